@@ -1,0 +1,3 @@
+"""ksched: what would kube-scheduler do?"""
+
+__version__ = "0.1.0"

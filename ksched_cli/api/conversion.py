@@ -1,0 +1,147 @@
+"""Plain values to typed ones, with every mistake found, each at its path and in words that people use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+# Beyond this an object is not mistaken but something else altogether.
+MAX_PROBLEMS = 20
+
+Step: TypeAlias = str | int
+Mistake: TypeAlias = tuple[tuple[Step, ...], str]
+
+
+def problems_in(value: Any, struct: type[Struct]) -> tuple[Any, list[Mistake]]:
+    """The typed value and its mistakes. What is mistaken is taken out and the rest tried again, so that all are
+    found; the value is None where nothing could be made of the rest."""
+    plain = without_nulls(value)
+    mistakes: list[Mistake] = []
+    while len(mistakes) < MAX_PROBLEMS:
+        try:
+            return msgspec.convert(plain, struct), mistakes
+        except msgspec.ValidationError as mistake:
+            steps, text = _locate(plain, str(mistake))
+            mistakes.append((tuple(steps), _said_plainly(text)))
+            if not steps or not _remove(plain, steps):
+                break
+    return None, mistakes
+
+
+def without_nulls(value: Any) -> Any:
+    """Go leaves a field alone that is null, and a null in a list stays an error."""
+    if isinstance(value, dict):
+        return {key: without_nulls(each) for key, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return [without_nulls(each) for each in value]
+    return value
+
+
+_PATH = re.compile(r" - at `(?:key in )?(\$.*)`$")
+_NO_PATH = re.compile(r"()$")
+_UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(.+)`")
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|(\[\.\.\.\])")
+
+
+def _locate(value: Any, mistake: str) -> tuple[list[Step], str]:
+    """msgspec's path, with the map key that it leaves open (`[...]`) filled in."""
+    found = _PATH.search(mistake) or _NO_PATH.search(mistake)
+    assert found is not None
+    text = mistake[: found.start()]
+    steps: list[Step] = []
+    here: Any = value
+    for name, index, any_key in _STEP.findall(found[1]):
+        step: Step = name if name else int(index) if index else ""
+        if any_key:
+            step = _offending_key(here, found[1], mistake)
+        steps.append(step)
+        here = _child(here, step)
+    unknown = _UNKNOWN_FIELD.fullmatch(text)
+    if unknown is not None:
+        steps.append(unknown[1])
+    return steps, text
+
+
+def _child(value: Any, step: Step) -> Any:
+    if isinstance(value, list) and isinstance(step, int):
+        return value[step]
+    return value.get(step) if isinstance(value, dict) else None
+
+
+def _offending_key(values: Any, path: str, mistake: str) -> str:
+    """The first entry of a map that is not what the message says was expected."""
+    wants_string = mistake.startswith("Expected `str`")
+    for key, value in (values or {}).items():
+        if not isinstance(value, str if wants_string else str | int | float) or isinstance(value, bool):
+            return str(key)
+    return next(iter(values), "") if isinstance(values, dict) else ""
+
+
+def _remove(value: Any, steps: list[Step]) -> bool:
+    """Take the mistaken field out; False where that is not possible."""
+    here: Any = value
+    for step in steps[:-1]:
+        here = here[step]
+    last = steps[-1]
+    if isinstance(here, dict) and last in here:
+        del here[last]
+        return True
+    if isinstance(here, list) and isinstance(last, int) and last < len(here):
+        # A list keeps its length so that later paths stay right.
+        return _remove(value, steps[:-1]) if len(steps) > 1 else False
+    return False
+
+
+def written(steps: Sequence[Step]) -> str:
+    """`spec.containers[1].resources.requests.cpu`, keys with dots in brackets."""
+    text = ""
+    for step in steps:
+        if isinstance(step, int) or "." in step or "/" in step:
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
+
+
+_TYPE_NAMES = {
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "null",
+}
+
+
+def _said_plainly(text: str) -> str:
+    """`Expected `str`, got `int`` in the words of JSON."""
+    if _UNKNOWN_FIELD.fullmatch(text):
+        return "no such field"
+    found = re.fullmatch(r"Expected `(.+)`, got `(.+)`", text)
+    if found is None:
+        return text[:1].lower() + text[1:]
+    if "int" in found[1] and "str" in found[1]:
+        return f"expected a quantity such as 100m or 2Gi, got {_TYPE_NAMES.get(found[2], found[2])}"
+    expected = " or ".join(
+        _TYPE_NAMES.get(each.strip(), each.strip()) for each in found[1].split("|") if each.strip() != "null"
+    )
+    return f"expected {expected}, got {_TYPE_NAMES.get(found[2], found[2])}"
+
+
+def type_name(value: object) -> str:
+    if value is None:
+        return "nothing"
+    names = {
+        str: "a string",
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        list: "a list",
+        dict: "an object",
+    }
+    return names.get(type(value), type(value).__name__)

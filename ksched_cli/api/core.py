@@ -1,0 +1,227 @@
+"""core/v1: pods, nodes, namespaces, services."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from ksched_cli.api.affinity import (
+    Affinity,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    PodAffinity,
+    PodAffinityTerm,
+    PodAntiAffinity,
+    PreferredSchedulingTerm,
+    Toleration,
+    TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
+)
+from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.volumes import Volume
+
+Quantities = dict[str, str | int | float]
+
+
+class ContainerPort(Struct, rename="camel", frozen=True):
+    container_port: int = 0
+    host_port: int = 0
+    host_ip: str = field(default="", name="hostIP")
+    protocol: str = ""
+    name: str = ""
+
+
+class ContainerResourceClaim(Struct, rename="camel", frozen=True):
+    name: str = ""
+    request: str = ""
+
+
+class ResourceRequirements(Struct, rename="camel"):
+    requests: Quantities = {}
+    limits: Quantities = {}
+    claims: tuple[ContainerResourceClaim, ...] = ()
+
+
+class Container(Struct, rename="camel"):
+    name: str = ""
+    image: str = ""
+    ports: tuple[ContainerPort, ...] = ()
+    resources: ResourceRequirements = field(default_factory=ResourceRequirements)
+    restart_policy: str | None = None
+
+
+class PodSchedulingGate(Struct, rename="camel", frozen=True):
+    name: str = ""
+
+
+class PodResourceClaim(Struct, rename="camel", frozen=True):
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodSchedulingGroup(Struct, rename="camel", frozen=True):
+    pod_group_name: str | None = None
+
+
+class PodOS(Struct, rename="camel", frozen=True):
+    name: str = ""
+
+
+class PodSpec(Struct, rename="camel"):
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    node_name: str = ""
+    scheduler_name: str = ""
+    priority: int | None = None
+    priority_class_name: str = ""
+    preemption_policy: str | None = None
+    node_selector: dict[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    overhead: Quantities = {}
+    resources: ResourceRequirements | None = None
+    volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    scheduling_group: PodSchedulingGroup | None = None
+    host_network: bool = False
+    host_users: bool | None = None
+    runtime_class_name: str | None = None
+    restart_policy: str = ""
+    termination_grace_period_seconds: int | None = None
+    os: PodOS | None = None
+
+
+class PodCondition(Struct, rename="camel", frozen=True):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class ContainerStatus(Struct, rename="camel", frozen=True):
+    name: str = ""
+    allocated_resources: Quantities = {}
+    resources: ResourceRequirements | None = None
+
+
+class PodResourceClaimStatus(Struct, rename="camel", frozen=True):
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
+class ContainerExtendedResourceRequest(Struct, rename="camel", frozen=True):
+    container_name: str = ""
+    resource_name: str = ""
+    request_name: str = ""
+
+
+class PodExtendedResourceClaimStatus(Struct, rename="camel", frozen=True):
+    resource_claim_name: str = ""
+    request_mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
+
+
+class PodStatus(Struct, rename="camel"):
+    phase: str = ""
+    start_time: str | None = None
+    nominated_node_name: str = ""
+    conditions: tuple[PodCondition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
+    extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
+    resources: ResourceRequirements | None = None
+    allocated_resources: Quantities = {}
+    resize: str = ""
+
+
+class Pod(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: PodSpec = field(default_factory=PodSpec)
+    status: PodStatus = field(default_factory=PodStatus)
+
+
+class Taint(Struct, rename="camel", frozen=True):
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSpec(Struct, rename="camel"):
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+    provider_id: str = field(default="", name="providerID")
+
+
+class NodeCondition(Struct, rename="camel", frozen=True):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+
+
+class ContainerImage(Struct, rename="camel", frozen=True):
+    names: tuple[str, ...] = ()
+    size_bytes: int = 0
+
+
+class NodeStatus(Struct, rename="camel"):
+    capacity: Quantities = {}
+    allocatable: Quantities = {}
+    conditions: tuple[NodeCondition, ...] = ()
+    images: tuple[ContainerImage, ...] = ()
+    declared_features: tuple[str, ...] = ()
+    volumes_in_use: tuple[str, ...] = ()
+
+
+class Node(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: NodeSpec = field(default_factory=NodeSpec)
+    status: NodeStatus = field(default_factory=NodeStatus)
+
+
+class Namespace(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+
+
+class ServiceSpec(Struct, rename="camel"):
+    selector: dict[str, str] = {}
+
+
+class Service(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: ServiceSpec = field(default_factory=ServiceSpec)
+
+
+__all__ = [
+    "Affinity",
+    "Container",
+    "ContainerImage",
+    "ContainerPort",
+    "ContainerStatus",
+    "Namespace",
+    "Node",
+    "NodeAffinity",
+    "NodeSelector",
+    "NodeSelectorRequirement",
+    "NodeSelectorTerm",
+    "NodeSpec",
+    "NodeStatus",
+    "Pod",
+    "PodAffinity",
+    "PodAffinityTerm",
+    "PodAntiAffinity",
+    "PodSpec",
+    "PodStatus",
+    "PreferredSchedulingTerm",
+    "Quantities",
+    "ResourceRequirements",
+    "Service",
+    "Taint",
+    "Toleration",
+    "TopologySpreadConstraint",
+    "Volume",
+    "WeightedPodAffinityTerm",
+]

@@ -1,0 +1,177 @@
+"""From JSON or plain values to typed objects, with every mistake of an object found at once and told by its path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from ksched_cli.api.conversion import problems_in, type_name, written
+from ksched_cli.api.kinds import KINDS
+from ksched_cli.errors import Problem
+
+MAX_LIST_DEPTH = 3
+
+_DECODERS: dict[type[Struct], msgspec.json.Decoder[Any]] = {}
+
+
+class _Envelope(Struct, rename="camel"):
+    """Enough of a document to know what it is."""
+
+    api_version: str = ""
+    kind: str = ""
+    items: list[Raw] | UnsetType | None = UNSET
+
+
+class _Name(Struct, frozen=True):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Named(Struct, frozen=True):
+    metadata: _Name = _Name()
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownKind:
+    """An object of a kind that is not read."""
+
+    api_version: str
+    kind: str
+
+
+Decoded: TypeAlias = Struct | UnknownKind
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object, or the problems it has."""
+
+    value: Decoded | None
+    problems: tuple[Problem, ...] = ()
+
+
+_ENVELOPE: msgspec.json.Decoder[_Envelope] = msgspec.json.Decoder(_Envelope)
+
+
+def decode_json(raw: bytes | Raw, source: str = "", line: int | None = None) -> Iterator[Found]:
+    """The objects of one JSON document; lists are opened. Raises msgspec.DecodeError where it is not JSON."""
+    yield from _decode_json(raw, source, line, "", ("", ""), 0)
+
+
+def _decode_json(
+    raw: bytes | Raw, source: str, line: int | None, path: str, inherited: tuple[str, str], depth: int
+) -> Iterator[Found]:
+    try:
+        envelope = _ENVELOPE.decode(raw)
+    except msgspec.ValidationError:
+        yield from decode_plain(msgspec.json.decode(raw), source, line, path, inherited, depth)
+        return
+    api_version, kind = envelope.api_version or inherited[0], envelope.kind or inherited[1]
+    problem = _check_identity(api_version, kind, source, line, path, depth)
+    if problem is not None:
+        yield Found(None, (problem,))
+    elif envelope.items is not UNSET and is_list_kind(kind):
+        element = element_of(api_version, kind)
+        for index, item in enumerate(envelope.items or ()):
+            yield from _decode_json(item, source, line, f"{path}items[{index}].", element, depth + 1)
+    else:
+        yield _decode_one(raw, api_version, kind, source, line, path)
+
+
+def _decode_one(raw: bytes | Raw, api_version: str, kind: str, source: str, line: int | None, path: str) -> Found:
+    struct = KINDS.get((api_version, kind))
+    if struct is None:
+        return Found(UnknownKind(api_version, kind))
+    decoder = _DECODERS.get(struct)
+    if decoder is None:
+        decoder = _DECODERS[struct] = msgspec.json.Decoder(struct)
+    try:
+        return Found(decoder.decode(raw))
+    except msgspec.ValidationError:
+        # Either a null, which Go reads as absent, or a mistake; the slow way tells which.
+        return convert_plain(msgspec.json.decode(raw), struct, source, line, path)
+
+
+def decode_plain(
+    value: Any,
+    source: str = "",
+    line: int | None = None,
+    path: str = "",
+    inherited: tuple[str, str] = ("", ""),
+    depth: int = 0,
+) -> Iterator[Found]:
+    """The same for a document that was read as YAML."""
+    if not isinstance(value, dict):
+        text = f"expected an object with apiVersion and kind, got {type_name(value)}"
+        yield Found(None, (Problem(text, source, line, path.rstrip(".")),))
+        return
+    api_version, kind = value.get("apiVersion") or inherited[0], value.get("kind") or inherited[1]
+    problem = _check_identity(api_version, kind, source, line, path, depth)
+    if problem is not None:
+        yield Found(None, (problem,))
+    elif is_list_kind(kind) and "items" in value:
+        yield from _decode_items(value["items"], element_of(api_version, kind), source, line, path, depth)
+    elif (struct := KINDS.get((api_version, kind))) is None:
+        yield Found(UnknownKind(api_version, kind))
+    else:
+        yield convert_plain(value, struct, source, line, path)
+
+
+def _decode_items(
+    items: Any, element: tuple[str, str], source: str, line: int | None, path: str, depth: int
+) -> Iterator[Found]:
+    if items is None:
+        return
+    if not isinstance(items, list):
+        yield Found(None, (Problem(f"expected a list, got {type_name(items)}", source, line, f"{path}items"),))
+        return
+    for index, item in enumerate(items):
+        yield from decode_plain(item, source, line, f"{path}items[{index}].", element, depth + 1)
+
+
+def is_list_kind(kind: str) -> bool:
+    return kind.endswith("List")
+
+
+def element_of(api_version: str, kind: str) -> tuple[str, str]:
+    """What the items of a typed list are when they do not say so: a PodList's are Pods, a List's say it."""
+    return ("", "") if kind == "List" else (api_version, kind.removesuffix("List"))
+
+
+def _check_identity(
+    api_version: object, kind: object, source: str, line: int | None, path: str, depth: int
+) -> Problem | None:
+    where = path.rstrip(".")
+    for name, value in (("apiVersion", api_version), ("kind", kind)):
+        if not isinstance(value, str):
+            return Problem(f"expected a string, got {type_name(value)}", source, line, f"{path}{name}")
+    if not kind:
+        return Problem("no kind", source, line, where, "every Kubernetes object has an apiVersion and a kind")
+    if not api_version:
+        return Problem(f"{kind} has no apiVersion", source, line, where, "for a Pod it is v1")
+    if depth > MAX_LIST_DEPTH:
+        return Problem(f"lists inside lists more than {MAX_LIST_DEPTH} deep", source, line, where)
+    return None
+
+
+def convert_plain(value: Any, struct: type[Struct], source: str, line: int | None, path: str) -> Found:
+    """Typed, or every place where the type is wrong."""
+    converted, mistakes = problems_in(value, struct)
+    if not mistakes:
+        return Found(converted)
+    name = _name_of(value)
+    return Found(None, tuple(Problem(text, source, line, f"{name}{path}{written(steps)}") for steps, text in mistakes))
+
+
+def _name_of(value: Any) -> str:
+    """`Pod shop/web: `, so that one of five thousand items can be found."""
+    try:
+        name = msgspec.convert(value, _Named).metadata
+    except msgspec.ValidationError:
+        return ""
+    full = f"{name.namespace}/{name.name}" if name.namespace else name.name
+    return f"{value.get('kind', '')} {full}: ".lstrip() if full else ""

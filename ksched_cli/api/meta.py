@@ -1,0 +1,49 @@
+"""metav1: names, labels, owners, selectors."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class OwnerReference(Struct, rename="camel", frozen=True):
+    kind: str = ""
+    name: str = ""
+    api_version: str = ""
+    uid: str = ""
+    controller: bool = False
+
+
+class ObjectMeta(Struct, rename="camel"):
+    name: str = ""
+    namespace: str = ""
+    generate_name: str = ""
+    uid: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    owner_references: tuple[OwnerReference, ...] = ()
+    resource_version: str = ""
+
+
+class LabelSelectorRequirement(Struct, rename="camel", frozen=True):
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(Struct, rename="camel", frozen=True):
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+
+class LocalObjectReference(Struct, rename="camel", frozen=True):
+    name: str = ""
+
+
+class ObjectReference(Struct, rename="camel", frozen=True):
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    api_version: str = ""

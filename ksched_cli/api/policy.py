@@ -1,0 +1,87 @@
+"""Objects that admission, preemption and drains go by."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from ksched_cli.api.affinity import Toleration
+from ksched_cli.api.core import Quantities
+from ksched_cli.api.meta import LabelSelector, ObjectMeta
+
+
+class PodDisruptionBudgetSpec(Struct, rename="camel"):
+    selector: LabelSelector | None = None
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+    unhealthy_pod_eviction_policy: str | None = None
+
+
+class PodDisruptionBudgetStatus(Struct, rename="camel"):
+    disruptions_allowed: int = 0
+    disrupted_pods: dict[str, str] = {}
+    current_healthy: int = 0
+    desired_healthy: int = 0
+    expected_pods: int = 0
+
+
+class PodDisruptionBudget(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: PodDisruptionBudgetSpec = field(default_factory=PodDisruptionBudgetSpec)
+    status: PodDisruptionBudgetStatus = field(default_factory=PodDisruptionBudgetStatus)
+
+
+class PriorityClass(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    value: int = 0
+    global_default: bool = False
+    preemption_policy: str | None = None
+
+
+class LimitRangeItem(Struct, rename="camel"):
+    type: str = ""
+    max: Quantities = {}
+    min: Quantities = {}
+    default: Quantities = {}
+    default_request: Quantities = {}
+    max_limit_request_ratio: Quantities = {}
+
+
+class LimitRangeSpec(Struct, rename="camel"):
+    limits: tuple[LimitRangeItem, ...] = ()
+
+
+class LimitRange(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: LimitRangeSpec = field(default_factory=LimitRangeSpec)
+
+
+class ResourceQuotaSpec(Struct, rename="camel"):
+    hard: Quantities = {}
+    scopes: tuple[str, ...] = ()
+
+
+class ResourceQuotaStatus(Struct, rename="camel"):
+    hard: Quantities = {}
+    used: Quantities = {}
+
+
+class ResourceQuota(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: ResourceQuotaSpec = field(default_factory=ResourceQuotaSpec)
+    status: ResourceQuotaStatus = field(default_factory=ResourceQuotaStatus)
+
+
+class Overhead(Struct, rename="camel"):
+    pod_fixed: Quantities = {}
+
+
+class RuntimeClassScheduling(Struct, rename="camel"):
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class RuntimeClass(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    handler: str = ""
+    overhead: Overhead | None = None
+    scheduling: RuntimeClassScheduling | None = None

@@ -1,0 +1,92 @@
+"""Kubernetes quantities, exact (apimachinery resource.Quantity)."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import lru_cache
+
+MAX_INT64 = 2**63 - 1
+NANO = 10**9
+
+Quantity = str | int | float
+
+_FORM = re.compile(
+    r"(?P<sign>[+-]?)(?P<digits>\d+\.?\d*|\.\d+)(?P<suffix>[numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+|)", re.ASCII
+)
+_POWERS_OF_TEN = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_POWERS_OF_TWO = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+# Go keeps exponents in an int32 and no quantity of a real object comes near; beyond this only memory is lost.
+_MAX_EXPONENT = 400
+
+
+class QuantityError(ValueError):
+    """Not a quantity."""
+
+
+@lru_cache(maxsize=65536)
+def parse_quantity(text: Quantity) -> Fraction:
+    """The exact value; QuantityError for anything that Kubernetes would not read as a quantity."""
+    found = _FORM.fullmatch(text if isinstance(text, str) else _from_number(text))
+    if found is None:
+        raise QuantityError(f"{text!r} is not a quantity: write a number with a suffix such as 100m, 2, 1.5Gi or 500M")
+    number = Fraction(found["digits"])
+    suffix = found["suffix"]
+    if suffix in _POWERS_OF_TWO:
+        number *= 2 ** _POWERS_OF_TWO[suffix]
+    elif suffix in _POWERS_OF_TEN:
+        number *= Fraction(10) ** _POWERS_OF_TEN[suffix]
+    else:
+        exponent = int(suffix[1:])
+        if abs(exponent) > _MAX_EXPONENT:
+            raise QuantityError(f"{text!r} is not a quantity: the exponent is out of range")
+        number *= Fraction(10) ** exponent
+    return -number if found["sign"] == "-" else number
+
+
+def _from_number(number: int | float) -> str:
+    if isinstance(number, bool):
+        raise QuantityError(f"{str(number).lower()} is not a quantity")
+    return repr(number)
+
+
+@lru_cache(maxsize=65536)
+def value(quantity: Quantity) -> int:
+    """Whole units, rounded away from zero (Quantity.Value)."""
+    return whole(parse_quantity(quantity))
+
+
+@lru_cache(maxsize=65536)
+def milli_value(quantity: Quantity) -> int:
+    """Thousandths, rounded away from zero (Quantity.MilliValue)."""
+    return whole(parse_quantity(quantity) * 1000)
+
+
+@lru_cache(maxsize=65536)
+def nano_value(quantity: Quantity) -> int:
+    """Billionths, the finest that Kubernetes keeps: what sums of quantities are made of."""
+    return whole_unbounded(parse_quantity(quantity) * NANO)
+
+
+def whole_unbounded(number: Fraction) -> int:
+    """Rounded away from zero."""
+    size = -(-abs(number.numerator) // number.denominator)
+    return size if number >= 0 else -size
+
+
+def whole(number: Fraction) -> int:
+    """Rounded away from zero, and no larger than an int64 holds."""
+    return max(-MAX_INT64, min(whole_unbounded(number), MAX_INT64))
+
+
+def format_milli(milli: int) -> str:
+    """Thousandths as a quantity: 1500 is 1500m, 2000 is 2."""
+    return str(milli // 1000) if milli % 1000 == 0 else f"{milli}m"
+
+
+def format_bytes(amount: int) -> str:
+    """Bytes with the largest binary suffix that divides them."""
+    for suffix, power in reversed(_POWERS_OF_TWO.items()):
+        if amount and amount % (1 << power) == 0:
+            return f"{amount >> power}{suffix}"
+    return str(amount)

@@ -1,0 +1,206 @@
+"""resource.k8s.io/v1: claims, classes and slices of dynamic resource allocation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, field
+
+from ksched_cli.api.affinity import NodeSelector
+from ksched_cli.api.meta import ObjectMeta
+
+
+class CELDeviceSelector(Struct, rename="camel", frozen=True):
+    expression: str = ""
+
+
+class DeviceSelector(Struct, rename="camel", frozen=True):
+    cel: CELDeviceSelector | None = None
+
+
+class DeviceToleration(Struct, rename="camel", frozen=True):
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class CapacityRequirements(Struct, rename="camel"):
+    requests: dict[str, str | int | float] = {}
+
+
+class ExactDeviceRequest(Struct, rename="camel"):
+    device_class_name: str = ""
+    selectors: tuple[DeviceSelector, ...] = ()
+    allocation_mode: str = ""
+    count: int = 0
+    admin_access: bool | None = None
+    tolerations: tuple[DeviceToleration, ...] = ()
+    capacity: CapacityRequirements | None = None
+
+
+class DeviceSubRequest(Struct, rename="camel"):
+    name: str = ""
+    device_class_name: str = ""
+    selectors: tuple[DeviceSelector, ...] = ()
+    allocation_mode: str = ""
+    count: int = 0
+    tolerations: tuple[DeviceToleration, ...] = ()
+    capacity: CapacityRequirements | None = None
+
+
+class DeviceRequest(Struct, rename="camel"):
+    name: str = ""
+    exactly: ExactDeviceRequest | None = None
+    first_available: tuple[DeviceSubRequest, ...] = ()
+
+
+class DeviceConstraint(Struct, rename="camel", frozen=True):
+    requests: tuple[str, ...] = ()
+    match_attribute: str | None = None
+    distinct_attribute: str | None = None
+
+
+class DeviceClaim(Struct, rename="camel"):
+    requests: tuple[DeviceRequest, ...] = ()
+    constraints: tuple[DeviceConstraint, ...] = ()
+
+
+class ResourceClaimSpec(Struct, rename="camel"):
+    devices: DeviceClaim = field(default_factory=DeviceClaim)
+
+
+class DeviceRequestAllocationResult(Struct, rename="camel"):
+    request: str = ""
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
+    admin_access: bool | None = None
+    tolerations: tuple[DeviceToleration, ...] = ()
+    share_id: str | None = field(default=None, name="shareID")
+    consumed_capacity: dict[str, str | int | float] = {}
+
+
+class DeviceAllocationResult(Struct, rename="camel"):
+    results: tuple[DeviceRequestAllocationResult, ...] = ()
+
+
+class AllocationResult(Struct, rename="camel"):
+    devices: DeviceAllocationResult = field(default_factory=DeviceAllocationResult)
+    node_selector: NodeSelector | None = None
+
+
+class ResourceClaimConsumerReference(Struct, rename="camel", frozen=True):
+    resource: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class ResourceClaimStatus(Struct, rename="camel"):
+    allocation: AllocationResult | None = None
+    reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()
+
+
+class ResourceClaim(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: ResourceClaimSpec = field(default_factory=ResourceClaimSpec)
+    status: ResourceClaimStatus = field(default_factory=ResourceClaimStatus)
+
+
+class ResourceClaimTemplateSpec(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: ResourceClaimSpec = field(default_factory=ResourceClaimSpec)
+
+
+class ResourceClaimTemplate(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: ResourceClaimTemplateSpec = field(default_factory=ResourceClaimTemplateSpec)
+
+
+class DeviceClassSpec(Struct, rename="camel"):
+    selectors: tuple[DeviceSelector, ...] = ()
+    extended_resource_name: str | None = None
+
+
+class DeviceClass(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: DeviceClassSpec = field(default_factory=DeviceClassSpec)
+
+
+class ResourcePool(Struct, rename="camel", frozen=True):
+    name: str = ""
+    generation: int = 0
+    resource_slice_count: int = 0
+
+
+class DeviceCapacity(Struct, rename="camel"):
+    value: str | int | float = "0"
+    request_policy: dict[str, Any] | None = None
+
+
+class Counter(Struct, rename="camel", frozen=True):
+    value: str | int | float = "0"
+
+
+class CounterSet(Struct, rename="camel"):
+    name: str = ""
+    counters: dict[str, Counter] = {}
+
+
+class DeviceCounterConsumption(Struct, rename="camel"):
+    counter_set: str = ""
+    counters: dict[str, Counter] = {}
+
+
+class DeviceAttribute(Struct, rename={"int_value": "int", "bool_value": "bool"}, frozen=True):
+    int_value: int | None = None
+    bool_value: bool | None = None
+    string: str | None = None
+    version: str | None = None
+
+
+class DeviceTaint(Struct, rename="camel", frozen=True):
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class Device(Struct, rename="camel"):
+    name: str = ""
+    attributes: dict[str, DeviceAttribute] = {}
+    capacity: dict[str, DeviceCapacity] = {}
+    consumes_counters: tuple[DeviceCounterConsumption, ...] = ()
+    node_name: str | None = None
+    node_selector: NodeSelector | None = None
+    all_nodes: bool | None = None
+    taints: tuple[DeviceTaint, ...] = ()
+    binds_to_node: bool | None = None
+    binding_conditions: tuple[str, ...] = ()
+    allow_multiple_allocations: bool | None = None
+
+
+class ResourceSliceSpec(Struct, rename="camel"):
+    driver: str = ""
+    pool: ResourcePool = ResourcePool()
+    node_name: str | None = None
+    node_selector: NodeSelector | None = None
+    all_nodes: bool | None = None
+    devices: tuple[Device, ...] = ()
+    per_device_node_selection: bool | None = None
+    shared_counters: tuple[CounterSet, ...] = ()
+
+
+class ResourceSlice(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: ResourceSliceSpec = field(default_factory=ResourceSliceSpec)
+
+
+__all__ = [
+    "AllocationResult",
+    "Device",
+    "DeviceClass",
+    "ResourceClaim",
+    "ResourceClaimTemplate",
+    "ResourceSlice",
+]

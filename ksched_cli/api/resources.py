@@ -1,0 +1,167 @@
+"""What a pod asks for in all (component-helpers resource.PodRequests and framework.PodInfo.CalculateResource).
+
+Sums are exact, in billionths, and rounded up once at the end: that is how quantities add up in Kubernetes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ksched_cli.api.core import Container, ContainerStatus, Pod, Quantities
+from ksched_cli.api.quantity import MAX_INT64, NANO, nano_value
+
+Sums = dict[str, int]
+
+# schedutil.DefaultMilliCPURequest and DefaultMemoryRequest: stand in for a container that asks for nothing.
+DEFAULT_MILLI_CPU = 100
+DEFAULT_MEMORY = 200 * 1024 * 1024
+_DEFAULTS: Mapping[str, int] = {"cpu": DEFAULT_MILLI_CPU * (NANO // 1000), "memory": DEFAULT_MEMORY * NANO}
+_NONE: Mapping[str, int] = {}
+
+_HUGEPAGES = "hugepages-"
+_ALWAYS = "Always"
+
+
+def requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True) -> dict[str, int]:
+    """Every resource that the pod asks for: cpu in thousandths, the rest in whole units.
+
+    `use_status` counts a pod that is being resized in place as what it may still hold, as the cache does.
+    """
+    sums = _pod_requests(pod, _NONE, use_status=use_status, pod_level=pod_level)
+    return {name: _milli(amount) if name == "cpu" else _whole(amount) for name, amount in sums.items()}
+
+
+def nonzero_requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True) -> tuple[int, int]:
+    """Cpu and memory as the cache counts them for scoring: containers that ask for none count as the defaults.
+
+    With pod-level requests a default stands in only where neither the pod nor any container asks
+    (getNonMissingContainerRequests).
+    """
+    stand_ins = _DEFAULTS
+    if pod_level and _has_pod_level_requests(pod):
+        asked = _pod_requests(pod, _NONE, use_status=use_status, pod_level=True)
+        stand_ins = {name: amount for name, amount in _DEFAULTS.items() if name not in asked}
+    return _cpu_and_memory(_pod_requests(pod, stand_ins, use_status=use_status, pod_level=pod_level))
+
+
+def scoring_requests_of(pod: Pod) -> tuple[int, int]:
+    """Cpu and memory that NodeResourcesFit's score adds for the pod at hand: every container as it is specified,
+    with the defaults where it asks for none, and pod-level requests left out."""
+    return _cpu_and_memory(_pod_requests(pod, _DEFAULTS, use_status=False, pod_level=False))
+
+
+def _cpu_and_memory(sums: Sums) -> tuple[int, int]:
+    return _milli(sums.get("cpu", 0)), _whole(sums.get("memory", 0))
+
+
+def _milli(nano: int) -> int:
+    return min(-(-nano * 1000 // NANO), MAX_INT64)
+
+
+def _whole(nano: int) -> int:
+    return min(-(-nano // NANO), MAX_INT64)
+
+
+def is_pod_level_resource(name: str) -> bool:
+    """IsSupportedPodLevelResource."""
+    return name in ("cpu", "memory") or name.startswith(_HUGEPAGES)
+
+
+def _has_pod_level_requests(pod: Pod) -> bool:
+    own = pod.spec.resources
+    return own is not None and any(is_pod_level_resource(name) for name in own.requests)
+
+
+def _pod_requests(pod: Pod, stand_ins: Mapping[str, int], *, use_status: bool, pod_level: bool) -> Sums:
+    sums = container_requests(pod, stand_ins, use_status=use_status)
+    own = pod.spec.resources
+    if pod_level and own is not None and _has_pod_level_requests(pod):
+        effective = _effective_pod_level(pod) if use_status else None
+        for name, quantity in own.requests.items():
+            if is_pod_level_resource(name):
+                sums[name] = nano_value(quantity) if effective is None else effective.get(name, 0)
+    _add(sums, _nano(pod.spec.overhead))
+    return sums
+
+
+def _effective_pod_level(pod: Pod) -> Sums | None:
+    """Pod-level requests of a pod that is being resized (gate InPlacePodLevelResourcesVerticalScaling)."""
+    actuated = pod.status.resources
+    if actuated is None or pod.spec.resources is None:
+        return None
+    return _effective(pod, pod.spec.resources.requests, actuated.requests, pod.status.allocated_resources)
+
+
+def container_requests(pod: Pod, stand_ins: Mapping[str, int] = _NONE, *, use_status: bool = False) -> Sums:
+    """AggregateContainerRequests: containers and sidecars together, or the largest init container with the sidecars
+    started before it, whichever is more."""
+    statuses = _statuses(pod) if use_status else {}
+    sums: Sums = {}
+    for container in pod.spec.containers:
+        _add(sums, _container(pod, container, statuses, stand_ins))
+    if pod.spec.init_containers:
+        sidecars: Sums = {}
+        peak: Sums = {}
+        for container in pod.spec.init_containers:
+            is_sidecar = container.restart_policy == _ALWAYS
+            asked = _container(pod, container, statuses if is_sidecar else {}, stand_ins)
+            if is_sidecar:
+                _add(sums, asked)
+                _add(sidecars, asked)
+                _raise_to(peak, sidecars)
+            else:
+                _add(asked, sidecars)
+                _raise_to(peak, asked)
+        _raise_to(sums, peak)
+    return sums
+
+
+def _statuses(pod: Pod) -> dict[str, ContainerStatus]:
+    status = pod.status
+    if not status.container_statuses and not status.init_container_statuses:
+        return {}
+    return {each.name: each for each in (*status.container_statuses, *status.init_container_statuses)}
+
+
+def _container(
+    pod: Pod, container: Container, statuses: Mapping[str, ContainerStatus], stand_ins: Mapping[str, int]
+) -> Sums:
+    spec = container.resources.requests
+    status = statuses.get(container.name)
+    if status is not None and status.resources is not None:
+        asked = _effective(pod, spec, status.resources.requests, status.allocated_resources)
+    else:
+        asked = _nano(spec)
+    for name, amount in stand_ins.items():
+        asked.setdefault(name, amount)
+    return asked
+
+
+def _effective(pod: Pod, spec: Quantities, actuated: Quantities, allocated: Quantities) -> Sums:
+    """determineEffectiveRequests: a resize under way counts as the most it may come to."""
+    lists: Iterable[Quantities] = (actuated, allocated) if _is_resize_infeasible(pod) else (spec, actuated, allocated)
+    largest: Sums = {}
+    for quantities in lists:
+        _raise_to(largest, _nano(quantities))
+    return largest
+
+
+def _is_resize_infeasible(pod: Pod) -> bool:
+    for condition in pod.status.conditions:
+        if condition.type == "PodResizePending":
+            return condition.reason == "Infeasible"
+    return False
+
+
+def _nano(quantities: Quantities) -> Sums:
+    return {name: nano_value(quantity) for name, quantity in quantities.items()}
+
+
+def _add(sums: Sums, more: Mapping[str, int]) -> None:
+    for name, amount in more.items():
+        sums[name] = sums.get(name, 0) + amount
+
+
+def _raise_to(sums: Sums, least: Mapping[str, int]) -> None:
+    for name, amount in least.items():
+        sums[name] = max(sums[name], amount) if name in sums else amount

@@ -1,0 +1,141 @@
+"""Persistent volumes, claims, classes and what CSI says of nodes."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from ksched_cli.api.affinity import NodeSelector
+from ksched_cli.api.core import Quantities
+from ksched_cli.api.meta import LabelSelector, ObjectMeta, ObjectReference
+from ksched_cli.api.volumes import (
+    AWSElasticBlockStoreVolumeSource,
+    AzureDiskVolumeSource,
+    AzureFileVolumeSource,
+    CinderVolumeSource,
+    CSIPersistentVolumeSource,
+    GCEPersistentDiskVolumeSource,
+    HostPathVolumeSource,
+    LocalVolumeSource,
+    PersistentVolumeClaimSpec,
+    PortworxVolumeSource,
+    VsphereVirtualDiskVolumeSource,
+)
+
+
+class VolumeNodeAffinity(Struct, rename="camel", frozen=True):
+    required: NodeSelector | None = None
+
+
+class PersistentVolumeSpec(Struct, rename="camel"):
+    capacity: Quantities = {}
+    access_modes: tuple[str, ...] = ()
+    claim_ref: ObjectReference | None = None
+    persistent_volume_reclaim_policy: str = ""
+    storage_class_name: str = ""
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+    node_affinity: VolumeNodeAffinity | None = None
+    csi: CSIPersistentVolumeSource | None = None
+    gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
+    aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
+    azure_disk: AzureDiskVolumeSource | None = None
+    azure_file: AzureFileVolumeSource | None = None
+    cinder: CinderVolumeSource | None = None
+    vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
+    portworx_volume: PortworxVolumeSource | None = None
+    host_path: HostPathVolumeSource | None = None
+    local: LocalVolumeSource | None = None
+
+
+class PersistentVolumeStatus(Struct, rename="camel", frozen=True):
+    phase: str = ""
+
+
+class PersistentVolume(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: PersistentVolumeSpec = field(default_factory=PersistentVolumeSpec)
+    status: PersistentVolumeStatus = PersistentVolumeStatus()
+
+
+class PersistentVolumeClaimStatus(Struct, rename="camel"):
+    phase: str = ""
+    capacity: Quantities = {}
+    current_volume_attributes_class_name: str | None = None
+
+
+class PersistentVolumeClaim(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: PersistentVolumeClaimSpec = field(default_factory=PersistentVolumeClaimSpec)
+    status: PersistentVolumeClaimStatus = field(default_factory=PersistentVolumeClaimStatus)
+
+
+class TopologySelectorLabelRequirement(Struct, rename="camel", frozen=True):
+    key: str = ""
+    values: tuple[str, ...] = ()
+
+
+class TopologySelectorTerm(Struct, rename="camel", frozen=True):
+    match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] = ()
+
+
+class StorageClass(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    provisioner: str = ""
+    parameters: dict[str, str] = {}
+    reclaim_policy: str | None = None
+    volume_binding_mode: str | None = None
+    allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
+
+
+class VolumeNodeResources(Struct, rename="camel", frozen=True):
+    count: int | None = None
+
+
+class CSINodeDriver(Struct, rename="camel", frozen=True):
+    name: str = ""
+    node_id: str = field(default="", name="nodeID")
+    topology_keys: tuple[str, ...] = ()
+    allocatable: VolumeNodeResources | None = None
+
+
+class CSINodeSpec(Struct, rename="camel"):
+    drivers: tuple[CSINodeDriver, ...] = ()
+
+
+class CSINode(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: CSINodeSpec = field(default_factory=CSINodeSpec)
+
+
+class CSIDriverSpec(Struct, rename="camel"):
+    attach_required: bool | None = None
+    storage_capacity: bool | None = None
+    prevent_pod_scheduling_if_missing: bool | None = None
+
+
+class CSIDriver(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: CSIDriverSpec = field(default_factory=CSIDriverSpec)
+
+
+class CSIStorageCapacity(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    node_topology: LabelSelector | None = None
+    storage_class_name: str = ""
+    capacity: str | int | float | None = None
+    maximum_volume_size: str | int | float | None = None
+
+
+class VolumeAttachmentSource(Struct, rename="camel"):
+    persistent_volume_name: str | None = None
+
+
+class VolumeAttachmentSpec(Struct, rename="camel"):
+    attacher: str = ""
+    node_name: str = ""
+    source: VolumeAttachmentSource = field(default_factory=VolumeAttachmentSource)
+
+
+class VolumeAttachment(Struct, rename="camel"):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: VolumeAttachmentSpec = field(default_factory=VolumeAttachmentSpec)

@@ -1,0 +1,248 @@
+"""YAML documents to plain values, from the parser's events: no recursion, so no depth or alias can hurt."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from ksched_cli.api.yaml_scalars import NotInJson, key_text, resolve_plain
+from ksched_cli.errors import InputError, Problem
+
+MAX_DEPTH = 100
+# Aliases may make a document larger than it is written, but not a thousand lines into a billion values.
+MAX_EXPANSION = 10
+FREE_EXPANSION = 100_000
+
+_TAG = "tag:yaml.org,2002:"
+_Path = tuple[str | int, ...]
+
+
+@dataclass
+class Document:
+    """One document: its value, the line it starts on, and on demand the line of every path in it."""
+
+    value: Any
+    line: int
+    lines: dict[_Path, int] = field(default_factory=dict)
+
+    def line_of(self, path: _Path) -> int:
+        """The line of the path, or of the nearest thing around it."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, self.line)
+
+
+class _Refused(Exception):
+    """What is wrong, and on which line."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass
+class _Frame:
+    """A mapping or list that is still being filled."""
+
+    value: Any
+    line: int
+    anchor: str | None
+    key: Any = None
+    has_key: bool = False
+    key_line: int = 0
+    merges: list[tuple[Any, int]] = field(default_factory=list)
+    size: int = 1
+
+
+def read_documents(text: str | bytes, source: str = "", *, with_lines: bool = False) -> Iterator[Document]:
+    """Every document that is not empty. Raises InputError with file and line for what kubectl would not read."""
+    try:
+        yield from _Composer(with_lines).documents(text)
+    except yaml.MarkedYAMLError as mistake:
+        mark = mistake.problem_mark or mistake.context_mark
+        where = mark.line + 1 if mark else None
+        text_of = " ".join(part for part in (mistake.context, mistake.problem) if part)
+        raise InputError(Problem(f"broken YAML: {text_of}", source, where)) from None
+    except yaml.YAMLError as mistake:
+        raise InputError(Problem(f"not text that YAML can hold: {_first_line(mistake)}", source)) from None
+    except _Refused as mistake:
+        raise InputError(Problem(str(mistake), source, mistake.line)) from None
+
+
+def _first_line(mistake: Exception) -> str:
+    return str(mistake).splitlines()[0] if str(mistake) else type(mistake).__name__
+
+
+class _Composer:
+    """Builds values from events. One per stream; anchors live as long as their document."""
+
+    def __init__(self, with_lines: bool) -> None:
+        self._with_lines = with_lines
+        self._stack: list[_Frame] = []
+        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._written = 0
+        self._expanded = 0
+        self._lines: dict[_Path, int] = {}
+
+    def documents(self, text: str | bytes) -> Iterator[Document]:
+        loader = getattr(yaml, "CLoader", yaml.Loader)
+        line = 1
+        result: Any = None
+        for event in yaml.parse(text, Loader=loader):
+            if isinstance(event, yaml.ScalarEvent):
+                value = self._scalar(event)
+                if event.anchor:
+                    self._anchors[event.anchor] = value, 1
+                result = self._put(value, 1, event, plain_merge=not event.style and event.value == "<<")
+            elif isinstance(event, yaml.MappingStartEvent):
+                self._open({}, event)
+            elif isinstance(event, yaml.SequenceStartEvent):
+                self._open([], event)
+            elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+                result = self._close(event)
+            elif isinstance(event, yaml.AliasEvent):
+                result = self._alias(event)
+            elif isinstance(event, yaml.DocumentStartEvent):
+                line = _line(event) + bool(event.explicit)
+                self._start_document()
+            elif isinstance(event, yaml.DocumentEndEvent):
+                if result is not None:
+                    yield Document(result, line, self._lines)
+                result = None
+
+    def _start_document(self) -> None:
+        self._anchors, self._lines = {}, {}
+        self._written = self._expanded = 0
+
+    def _scalar(self, event: Any) -> Any:
+        self._count(1, 1, event)
+        tag, text = event.tag, event.value
+        try:
+            if tag is None or tag == "!":
+                # Quoted text is text; `!` alone says the same of a plain scalar.
+                return resolve_plain(text) if event.implicit[0] and tag is None else text
+            return _tagged(tag, text)
+        except NotInJson as mistake:
+            raise _Refused(str(mistake), _line(event)) from None
+
+    def _open(self, value: Any, event: Any) -> None:
+        if len(self._stack) >= MAX_DEPTH:
+            text = f"nested more than {MAX_DEPTH} deep, which no Kubernetes object is"
+            raise _Refused(text, _line(event))
+        self._count(1, 1, event)
+        if event.tag not in (None, "!", f"{_TAG}map", f"{_TAG}seq"):
+            raise _Refused(f"tag {event.tag} is not allowed", _line(event))
+        self._note_line(event)
+        self._stack.append(_Frame(value, _line(event), event.anchor))
+
+    def _close(self, event: Any) -> Any:
+        frame = self._stack.pop()
+        for merged, line in frame.merges:
+            _merge(frame.value, merged, line)
+        if frame.anchor:
+            self._anchors[frame.anchor] = frame.value, frame.size
+        return self._put(frame.value, frame.size, event, plain_merge=False)
+
+    def _alias(self, event: Any) -> Any:
+        line = _line(event)
+        if event.anchor not in self._anchors:
+            raise _Refused(f"alias *{event.anchor} has no anchor before it", line)
+        value, size = self._anchors[event.anchor]
+        self._count(1, size, event)
+        return self._put(value, size, event, plain_merge=False)
+
+    def _count(self, written: int, expanded: int, event: Any) -> None:
+        self._written += written
+        self._expanded += expanded
+        if self._expanded > FREE_EXPANSION + MAX_EXPANSION * self._written:
+            text = "aliases make this document far larger than it is written; it is not read any further"
+            raise _Refused(text, _line(event))
+
+    def _put(self, value: Any, size: int, event: Any, *, plain_merge: bool) -> Any:
+        """Into the collection that is open, as a key or a value; the document itself where none is."""
+        if not self._stack:
+            return value
+        frame = self._stack[-1]
+        frame.size += size
+        if isinstance(frame.value, list):
+            if not isinstance(value, dict | list):
+                self._note_line(event)
+            frame.value.append(value)
+        elif frame.has_key:
+            self._put_entry(frame, value)
+        else:
+            self._put_key(frame, value, event, plain_merge)
+        return None
+
+    def _put_key(self, frame: _Frame, key: Any, event: Any, plain_merge: bool) -> None:
+        line = _line(event)
+        if isinstance(key, dict | list):
+            raise _Refused("a mapping or list cannot be a key", line)
+        frame.key = _MERGE if plain_merge else key_text(key)
+        frame.has_key, frame.key_line = True, line
+        if frame.key in frame.value:
+            raise _Refused(f'key "{frame.key}" is there twice in one mapping', line)
+        if self._with_lines and frame.key is not _MERGE:
+            self._lines[self._here()] = line
+
+    def _put_entry(self, frame: _Frame, value: Any) -> None:
+        if frame.key is _MERGE:
+            frame.merges.append((value, frame.key_line))
+        else:
+            frame.value[frame.key] = value
+        frame.has_key = False
+
+    def _here(self) -> _Path:
+        """The path to what is being filled right now."""
+        path: list[str | int] = []
+        for frame in self._stack:
+            if isinstance(frame.value, list):
+                path.append(len(frame.value))
+            elif frame.has_key and frame.key is not _MERGE:
+                path.append(frame.key)
+        return tuple(path)
+
+    def _note_line(self, event: Any) -> None:
+        if self._with_lines:
+            self._lines.setdefault(self._here(), _line(event))
+
+
+_MERGE = object()
+
+
+def _line(event: Any) -> int:
+    """Counted from 1, as editors do."""
+    return int(event.start_mark.line) + 1
+
+
+def _tagged(tag: str, text: str) -> Any:
+    if tag == f"{_TAG}str" or tag == f"{_TAG}timestamp":
+        return text
+    if tag == f"{_TAG}binary":
+        try:
+            return base64.b64decode(text).decode("utf-8", "replace")
+        except binascii.Error:
+            raise NotInJson("!!binary without base64 in it") from None
+    kinds: dict[str, type | tuple[type, ...]] = {"int": int, "float": (int, float), "bool": bool, "null": type(None)}
+    name = tag.removeprefix(_TAG)
+    if tag.startswith(_TAG) and name in kinds:
+        value = resolve_plain(text)
+        if isinstance(value, kinds[name]) and (name in ("bool", "null") or not isinstance(value, bool)):
+            return value
+        raise NotInJson(f"{text!r} is not a !!{name}")
+    raise NotInJson(f"tag {tag} is not allowed")
+
+
+def _merge(into: dict[str, Any], merged: Any, line: int) -> None:
+    """`<<`: what is written in the mapping itself wins, and the first of several merged mappings."""
+    sources = merged if isinstance(merged, list) else [merged]
+    for source in sources:
+        if not isinstance(source, dict):
+            raise _Refused("<< merges a mapping or a list of mappings", line)
+        for key, value in source.items():
+            into.setdefault(key, value)

@@ -1,0 +1,67 @@
+"""Everything that can go wrong for a person, and the exit code each class of trouble ends in.
+
+A pod that does not fit is a result, not an error. These are for input that cannot be used, clusters that cannot
+be read and expectations that failed. A message says what is wrong, where, and what to do about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake in an input: what, and as far as known in which source, at which line, at which path."""
+
+    message: str
+    source: str = ""
+    line: int | None = None
+    path: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        where = self.source
+        if self.line is not None:
+            where = f"{where}:{self.line}" if where else f"line {self.line}"
+        parts = [part for part in (where, self.path) if part]
+        text = f"{': '.join(parts)}: {self.message}" if parts else self.message
+        return f"{text} ({self.hint})" if self.hint else text
+
+
+class KschedError(Exception):
+    """The root: the command prints it and leaves with the class's exit code."""
+
+    exit_code = 2
+
+    def __init__(self, problems: str | Problem | Iterable[Problem]) -> None:
+        if isinstance(problems, str):
+            problems = [Problem(problems)]
+        elif isinstance(problems, Problem):
+            problems = [problems]
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class UsageError(KschedError):
+    """The command line contradicts itself or names something that is not there."""
+
+
+class InputError(KschedError):
+    """A file, a document or an object in it cannot be used. Carries every problem of the input at once."""
+
+
+class ConfigError(InputError):
+    """A KubeSchedulerConfiguration that kube-scheduler would refuse."""
+
+
+class ClusterUnreadable(KschedError):
+    """The live cluster did not answer, or refused to."""
+
+    exit_code = 3
+
+
+class ExpectationFailed(KschedError):
+    """An assertion of a scenario or a flag such as --expect-no-change did not hold."""
+
+    exit_code = 4
