@@ -1,0 +1,1 @@
+"""KubeSchedulerConfiguration: model, defaults, decoding, validation, and what each minor does differently."""

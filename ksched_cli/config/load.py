@@ -1,0 +1,254 @@
+"""A KubeSchedulerConfiguration file, decoded strictly and checked; every mistake in it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ksched_cli.api.conversion import problems_in, written
+from ksched_cli.api.defaults import DEFAULT_SCHEDULER
+from ksched_cli.api.selectors import is_label_key
+from ksched_cli.api.yaml_reader import Document, read_documents
+from ksched_cli.config.model import Extender, PluginConfig, Plugins, Profile, SchedulerConfiguration
+from ksched_cli.config.plugin_args import ARGS_OF, with_defaults
+from ksched_cli.config.profiles import expand_profile, merge_with_defaults
+from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.config.validate_args import complaints
+from ksched_cli.errors import ConfigError, InputError, Problem
+
+KIND = "KubeSchedulerConfiguration"
+
+
+class _ProfileDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    scheduler_name: str | None = None
+    percentage_of_nodes_to_score: int | None = None
+    plugins: Plugins = Plugins()
+    plugin_config: tuple[PluginConfig, ...] = ()
+
+
+class _ConfigDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    """Leader election, client and serving settings are read over: they do not decide where a pod goes."""
+
+    api_version: str = ""
+    kind: str = ""
+    parallelism: int = 16
+    leader_election: dict[str, Any] = {}
+    client_connection: dict[str, Any] = {}
+    health_z_bind_address: str | None = None
+    healthz_bind_address: str | None = None
+    metrics_bind_address: str | None = None
+    enable_profiling: bool = True
+    enable_contention_profiling: bool = True
+    percentage_of_nodes_to_score: int | None = 0
+    pod_initial_backoff_seconds: int = 1
+    pod_max_backoff_seconds: int = 10
+    profiles: tuple[_ProfileDocument, ...] = ()
+    extenders: tuple[Extender, ...] = ()
+    delay_cache_until_active: bool = False
+
+
+def default_config(release: Release, gates: FeatureGates) -> SchedulerConfiguration:
+    """What kube-scheduler runs with when it is given no file."""
+    return SchedulerConfiguration()
+
+
+def load_config(
+    text: str | bytes,
+    source: str,
+    release: Release,
+    gates: FeatureGates,
+    extension_points_of: Mapping[str, Collection[str]],
+) -> SchedulerConfiguration:
+    """ConfigError with every problem of the file, each at the path that kube-scheduler names."""
+    return _Loader(_read(text, source), source, release, gates).load(extension_points_of)
+
+
+def _read(text: str | bytes, source: str) -> Document:
+    try:
+        documents = list(read_documents(text, source, with_lines=True))
+    except InputError as mistake:
+        raise ConfigError(mistake.problems) from None
+    if len(documents) != 1:
+        what = "empty" if not documents else f"{len(documents)} documents in one file"
+        raise ConfigError(Problem(f"{what}; expected one {KIND}", source))
+    if not isinstance(documents[0].value, dict):
+        raise ConfigError(Problem(f"expected a {KIND}", source, documents[0].line))
+    return documents[0]
+
+
+class _Loader:
+    """One file on its way to a configuration."""
+
+    def __init__(self, document: Document, source: str, release: Release, gates: FeatureGates) -> None:
+        self._document = document
+        self._source = source
+        self._release = release
+        self._gates = gates
+        self._problems: list[Problem] = []
+
+    def load(self, points_of: Mapping[str, Collection[str]]) -> SchedulerConfiguration:
+        self._check_identity()
+        raw = self._decode(self._document.value, _ConfigDocument, ())
+        self._stop_if_mistaken()
+        profiles = self._profiles(raw.profiles or (_ProfileDocument(),))
+        self._check_numbers(raw)
+        self._check_extenders(raw.extenders)
+        for index, profile in enumerate(profiles):
+            self._check_profile(profile, index, points_of)
+        self._check_common_queue_sort(profiles)
+        self._stop_if_mistaken()
+        return SchedulerConfiguration(
+            profiles=tuple(profiles),
+            parallelism=raw.parallelism,
+            percentage_of_nodes_to_score=raw.percentage_of_nodes_to_score,
+            pod_initial_backoff_seconds=raw.pod_initial_backoff_seconds,
+            pod_max_backoff_seconds=raw.pod_max_backoff_seconds,
+            extenders=raw.extenders,
+        )
+
+    def _stop_if_mistaken(self) -> None:
+        if self._problems:
+            raise ConfigError(self._problems)
+
+    def _complain(self, message: str, steps: Sequence[str | int], hint: str = "") -> None:
+        line = self._document.line_of(tuple(steps))
+        self._problems.append(Problem(message, self._source, line, written(steps), hint))
+
+    def _check_identity(self) -> None:
+        value = self._document.value
+        version, kind = value.get("apiVersion", ""), value.get("kind", "")
+        if kind != KIND:
+            self._complain(f"expected kind {KIND}, got {kind or 'none'}", ("kind",))
+        if version not in self._release.config_versions:
+            accepted = " or ".join(self._release.config_versions)
+            text = f"Kubernetes {self._release.version} does not read apiVersion {version or 'none'}"
+            self._complain(text, ("apiVersion",), f"use {accepted}")
+        self._stop_if_mistaken()
+
+    def _decode(self, value: Any, struct: type[Struct], steps: tuple[str | int, ...]) -> Any:
+        """Typed, with every mistake noted; the struct's defaults stand in for what is mistaken."""
+        converted, mistakes = problems_in(value, struct)
+        for path, text in mistakes:
+            self._complain(text, (*steps, *path))
+        return converted
+
+    # Profiles
+
+    def _profiles(self, raw: Sequence[_ProfileDocument]) -> list[Profile]:
+        profiles = []
+        for index, each in enumerate(raw):
+            name = each.scheduler_name
+            if name is None:
+                # Several profiles must all be named; only a lone one has a name to fall back on.
+                name = DEFAULT_SCHEDULER if len(raw) == 1 else ""
+            args = self._args(each.plugin_config, index)
+            profiles.append(Profile(name, each.percentage_of_nodes_to_score, each.plugins, args))
+        return profiles
+
+    def _args(self, configs: Sequence[PluginConfig], profile: int) -> dict[str, Any]:
+        args: dict[str, Any] = {}
+        for index, each in enumerate(configs):
+            steps: tuple[str | int, ...] = ("profiles", profile, "pluginConfig", index)
+            if each.name in args:
+                self._complain(f'plugin "{each.name}" is configured twice', steps)
+            if each.name in self._release.removed_plugins:
+                self._complain(f'plugin "{each.name}" does not exist any more', steps)
+            args[each.name] = self._typed_args(each, (*steps, "args"))
+        return args
+
+    def _typed_args(self, config: PluginConfig, steps: tuple[str | int, ...]) -> Any:
+        struct = ARGS_OF.get(config.name)
+        if struct is None:
+            return config.args
+        before = len(self._problems)
+        typed = self._decode(config.args, struct, steps)
+        if len(self._problems) > before:
+            return None
+        typed = with_defaults(typed)
+        for path, text in complaints(typed, self._gates):
+            self._complain(text, (*steps, *_split(path)))
+        return typed
+
+    def _check_profile(self, profile: Profile, index: int, points_of: Mapping[str, Collection[str]]) -> None:
+        steps = ("profiles", index)
+        if not profile.scheduler_name:
+            self._complain("a profile needs a schedulerName", (*steps, "schedulerName"))
+        self._check_percentage(profile.percentage_of_nodes_to_score, steps)
+        for name, own in profile.plugins.points():
+            for at, plugin in enumerate(own.enabled):
+                if plugin.name in self._release.removed_plugins:
+                    path = (*steps, "plugins", name, "enabled", at)
+                    self._complain(f'plugin "{plugin.name}" does not exist any more', path)
+        try:
+            expand_profile(profile, self._release, self._gates, points_of, self._source, f"profiles[{index}]")
+        except ConfigError as mistake:
+            for problem in mistake.problems:
+                self._complain(problem.message, tuple(_split(problem.path)), problem.hint)
+
+    def _check_common_queue_sort(self, profiles: Sequence[Profile]) -> None:
+        """One queue serves all profiles, so they must sort alike; and names must differ."""
+        seen: dict[str, int] = {}
+        for index, profile in enumerate(profiles):
+            path: tuple[str | int, ...] = ("profiles", index, "schedulerName")
+            if profile.scheduler_name in seen:
+                first = seen[profile.scheduler_name]
+                self._complain(f'"{profile.scheduler_name}" is the name of profiles[{first}] too', path)
+            seen.setdefault(profile.scheduler_name, index)
+        merged = [merge_with_defaults(each.plugins, self._release, self._gates).queue_sort for each in profiles]
+        for index, own in enumerate(merged[1:], start=1):
+            if own != merged[0]:
+                path = ("profiles", index, "plugins", "queueSort")
+                self._complain("must be the same for all profiles", path)
+
+    # Numbers and extenders
+
+    def _check_percentage(self, value: int | None, steps: Sequence[str | int]) -> None:
+        if value is not None and not 0 <= value <= 100:
+            self._complain(f"{value} is not in the valid range [0-100]", (*steps, "percentageOfNodesToScore"))
+
+    def _check_numbers(self, raw: _ConfigDocument) -> None:
+        if raw.parallelism <= 0:
+            self._complain(f"{raw.parallelism} is not greater than zero", ("parallelism",))
+        self._check_percentage(raw.percentage_of_nodes_to_score, ())
+        if raw.pod_initial_backoff_seconds <= 0:
+            text = f"{raw.pod_initial_backoff_seconds} is not greater than zero"
+            self._complain(text, ("podInitialBackoffSeconds",))
+        if raw.pod_max_backoff_seconds < raw.pod_initial_backoff_seconds:
+            text = f"{raw.pod_max_backoff_seconds} is less than podInitialBackoffSeconds"
+            self._complain(text, ("podMaxBackoffSeconds",))
+
+    def _check_extenders(self, extenders: Sequence[Extender]) -> None:
+        managed: set[str] = set()
+        for index, extender in enumerate(extenders):
+            steps = ("extenders", index)
+            if extender.prioritize_verb and extender.weight <= 0:
+                self._complain(f"{extender.weight} is not a positive weight", (*steps, "weight"))
+            for at, resource in enumerate(extender.managed_resources):
+                path = (*steps, "managedResources", at, "name")
+                for text in _resource_name_mistakes(resource.name, managed):
+                    self._complain(text, path)
+                managed.add(resource.name)
+        binders = sum(bool(extender.bind_verb) for extender in extenders)
+        if binders > 1:
+            self._complain(f"{binders} extenders implement bind, and only one can", ("extenders",))
+
+
+def _resource_name_mistakes(name: str, seen: Collection[str]) -> Iterator[str]:
+    if not is_label_key(name):
+        yield f"{name!r} is not a resource name"
+    elif "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
+        yield f"{name!r} is not the name of an extended resource"
+    if name in seen:
+        yield f"{name!r} is managed twice"
+
+
+def _split(path: str) -> list[str | int]:
+    steps: list[str | int] = []
+    for part in path.replace("[", ".[").split("."):
+        if part.startswith("["):
+            steps.append(int(part[1:-1]))
+        elif part:
+            steps.append(part)
+    return steps

@@ -1,0 +1,111 @@
+"""Arguments of the in-tree plugins, with their defaults filled in (apis/config/types_pluginargs.go, v1/defaults.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ksched_cli.api.affinity import NodeAffinity, TopologySpreadConstraint
+
+DEFAULT_WEIGHT = 1
+
+
+class _Args(Struct, rename="camel", frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What every args document may carry besides its fields."""
+
+    api_version: str = ""
+    kind: str = ""
+
+
+class ResourceSpec(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    name: str = ""
+    weight: int = 0
+
+
+class UtilizationShapePoint(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    utilization: int = 0
+    score: int = 0
+
+
+class RequestedToCapacityRatioParam(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    shape: tuple[UtilizationShapePoint, ...] = ()
+
+
+CPU_AND_MEMORY = (ResourceSpec("cpu", DEFAULT_WEIGHT), ResourceSpec("memory", DEFAULT_WEIGHT))
+
+
+class ScoringStrategy(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    type: str = ""
+    resources: tuple[ResourceSpec, ...] = ()
+    requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None
+
+
+class DefaultPreemptionArgs(_Args, frozen=True):
+    min_candidate_nodes_percentage: int = 10
+    min_candidate_nodes_absolute: int = 100
+
+
+class InterPodAffinityArgs(_Args, frozen=True):
+    hard_pod_affinity_weight: int = 1
+    ignore_preferred_terms_of_existing_pods: bool = False
+
+
+class NodeAffinityArgs(_Args, frozen=True):
+    added_affinity: NodeAffinity | None = None
+
+
+class NodeResourcesFitArgs(_Args, frozen=True):
+    ignored_resources: tuple[str, ...] = ()
+    ignored_resource_groups: tuple[str, ...] = ()
+    scoring_strategy: ScoringStrategy = ScoringStrategy("LeastAllocated", CPU_AND_MEMORY)
+
+
+class NodeResourcesBalancedAllocationArgs(_Args, frozen=True):
+    resources: tuple[ResourceSpec, ...] = CPU_AND_MEMORY
+
+
+class PodTopologySpreadArgs(_Args, frozen=True):
+    default_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    defaulting_type: str = "System"
+
+
+class VolumeBindingArgs(_Args, frozen=True):
+    bind_timeout_seconds: int = 600
+    shape: tuple[UtilizationShapePoint, ...] = ()
+
+
+class DynamicResourcesArgs(_Args, frozen=True):
+    filter_timeout: str | None = None
+    binding_timeout: str | None = None
+
+
+ARGS_OF: Mapping[str, type[Struct]] = {
+    "DefaultPreemption": DefaultPreemptionArgs,
+    "InterPodAffinity": InterPodAffinityArgs,
+    "NodeAffinity": NodeAffinityArgs,
+    "NodeResourcesFit": NodeResourcesFitArgs,
+    "NodeResourcesBalancedAllocation": NodeResourcesBalancedAllocationArgs,
+    "PodTopologySpread": PodTopologySpreadArgs,
+    "VolumeBinding": VolumeBindingArgs,
+    "DynamicResources": DynamicResourcesArgs,
+}
+
+
+def with_defaults(args: object) -> object:
+    """What an empty list, an empty string or a zero weight stands for."""
+    match args:
+        case NodeResourcesFitArgs():
+            strategy = args.scoring_strategy
+            resources = _weighted(strategy.resources or CPU_AND_MEMORY)
+            return replace(args, scoring_strategy=replace(strategy, resources=resources))
+        case NodeResourcesBalancedAllocationArgs():
+            return replace(args, resources=_weighted(args.resources or CPU_AND_MEMORY))
+        case PodTopologySpreadArgs():
+            return replace(args, defaulting_type=args.defaulting_type or "System")
+    return args
+
+
+def _weighted(resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpec, ...]:
+    return tuple(replace(each, weight=each.weight or DEFAULT_WEIGHT) for each in resources)

@@ -1,0 +1,165 @@
+"""Which plugin runs at which point: a profile merged with the defaults and MultiPoint expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ksched_cli.config.model import EXTENSION_POINT_FIELDS, PluginRef, Plugins, PluginSet, Profile
+from ksched_cli.config.plugin_args import ARGS_OF
+from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.errors import ConfigError, Problem
+
+MAX_NODE_SCORE = 100
+MAX_TOTAL_SCORE = 2**63 - 1
+ALL = "*"
+
+# kube-scheduler has these points and ksched does not run them: they place pod groups as a whole.
+_PLACEMENT_POINTS = ("placementGenerate", "placementScore")
+
+
+@dataclass(frozen=True)
+class ResolvedProfile:
+    """A profile as the engine needs it: ordered plugin names per point, weights and arguments."""
+
+    scheduler_name: str
+    percentage_of_nodes_to_score: int | None
+    points: Mapping[str, tuple[str, ...]]
+    score_weights: Mapping[str, int]
+    args: Mapping[str, Any]
+
+
+def merge_with_defaults(plugins: Plugins, release: Release, gates: FeatureGates) -> Plugins:
+    """mergePlugins. All default plugins are in MultiPoint; the other points start out empty."""
+    default = PluginSet(release.default_multi_point(gates))
+    sets = {name: _merge(PluginSet(), own) for name, own in plugins.points()}
+    by_field = {EXTENSION_POINT_FIELDS[name]: own for name, own in sets.items()}
+    return Plugins(multi_point=_merge(default, plugins.multi_point), **by_field)
+
+
+def _merge(default: PluginSet, custom: PluginSet) -> PluginSet:
+    """mergePluginSet: a default that is configured again keeps its place, the rest is appended."""
+    disabled = {plugin.name for plugin in (*custom.disabled, *default.disabled)}
+    own = {plugin.name: index for index, plugin in enumerate(custom.enabled)}
+    replaced: set[int] = set()
+    enabled: list[PluginRef] = []
+    for plugin in () if ALL in disabled else default.enabled:
+        if plugin.name in disabled:
+            continue
+        if plugin.name in own:
+            replaced.add(own[plugin.name])
+            plugin = custom.enabled[own[plugin.name]]
+        enabled.append(plugin)
+    enabled.extend(plugin for index, plugin in enumerate(custom.enabled) if index not in replaced)
+    return PluginSet(tuple(enabled), (*custom.disabled, *default.disabled))
+
+
+def expand_profile(
+    profile: Profile,
+    release: Release,
+    gates: FeatureGates,
+    extension_points_of: Mapping[str, Collection[str]],
+    source: str = "",
+    path: str = "",
+) -> ResolvedProfile:
+    """NewFramework's plugin lists, or ConfigError with everything that keeps it from being made."""
+    plugins = merge_with_defaults(profile.plugins, release, gates)
+    expansion = _Expansion(plugins, extension_points_of, source, path)
+    points = {name: expansion.point(name, own) for name, own in plugins.points() if name not in _PLACEMENT_POINTS}
+    weights = expansion.weights()
+    expansion.check_whole(profile.scheduler_name, points)
+    if expansion.problems:
+        raise ConfigError(expansion.problems)
+    used = {name for names in points.values() for name in names}
+    return ResolvedProfile(
+        profile.scheduler_name,
+        profile.percentage_of_nodes_to_score,
+        points,
+        weights,
+        {name: profile.args.get(name, ARGS_OF[name]() if name in ARGS_OF else None) for name in sorted(used)},
+    )
+
+
+class _Expansion:
+    """One profile's expansion and the problems met on the way."""
+
+    def __init__(self, plugins: Plugins, points_of: Mapping[str, Collection[str]], source: str, path: str) -> None:
+        self._plugins = plugins
+        self._points_of = points_of
+        self._source = source
+        self._path = f"{path}.plugins" if path else "plugins"
+        self.problems: list[Problem] = []
+        self._check_known(plugins.multi_point, "multiPoint")
+
+    def _complain(self, message: str, where: str, hint: str = "") -> None:
+        problem = Problem(message, self._source, None, f"{self._path}.{where}" if where else self._path, hint)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def _check_known(self, own: PluginSet, point: str) -> None:
+        for index, plugin in enumerate(own.enabled):
+            if plugin.name not in self._points_of:
+                known = ", ".join(sorted(self._points_of))
+                self._complain(f'plugin "{plugin.name}" does not exist', _where(point, index), f"there are {known}")
+
+    def point(self, point: str, own: PluginSet) -> tuple[str, ...]:
+        """Plugins set at the point itself and in MultiPoint first, then MultiPoint's, then the point's own others."""
+        self._check_point(point, own)
+        specific = [plugin.name for plugin in own.enabled if plugin.name in self._points_of]
+        disabled = {plugin.name for plugin in own.disabled}
+        if ALL in disabled:
+            return tuple(specific)
+        expanded = self._from_multi_point(point, disabled)
+        overriding = [name for name in specific if name in expanded]
+        added = [name for name in expanded if name not in specific]
+        others = [name for name in specific if name not in expanded]
+        return (*overriding, *added, *others)
+
+    def _check_point(self, point: str, own: PluginSet) -> None:
+        self._check_known(own, point)
+        seen: set[str] = set()
+        for index, plugin in enumerate(own.enabled):
+            points = self._points_of.get(plugin.name)
+            if points is not None and point not in points:
+                text = f'plugin "{plugin.name}" does not take part in {point}'
+                self._complain(text, _where(point, index), f"it takes part in {', '.join(points)}")
+            if plugin.name in seen:
+                self._complain(f'plugin "{plugin.name}" is enabled twice', _where(point, index))
+            seen.add(plugin.name)
+
+    def _from_multi_point(self, point: str, disabled: Collection[str]) -> list[str]:
+        expanded: list[str] = []
+        for index, plugin in enumerate(self._plugins.multi_point.enabled):
+            if point not in self._points_of.get(plugin.name, ()) or plugin.name in disabled:
+                continue
+            if plugin.name in expanded:
+                self._complain(f'plugin "{plugin.name}" is enabled twice', _where("multiPoint", index))
+            else:
+                expanded.append(plugin.name)
+        return expanded
+
+    def weights(self) -> dict[str, int]:
+        """getValidScoreWeights: the weight at Score wins over MultiPoint's; none means 1."""
+        weights: dict[str, int] = {}
+        for plugin in (*self._plugins.score.enabled, *self._plugins.multi_point.enabled):
+            if "score" in self._points_of.get(plugin.name, ()):
+                weights.setdefault(plugin.name, plugin.weight or 1)
+        if sum(weights.values()) * MAX_NODE_SCORE > MAX_TOTAL_SCORE:
+            self._complain("total score of Score plugins could overflow", "score")
+        return weights
+
+    def check_whole(self, scheduler_name: str, points: Mapping[str, Collection[str]]) -> None:
+        if self.problems:
+            return
+        sorters = len(points["queueSort"])
+        if sorters != 1:
+            text = f'profile "{scheduler_name}" needs exactly one queue sort plugin, but has {sorters}'
+            self._complain(text, "queueSort", "PrioritySort is the usual one")
+        if not points["bind"]:
+            text = f'profile "{scheduler_name}" needs at least one bind plugin'
+            self._complain(text, "bind", "DefaultBinder is the usual one")
+
+
+def _where(point: str, index: int) -> str:
+    return f"{point}.enabled[{index}]"
