@@ -1,0 +1,1 @@
+"""The facts of a cluster as columns: what kube-scheduler keeps in its cache and snapshot."""

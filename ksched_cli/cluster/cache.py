@@ -1,0 +1,119 @@
+"""The scheduler cache: nodes, pods and everything else, with assume and forget (backend/cache.Cache)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.node_selection import NodeSelection
+from ksched_cli.cluster.nodes import NodeTable
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.pods import NOWHERE, PodTable
+from ksched_cli.cluster.resources import ResourceIndex
+from ksched_cli.cluster.usage import Usage
+
+
+class Cluster:
+    """The cache and the snapshot in one: a cycle reads the columns while nothing else writes them.
+
+    `journal` lists the node rows that placements touched, in order, so that whoever keeps something derived from
+    the columns can bring just those rows up to date. `structure` goes up when rows are renumbered or node objects
+    change, after which nothing derived from nodes holds.
+    """
+
+    def __init__(self, nodes: Sequence[Node], pods: Iterable[Pod] = (), catalog: Catalog | None = None) -> None:
+        self.resources = ResourceIndex()
+        self.catalog = catalog or Catalog()
+        self.pods = PodTable()
+        self.nodes = NodeTable(nodes, self.resources)
+        self.usage = Usage(len(self.resources), len(self.nodes))
+        self.selection = NodeSelection(self.nodes)
+        self.journal: list[int] = []
+        self.preempted: set[int] = set()
+        self.structure = 0
+        for pod in pods:
+            if not is_terminal(pod):
+                self.add_pod(pod)
+
+    # Pods
+
+    def register(self, pod: Pod) -> int:
+        """The pod's row. A pod seen for the first time may name resources that no node or pod named before."""
+        row = self.pods.register(PodInfo(pod, self.resources))
+        info = self.pods.infos[row]
+        _ = info.requests, info.incoming_requests
+        self.widen()
+        return row
+
+    def add_pod(self, pod: Pod) -> int:
+        """A pod as the API server has it: on its node if that exists, else known but nowhere."""
+        pod_row = self.register(pod)
+        node_row = self.nodes.row_of.get(pod.spec.node_name)
+        if node_row is not None and self.pods.node_row[pod_row] == NOWHERE:
+            self.place(pod_row, node_row)
+        return pod_row
+
+    def place(self, pod_row: int, node_row: int) -> None:
+        """Count the pod on the node (AddPod, AssumePod)."""
+        self.pods.node_row[pod_row] = node_row
+        self.usage.add(self.pods.infos[pod_row], pod_row, node_row)
+        self.journal.append(node_row)
+
+    def displace(self, pod_row: int) -> int:
+        """Take the pod off its node (RemovePod, ForgetPod); the row it was on."""
+        node_row = int(self.pods.node_row[pod_row])
+        if node_row != NOWHERE:
+            self.usage.remove(self.pods.infos[pod_row], pod_row, node_row)
+            self.pods.node_row[pod_row] = NOWHERE
+            self.journal.append(node_row)
+        return node_row
+
+    def preempt(self, pod_row: int) -> None:
+        """An evicted pod keeps its place until it is gone, but counts as leaving."""
+        self.pods.terminating[pod_row] = True
+        self.preempted.add(pod_row)
+        node_row = int(self.pods.node_row[pod_row])
+        if node_row != NOWHERE:
+            self.journal.append(node_row)
+
+    def pods_on(self, node_row: int) -> list[int]:
+        """Rows of the pods on a node, in the order they came."""
+        return list(self.usage.pods[node_row])
+
+    def widen(self) -> None:
+        """Room in both matrices for every resource that has a name by now."""
+        count = len(self.resources)
+        self.nodes.widen(count)
+        self.usage.widen(count)
+
+    # Nodes
+
+    def add_node(self, node: Node) -> None:
+        self._restructure([*self.nodes.arrival, node])
+        for pod_row, info in enumerate(self.pods.infos):
+            if info.pod.spec.node_name == node.metadata.name and self.pods.node_row[pod_row] == NOWHERE:
+                self.place(pod_row, self.nodes.row_of[node.metadata.name])
+
+    def remove_node(self, name: str) -> None:
+        """The node goes; its pods stay known but count nowhere, as on a ghost node of kube-scheduler's cache."""
+        self._restructure([node for node in self.nodes.arrival if node.metadata.name != name])
+
+    def update_node(self, node: Node) -> None:
+        name = node.metadata.name
+        self._restructure([node if old.metadata.name == name else old for old in self.nodes.arrival])
+
+    def _restructure(self, arrival: Sequence[Node]) -> None:
+        old_names = self.nodes.names
+        self.nodes = NodeTable(arrival, self.resources)
+        new_row: RowColumn = np.array([self.nodes.row_of.get(name, NOWHERE) for name in old_names], dtype=np.int64)
+        self.usage = self.usage.renumbered(new_row, len(self.nodes))
+        self.widen()
+        placed = self.pods.node_row != NOWHERE
+        self.pods.node_row[placed] = new_row[self.pods.node_row[placed]]
+        self.selection = NodeSelection(self.nodes)
+        self.structure += 1

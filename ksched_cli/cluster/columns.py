@@ -1,0 +1,49 @@
+"""Names for the numpy columns, and the small tables that give strings numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int64Column = NDArray[np.int64]
+RowColumn = NDArray[np.int64]
+IdColumn = NDArray[np.int32]
+CodeColumn = NDArray[np.int8]
+BoolColumn = NDArray[np.bool_]
+FloatColumn = NDArray[np.float64]
+
+T = TypeVar("T", bound=Hashable)
+
+
+class Vocabulary(Generic[T]):
+    """Gives every distinct value an id, counting from 0 in order of first sight."""
+
+    __slots__ = ("_ids", "values")
+
+    def __init__(self) -> None:
+        self._ids: dict[T, int] = {}
+        self.values: list[T] = []
+
+    def id(self, value: T) -> int:
+        found = self._ids.get(value)
+        if found is None:
+            found = self._ids[value] = len(self.values)
+            self.values.append(value)
+        return found
+
+    def find(self, value: T) -> int | None:
+        return self._ids.get(value)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def grown(column: NDArray[np.generic], size: int, fill: int = 0) -> NDArray[np.generic]:
+    """The column with room for `size` entries in its last axis, at least doubled so that appends stay cheap."""
+    old = column.shape[-1]
+    bigger = np.full((*column.shape[:-1], max(size, 2 * old, 16)), fill, dtype=column.dtype)
+    bigger[..., :old] = column
+    return bigger

@@ -1,0 +1,28 @@
+"""The order in which kube-scheduler lists nodes: round robin over zones (cache.nodeTree)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ksched_cli.api.core import Node
+
+_ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+_BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
+
+
+def zone_key(labels: Mapping[str, str]) -> tuple[str, str]:
+    """utilnode.GetZoneKey: (region, zone), the beta labels first because old volumes still carry them."""
+    zone = labels.get(_BETA_ZONE, labels.get(_ZONE, ""))
+    region = labels.get(_BETA_REGION, labels.get(_REGION, ""))
+    return region, zone
+
+
+def listing_order(nodes: Iterable[Node]) -> list[Node]:
+    """nodeTree.list: one node of each zone in turn, zones and nodes in the order they were added."""
+    zones: dict[tuple[str, str], list[Node]] = {}
+    for node in nodes:
+        zones.setdefault(zone_key(node.metadata.labels), []).append(node)
+    listed: list[Node] = []
+    for turn in range(max((len(members) for members in zones.values()), default=0)):
+        listed.extend(members[turn] for members in zones.values() if turn < len(members))
+    return listed

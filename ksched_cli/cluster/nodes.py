@@ -1,0 +1,65 @@
+"""The node table: one row per node, in kube-scheduler's listing order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ksched_cli.api.core import Node, Taint
+from ksched_cli.api.quantity import milli_value, value
+from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, Vocabulary
+from ksched_cli.cluster.images import ImageIndex
+from ksched_cli.cluster.labels import LabelColumns
+from ksched_cli.cluster.node_tree import listing_order
+from ksched_cli.cluster.resources import CPU, ResourceIndex, is_scalar
+
+
+class NodeTable:
+    """What node objects say. What pods take from them is in `Usage`.
+
+    Rows are dense and follow `nodeTree.list`, so that row order is the order in which kube-scheduler looks at nodes.
+    Whatever changes a node makes a new table; rows may then have other numbers.
+    """
+
+    def __init__(self, arrival: Sequence[Node], resources: ResourceIndex) -> None:
+        self.arrival = tuple(arrival)
+        self.objects: list[Node] = listing_order(arrival)
+        self.names: list[str] = [node.metadata.name for node in self.objects]
+        self.row_of: dict[str, int] = {name: row for row, name in enumerate(self.names)}
+        self.labels = LabelColumns([node.metadata.labels for node in self.objects])
+        self.images = ImageIndex(self.objects, self.arrival)
+        self.unschedulable: BoolColumn = np.array([node.spec.unschedulable for node in self.objects], dtype=np.bool_)
+        self.taint_sets: Vocabulary[tuple[Taint, ...]] = Vocabulary()
+        self.taint_set: IdColumn = np.array(
+            [self.taint_sets.id(tuple(node.spec.taints)) for node in self.objects], dtype=np.int32
+        )
+        self.allowed_pods: Int64Column = np.zeros(len(self.objects), dtype=np.int64)
+        self.allocatable: Int64Column = self._read_allocatable(resources)
+        self.name_rank: RowColumn = np.empty(len(self.objects), dtype=np.int64)
+        self.name_rank[sorted(range(len(self.names)), key=self.names.__getitem__)] = np.arange(len(self.names))
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    def _read_allocatable(self, resources: ResourceIndex) -> Int64Column:
+        cells: list[tuple[int, int, int]] = []
+        for row, node in enumerate(self.objects):
+            for name, quantity in node.status.allocatable.items():
+                if name == "pods":
+                    self.allowed_pods[row] = value(quantity)
+                elif name == "cpu":
+                    cells.append((CPU, row, milli_value(quantity)))
+                elif name in ("memory", "ephemeral-storage") or is_scalar(name):
+                    cells.append((resources.row(name), row, value(quantity)))
+        matrix = np.zeros((len(resources), len(self.objects)), dtype=np.int64)
+        for resource, row, amount in cells:
+            matrix[resource, row] = amount
+        return matrix
+
+    def widen(self, resources: int) -> None:
+        """Room for resources that some pod asks for and no node has."""
+        missing = resources - self.allocatable.shape[0]
+        if missing > 0:
+            empty = np.zeros((missing, len(self)), dtype=np.int64)
+            self.allocatable = np.concatenate([self.allocatable, empty])

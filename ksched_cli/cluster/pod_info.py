@@ -1,0 +1,68 @@
+"""What one pod means to the scheduler, worked out once (framework.PodInfo)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import parse_time, pod_key, pod_priority
+from ksched_cli.api.resources import nonzero_requests_of, requests_of
+from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
+from ksched_cli.cluster.resources import ResourceIndex
+
+
+class PodInfo:
+    """A pod with its sums. `requests` are (resource row, amount) pairs as the cache counts them, status included."""
+
+    def __init__(self, pod: Pod, resources: ResourceIndex) -> None:
+        self.pod = pod
+        self.name = pod.metadata.name
+        self.namespace = pod.metadata.namespace
+        self.key = pod_key(pod)
+        self.uid = pod.metadata.uid or self.key
+        self.labels = pod.metadata.labels
+        self.priority = pod_priority(pod)
+        self._resources = resources
+
+    @cached_property
+    def created(self) -> float:
+        """Seconds since the epoch; a pod without a timestamp is as old as can be."""
+        stamp = self.pod.metadata.creation_timestamp
+        return parse_time(stamp) if stamp else 0.0
+
+    @cached_property
+    def requests(self) -> tuple[tuple[int, int], ...]:
+        """What the pod takes from its node (PodInfo.CalculateResource)."""
+        return self._resources.amounts(requests_of(self.pod, use_status=True))
+
+    @cached_property
+    def incoming_requests(self) -> tuple[tuple[int, int], ...]:
+        """What the pod asks for before it is placed (noderesources.computePodResourceRequest): no status yet."""
+        return self._resources.amounts(requests_of(self.pod, use_status=False))
+
+    @cached_property
+    def _nonzero(self) -> tuple[int, int]:
+        return nonzero_requests_of(self.pod, use_status=True)
+
+    @property
+    def nonzero_cpu(self) -> int:
+        return self._nonzero[0]
+
+    @property
+    def nonzero_memory(self) -> int:
+        return self._nonzero[1]
+
+    @cached_property
+    def host_ports(self) -> tuple[HostPort, ...]:
+        """schedutil.GetHostPorts: the ports of containers and of sidecars, which run beside them."""
+        spec = self.pod.spec
+        sidecars = (container for container in spec.init_containers if container.restart_policy == "Always")
+        return tuple(
+            HostPort(port.host_ip or ANY_ADDRESS, port.protocol or "TCP", port.host_port)
+            for container in (*spec.containers, *sidecars)
+            for port in container.ports
+            if port.host_port > 0
+        )
+
+    def __repr__(self) -> str:
+        return f"PodInfo({self.key})"

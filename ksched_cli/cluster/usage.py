@@ -1,0 +1,58 @@
+"""What placed pods take from each node: the half of NodeInfo that changes with every placement."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ksched_cli.cluster.columns import Int64Column, RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.ports import PortIndex
+
+
+class Usage:
+    """`requested[resource, row]`, the non-zero requests that scoring uses, pod counts, ports and pods by node."""
+
+    def __init__(self, resources: int, nodes: int) -> None:
+        self.requested: Int64Column = np.zeros((resources, nodes), dtype=np.int64)
+        self.nonzero: Int64Column = np.zeros((2, nodes), dtype=np.int64)
+        self.pod_count: Int64Column = np.zeros(nodes, dtype=np.int64)
+        self.ports = PortIndex()
+        self.pods: list[dict[int, None]] = [{} for _ in range(nodes)]
+
+    def add(self, info: PodInfo, pod_row: int, row: int) -> None:
+        for resource, amount in info.requests:
+            self.requested[resource, row] += amount
+        self.nonzero[0, row] += info.nonzero_cpu
+        self.nonzero[1, row] += info.nonzero_memory
+        self.pod_count[row] += 1
+        if info.host_ports:
+            self.ports.take(row, info.host_ports)
+        self.pods[row][pod_row] = None
+
+    def remove(self, info: PodInfo, pod_row: int, row: int) -> None:
+        for resource, amount in info.requests:
+            self.requested[resource, row] -= amount
+        self.nonzero[0, row] -= info.nonzero_cpu
+        self.nonzero[1, row] -= info.nonzero_memory
+        self.pod_count[row] -= 1
+        if info.host_ports:
+            self.ports.free(row, info.host_ports)
+        del self.pods[row][pod_row]
+
+    def widen(self, resources: int) -> None:
+        missing = resources - self.requested.shape[0]
+        if missing > 0:
+            empty = np.zeros((missing, self.requested.shape[1]), dtype=np.int64)
+            self.requested = np.concatenate([self.requested, empty])
+
+    def renumbered(self, new_row: RowColumn, nodes: int) -> Usage:
+        """The same usage after rows moved; `new_row[old]` is -1 where the node went away."""
+        moved = Usage(self.requested.shape[0], nodes)
+        old = np.nonzero(new_row >= 0)[0]
+        moved.requested[:, new_row[old]] = self.requested[:, old]
+        moved.nonzero[:, new_row[old]] = self.nonzero[:, old]
+        moved.pod_count[new_row[old]] = self.pod_count[old]
+        moved.ports = self.ports.renumbered(new_row)
+        for row in old:
+            moved.pods[new_row[row]] = self.pods[row]
+        return moved
