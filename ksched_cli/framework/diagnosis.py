@@ -1,0 +1,141 @@
+"""Why a pod did not fit: every node's first failure, and the sentence kube-scheduler makes of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn, RowColumn, Vocabulary
+from ksched_cli.framework.status import SUCCESS, Code, Status
+from ksched_cli.framework.verdict import Reasons, Verdict
+
+
+class NodeStatuses:
+    """One status per node of the cluster: plugin, code and reasons of the first failing plugin (NodeToStatus).
+
+    A node that was never looked at, because PreFilter had ruled it out, is *absent* and has the common status.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.codes: CodeColumn = np.zeros(size, dtype=np.int8)
+        self.plugin_ids: IdColumn = np.zeros(size, dtype=np.int32)
+        self.reason_ids: IdColumn = np.zeros(size, dtype=np.int32)
+        self.absent: BoolColumn = np.zeros(size, dtype=np.bool_)
+        self.absent_status: Status = SUCCESS
+        self.plugins: Vocabulary[str] = Vocabulary()
+        self.reasons: Vocabulary[Reasons] = Vocabulary()
+        self.plugins.id("")
+        self.reasons.id(())
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def record(self, plugin: str, rows: RowColumn, verdict: Verdict) -> None:
+        """Charge the rows that the verdict rejects to the plugin."""
+        rejected = np.nonzero(verdict.codes)[0]
+        if not len(rejected):
+            return
+        where = rows[rejected]
+        translate = np.array([self.reasons.id(reasons) for reasons in verdict.reasons], dtype=np.int32)
+        self.codes[where] = verdict.codes[rejected]
+        self.plugin_ids[where] = self.plugins.id(plugin)
+        self.reason_ids[where] = translate[verdict.reason_ids[rejected]]
+
+    def set(self, row: int, status: Status) -> None:
+        self.absent[row] = False
+        self.codes[row] = status.code
+        self.plugin_ids[row] = self.plugins.id(status.plugin)
+        self.reason_ids[row] = self.reasons.id(status.reasons)
+
+    def set_absent(self, rows: BoolColumn, status: Status) -> None:
+        self.absent |= rows
+        self.absent_status = status
+
+    def forget(self, rows: RowColumn) -> None:
+        """Rows that kube-scheduler would not have come to."""
+        self.codes[rows] = Code.SUCCESS
+
+    def status(self, row: int) -> Status:
+        if self.absent[row]:
+            return self.absent_status
+        code = Code(int(self.codes[row]))
+        if code is Code.SUCCESS:
+            return SUCCESS
+        return Status(code, self.reasons.values[self.reason_ids[row]], self.plugins.values[self.plugin_ids[row]])
+
+    @property
+    def failed(self) -> BoolColumn:
+        """Nodes with a status of their own."""
+        failed: BoolColumn = self.codes != Code.SUCCESS
+        return failed
+
+    def rows_with(self, code: Code) -> RowColumn:
+        """NodesForStatusCode: rows of that code, absent ones by their common status."""
+        matching = (self.codes == code) & ~self.absent
+        if self.absent_status.code is code:
+            matching |= self.absent
+        return np.nonzero(matching)[0]
+
+    def unschedulable_plugins(self) -> frozenset[str]:
+        rejected = self.failed & ~self.absent
+        return frozenset(self.plugins.values[index] for index in np.unique(self.plugin_ids[rejected])) - {""}
+
+    def reason_counts(self) -> Counter[str]:
+        """How many nodes give each reason; a node with several reasons counts once for each."""
+        counts: Counter[str] = Counter()
+        rejected = self.failed & ~self.absent
+        per_tuple = np.bincount(self.reason_ids[rejected], minlength=len(self.reasons))
+        for reasons, nodes in zip(self.reasons.values, per_tuple, strict=True):
+            for reason in reasons:
+                counts[reason] += int(nodes)
+        absent = int(self.absent.sum())
+        if absent:
+            counts.update(dict.fromkeys(self.absent_status.reasons, 0))
+            for reason in self.absent_status.reasons:
+                counts[reason] += absent
+        return +counts
+
+    def groups(self) -> Iterator[tuple[Status, RowColumn]]:
+        """Each distinct failure with the rows that have it, absent nodes last."""
+        own = self.failed & ~self.absent
+        keys = np.stack([self.plugin_ids[own], self.codes[own], self.reason_ids[own]])
+        rows = np.nonzero(own)[0]
+        distinct, inverse = np.unique(keys, axis=1, return_inverse=True)
+        for index in range(distinct.shape[1]):
+            members = rows[inverse.reshape(-1) == index]
+            yield self.status(int(members[0])), members
+        absent = np.nonzero(self.absent)[0]
+        if len(absent):
+            yield self.absent_status, absent
+
+
+@dataclass
+class Diagnosis:
+    """framework.Diagnosis: what a cycle learnt on the way to its answer."""
+
+    nodes: NodeStatuses
+    pre_filter: Status | None = None
+    unschedulable_plugins: set[str] = field(default_factory=set)
+    pending_plugins: set[str] = field(default_factory=set)
+    post_filter_message: str = ""
+
+    def blame(self, status: Status) -> None:
+        """Diagnosis.AddPluginStatus."""
+        if status.rejected and status.plugin:
+            self.unschedulable_plugins.add(status.plugin)
+        if status.code is Code.PENDING and status.plugin:
+            self.pending_plugins.add(status.plugin)
+
+    def message(self) -> str:
+        """FitError.Error: the text of the FailedScheduling event."""
+        text = f"0/{len(self.nodes)} nodes are available:"
+        if self.pre_filter is not None and self.pre_filter.message:
+            text += f" {self.pre_filter.message}."
+        elif histogram := sorted(f"{count} {reason}" for reason, count in self.nodes.reason_counts().items()):
+            text += f" {', '.join(histogram)}."
+        if self.post_filter_message:
+            text += f" {self.post_filter_message}"
+        return text

@@ -1,0 +1,75 @@
+"""What the engine offers to plugins (fwk.Handle)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from types import TracebackType
+from typing import Protocol
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.config.releases import FeatureGates
+from ksched_cli.framework.diagnosis import Diagnosis
+from ksched_cli.framework.verdict import Verdict
+
+
+class Nominator(Protocol):
+    """Pods that wait for a place that preemption made for them (fwk.PodNominator)."""
+
+    def nominated_on(self, node: str) -> Collection[int]:
+        """Pod rows nominated to the node, in the order they were nominated."""
+
+    def nodes(self) -> Collection[str]:
+        """Names of the nodes that have nominated pods."""
+
+    def node_of(self, pod_row: int) -> str:
+        """The node that the pod is nominated to, or an empty string."""
+
+
+class Handle(Protocol):
+    """The same for the whole life of a plugin."""
+
+    @property
+    def cluster(self) -> Cluster: ...
+
+    @property
+    def gates(self) -> FeatureGates: ...
+
+    @property
+    def nominator(self) -> Nominator: ...
+
+    @property
+    def sampling(self) -> bool:
+        """Whether kube-scheduler's limits on how many nodes are looked at are in force."""
+
+
+class Trial(Protocol):
+    """A what-if inside one cycle: take pods off nodes, put them back, ask the filters. Leaving it undoes all."""
+
+    def __enter__(self) -> Trial: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    @property
+    def row_scoped(self) -> bool:
+        """Whether every filter in force looks at one node alone, so that many nodes can be tried at once."""
+
+    def remove(self, pod_row: int) -> None:
+        """Take a pod off its node, in the columns and in every plugin's state."""
+
+    def put_back(self, pod_row: int) -> None:
+        """Undo one `remove`."""
+
+    def filter(self, rows: RowColumn) -> Verdict:
+        """RunFilterPluginsWithNominatedPods for these rows as things stand in the trial."""
+
+
+class CycleHandle(Protocol):
+    """What PostFilter plugins may use of the cycle that failed."""
+
+    @property
+    def diagnosis(self) -> Diagnosis: ...
+
+    def trial(self) -> Trial: ...

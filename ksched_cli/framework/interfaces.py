@@ -1,0 +1,196 @@
+"""The extension points as base classes, named as in kube-scheduler (fwk.*Plugin).
+
+A plugin inherits from every point it takes part in. What `pre_filter` returns is handed to `filter`, `pre_score`,
+`reserve` and the later points of the same plugin; what `pre_score` returns is handed to `score` and `normalize`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.events import ClusterEvent
+from ksched_cli.framework.handle import CycleHandle, Handle
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SUCCESS, Status
+from ksched_cli.framework.verdict import Verdict
+
+Detail = Mapping[str, Any]
+State = TypeVar("State")
+S = TypeVar("S")
+
+
+class Plugin:
+    """What every plugin has. `scope` is "row" when a node's verdict depends on that node alone."""
+
+    name: ClassVar[str]
+    scope: ClassVar[Literal["row", "cluster"]] = "row"
+    summary: ClassVar[str] = ""
+    events: ClassVar[tuple[ClusterEvent, ...]] = ()
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        self.args = args
+        self.handle = handle
+
+
+class PreEnqueuePlugin(Plugin, ABC):
+    @abstractmethod
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        """Anything but success keeps the pod out of the active queue."""
+
+
+class QueueSortPlugin(Plugin, ABC):
+    @abstractmethod
+    def sort_key(self, pod: PodInfo) -> tuple[Any, ...]:
+        """Pods are tried in ascending order of this key."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreFilterResult(Generic[S]):
+    """The state for the later points, and the only nodes worth looking at where the plugin knows them. With `skip`
+    the state is kept and the plugin's filter is left out all the same."""
+
+    state: S
+    node_names: frozenset[str] | None = None
+    skip: bool = False
+
+
+class PreFilterPlugin(Plugin, ABC, Generic[State]):
+    @abstractmethod
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[State] | Status:
+        """Once per cycle. SKIP leaves the plugin's filter out; a rejection is for the pod as a whole."""
+
+    def clone_state(self, state: State) -> State:
+        """A copy that add_pod and remove_pod may change. Plugins whose state never changes return it as it is."""
+        return state
+
+    def add_pod(self, state: State, pod: PodInfo, other: int, row: int) -> None:
+        """PreFilterExtensions.AddPod: `other` (a pod row) has just been put on node `row` for a trial."""
+        return
+
+    def remove_pod(self, state: State, pod: PodInfo, other: int, row: int) -> None:
+        """PreFilterExtensions.RemovePod: `other` has just been taken off node `row` for a trial."""
+        return
+
+
+class FilterPlugin(Plugin, ABC, Generic[State]):
+    @abstractmethod
+    def filter(self, state: State, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        """One code and reason tuple per row."""
+
+    def explain(self, state: State, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        """The numbers behind the verdict on one of the rows; asked only for rows that are shown."""
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
+class PostFilterResult:
+    """The node that the pod is nominated to ("" clears a nomination), and who has to leave it."""
+
+    nominated_node: str
+    victims: tuple[int, ...] = ()
+    pdb_violations: int = 0
+
+
+class PostFilterPlugin(Plugin, ABC, Generic[State]):
+    @abstractmethod
+    def post_filter(
+        self, state: State | None, pod: PodInfo, cycle: CycleHandle
+    ) -> tuple[PostFilterResult | None, Status]:
+        """When no node was feasible. Success ends the search for a remedy; `cycle.trial()` dry-runs one."""
+
+
+class PreScorePlugin(Plugin, ABC, Generic[S, State]):
+    @abstractmethod
+    def pre_score(self, state: S | None, pod: PodInfo, nodes: NodeRows) -> State | Status:
+        """`nodes` are the feasible ones. SKIP leaves the plugin's score out."""
+
+
+class ScorePlugin(Plugin, ABC, Generic[State]):
+    normalizes: ClassVar[bool] = False
+
+    @abstractmethod
+    def score(self, state: State, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+        """One raw score per row."""
+
+    def normalize(self, state: State, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+        """Scores in 0..100 (ScoreExtensions.NormalizeScore); set `normalizes` where this is more than identity."""
+        return scores
+
+
+class ReservePlugin(Plugin, ABC, Generic[State]):
+    @abstractmethod
+    def reserve(self, state: State | None, pod: PodInfo, row: int) -> Status: ...
+
+    @abstractmethod
+    def unreserve(self, state: State | None, pod: PodInfo, row: int) -> None: ...
+
+
+class PermitPlugin(Plugin, ABC, Generic[State]):
+    @abstractmethod
+    def permit(self, state: State | None, pod: PodInfo, row: int) -> tuple[Status, float]:
+        """The status and, with WAIT, for how many seconds at most."""
+
+
+class PreBindPlugin(Plugin, ABC, Generic[State]):
+    @abstractmethod
+    def pre_bind(self, state: State | None, pod: PodInfo, row: int) -> Status: ...
+
+
+class BindPlugin(Plugin, ABC, Generic[State]):
+    @abstractmethod
+    def bind(self, state: State | None, pod: PodInfo, row: int) -> Status:
+        """Nothing is written anywhere: the pod is taken as bound. SKIP passes it to the next Bind plugin."""
+
+
+class PostBindPlugin(Plugin, ABC, Generic[State]):
+    @abstractmethod
+    def post_bind(self, state: State | None, pod: PodInfo, row: int) -> None: ...
+
+
+EXTENSION_POINTS: Mapping[str, type[Plugin]] = {
+    "preEnqueue": PreEnqueuePlugin,
+    "queueSort": QueueSortPlugin,
+    "preFilter": PreFilterPlugin,
+    "filter": FilterPlugin,
+    "postFilter": PostFilterPlugin,
+    "preScore": PreScorePlugin,
+    "score": ScorePlugin,
+    "reserve": ReservePlugin,
+    "permit": PermitPlugin,
+    "preBind": PreBindPlugin,
+    "bind": BindPlugin,
+    "postBind": PostBindPlugin,
+}
+
+
+def extension_points(plugin: type[Plugin]) -> tuple[str, ...]:
+    """The points that a plugin class takes part in, in the order of a cycle."""
+    return tuple(point for point, base in EXTENSION_POINTS.items() if issubclass(plugin, base))
+
+
+__all__ = [
+    "EXTENSION_POINTS",
+    "SUCCESS",
+    "BindPlugin",
+    "Detail",
+    "FilterPlugin",
+    "PermitPlugin",
+    "Plugin",
+    "PostBindPlugin",
+    "PostFilterPlugin",
+    "PostFilterResult",
+    "PreBindPlugin",
+    "PreEnqueuePlugin",
+    "PreFilterPlugin",
+    "PreFilterResult",
+    "PreScorePlugin",
+    "QueueSortPlugin",
+    "ReservePlugin",
+    "ScorePlugin",
+    "extension_points",
+]

@@ -1,0 +1,69 @@
+"""What NodeResourcesFit and NodeResourcesBalancedAllocation measure alike (noderesources.resourceAllocationScorer)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ksched_cli.api.resources import requests_of, scoring_requests_of
+from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.resources import CPU, MEMORY, is_scalar
+from ksched_cli.framework.rows import NodeRows
+
+
+@dataclass(frozen=True)
+class MeasuredResource:
+    """A resource that counts towards a score: where its columns are, and what the pod asks of it."""
+
+    row: int | None
+    asked: int
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """`[resource, node]` each. A resource that does not count on a node has 0 allocatable there."""
+
+    requested: Int64Column
+    allocated: Int64Column
+    allocatable: Int64Column
+
+
+def measured(pod: PodInfo, names: Sequence[str], nodes: NodeRows, *, use_requested: bool) -> list[MeasuredResource]:
+    """calculatePodResourceRequestList. With `use_requested` the pod counts as what it asks for; without, containers
+    that ask for no cpu or memory get stand-ins.
+
+    In Go the scorer of NodeResourcesFit is made without the settings for pod-level resources and resizes in place,
+    so that it counts containers alone, as they are specified.
+    """
+    if use_requested:
+        asked = requests_of(pod.pod, use_status=True)
+    else:
+        cpu, memory = scoring_requests_of(pod.pod)
+        asked = {**requests_of(pod.pod, use_status=False, pod_level=False), "cpu": cpu, "memory": memory}
+    found = []
+    for name in names:
+        amount = asked.get(name, 0)
+        # An extended resource that the pod does not ask for is left out of the score altogether.
+        row = None if amount == 0 and is_scalar(name) else nodes.cluster.resources.find(name)
+        found.append(MeasuredResource(row, amount))
+    return found
+
+
+def measure(resources: Sequence[MeasuredResource], nodes: NodeRows, *, use_requested: bool) -> Allocation:
+    """calculateNodeAllocatableRequest for all rows at once."""
+    shape = (len(resources), len(nodes))
+    allocatable, allocated = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    table, usage = nodes.cluster.nodes, nodes.cluster.usage
+    for index, resource in enumerate(resources):
+        row = resource.row
+        if row is None:
+            continue
+        used = usage.nonzero if row in (CPU, MEMORY) and not use_requested else usage.requested
+        allocatable[index] = nodes.take(table.allocatable[row])
+        allocated[index] = np.where(allocatable[index] == 0, 0, nodes.take(used[row]))
+    asked = np.array([resource.asked for resource in resources], dtype=np.int64)[:, np.newaxis]
+    requested = np.where(allocatable == 0, 0, allocated + asked)
+    return Allocation(requested, allocated, allocatable)

@@ -1,0 +1,39 @@
+"""The nodes that a plugin is asked about."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import RowColumn
+
+D = TypeVar("D", bound=np.generic)
+
+
+class NodeRows:
+    """A selection of node rows. A plugin answers for these, in this order, and its answer for a row must not
+    depend on which other rows were asked about."""
+
+    __slots__ = ("cluster", "rows", "whole")
+
+    def __init__(self, cluster: Cluster, rows: RowColumn | None = None) -> None:
+        self.cluster = cluster
+        self.whole = rows is None
+        self.rows: RowColumn = np.arange(len(cluster.nodes), dtype=np.int64) if rows is None else rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, column: NDArray[D]) -> NDArray[D]:
+        """The column's entries of these rows (last axis); the column itself where all rows are meant."""
+        return column if self.whole else column[..., self.rows]
+
+    @property
+    def names(self) -> list[str]:
+        return [self.cluster.nodes.names[row] for row in self.rows]
+
+    def select(self, kept: NDArray[np.bool_]) -> NodeRows:
+        return self if kept.all() else NodeRows(self.cluster, self.rows[kept])

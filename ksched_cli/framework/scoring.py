@@ -1,0 +1,27 @@
+"""Arithmetic that score plugins share, to the last bit as Go does it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ksched_cli.cluster.columns import Int64Column
+
+MAX_NODE_SCORE = 100
+MIN_NODE_SCORE = 0
+
+
+def truncated_divide(dividend: Int64Column, divisor: Int64Column | int) -> Int64Column:
+    """Integer division that drops the fraction, as Go's does; numpy's // rounds towards minus infinity."""
+    quotient = np.floor_divide(dividend, divisor)
+    inexact = np.multiply(quotient, divisor) != dividend
+    truncated: Int64Column = quotient + (inexact & (quotient < 0))
+    return truncated
+
+
+def default_normalize_score(scores: Int64Column, max_priority: int = MAX_NODE_SCORE, *, reverse: bool) -> Int64Column:
+    """helper.DefaultNormalizeScore: the highest score becomes `max_priority`, the others in proportion."""
+    highest = int(scores.max(initial=0))
+    if highest == 0:
+        return np.full_like(scores, max_priority) if reverse else scores.copy()
+    scaled = truncated_divide(max_priority * scores, highest)
+    return max_priority - scaled if reverse else scaled
