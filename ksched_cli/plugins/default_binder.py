@@ -1,0 +1,15 @@
+"""DefaultBinder: takes the pod as bound. ksched never writes to a cluster."""
+
+from __future__ import annotations
+
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.interfaces import BindPlugin
+from ksched_cli.framework.status import SUCCESS, Status
+
+
+class DefaultBinder(BindPlugin[None]):
+    name = "DefaultBinder"
+    summary = "Binds the pod to its node; here that is simulated."
+
+    def bind(self, state: None, pod: PodInfo, row: int) -> Status:
+        return SUCCESS

@@ -1,0 +1,34 @@
+"""The list of plugins that kube-scheduler brings along (plugins.NewInTreeRegistry)."""
+
+from __future__ import annotations
+
+from ksched_cli.framework.interfaces import Plugin
+from ksched_cli.plugins.default_binder import DefaultBinder
+from ksched_cli.plugins.default_preemption import DefaultPreemption
+from ksched_cli.plugins.dynamic_resources import DynamicResources
+from ksched_cli.plugins.image_locality import ImageLocality
+from ksched_cli.plugins.node_affinity import NodeAffinity
+from ksched_cli.plugins.node_name import NodeName
+from ksched_cli.plugins.node_ports import NodePorts
+from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
+from ksched_cli.plugins.node_unschedulable import NodeUnschedulable
+from ksched_cli.plugins.priority_sort import PrioritySort
+from ksched_cli.plugins.scheduling_gates import SchedulingGates
+from ksched_cli.plugins.taint_toleration import TaintToleration
+
+IN_TREE: tuple[type[Plugin], ...] = (
+    SchedulingGates,
+    PrioritySort,
+    NodeUnschedulable,
+    NodeName,
+    TaintToleration,
+    NodeAffinity,
+    NodePorts,
+    NodeResourcesFit,
+    DynamicResources,
+    DefaultPreemption,
+    NodeResourcesBalancedAllocation,
+    ImageLocality,
+    DefaultBinder,
+)

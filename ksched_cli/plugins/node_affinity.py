@@ -1,0 +1,139 @@
+"""NodeAffinity: spec.nodeSelector, spec.affinity.nodeAffinity and the profile's addedAffinity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ksched_cli.api.core import NodeAffinity as NodeAffinitySpec
+from ksched_cli.api.core import NodeSelectorTerm, PreferredSchedulingTerm
+from ksched_cli.api.selectors import SelectorError
+from ksched_cli.cluster.columns import BoolColumn, Int64Column
+from ksched_cli.cluster.node_selection import RequiredNodeAffinity
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import (
+    Detail,
+    FilterPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+)
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.scoring import default_normalize_score
+from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable
+from ksched_cli.framework.verdict import Verdict
+
+_NODE_NAME_FIELD = "metadata.name"
+_POD_MISMATCH = unresolvable("node(s) didn't match Pod's node affinity/selector")
+_ENFORCED_MISMATCH = unresolvable("node(s) didn't match scheduler-enforced node affinity")
+_CONFLICT = unresolvable("pod affinity terms conflict")
+
+
+@dataclass(frozen=True)
+class PreferredTerms:
+    """The pod's preferred terms that say something."""
+
+    terms: tuple[PreferredSchedulingTerm, ...]
+
+
+class NodeAffinity(
+    PreFilterPlugin[RequiredNodeAffinity],
+    FilterPlugin[RequiredNodeAffinity],
+    PreScorePlugin[RequiredNodeAffinity, PreferredTerms],
+    ScorePlugin[PreferredTerms],
+):
+    name = "NodeAffinity"
+    summary = "Honours nodeSelector and node affinity, required and preferred, of the pod and of the profile."
+    normalizes = True
+    events = (ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_LABEL),)
+
+    @property
+    def _added(self) -> NodeAffinitySpec | None:
+        added: NodeAffinitySpec | None = self.args.added_affinity if self.args is not None else None
+        return added
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[RequiredNodeAffinity] | Status:
+        affinity = _node_affinity(pod)
+        required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
+        enforced = self._added and self._added.required_during_scheduling_ignored_during_execution
+        if required is None and not enforced and not pod.pod.spec.node_selector:
+            return SKIP
+        names = _named_nodes(required.node_selector_terms) if required else None
+        if names is not None and not names:
+            return _CONFLICT
+        return PreFilterResult(RequiredNodeAffinity.of(pod.pod), names)
+
+    def filter(self, state: RequiredNodeAffinity | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        selection = nodes.cluster.selection
+        # With PreFilter switched off by the profile the pod's own affinity is read here instead.
+        wanted = state or RequiredNodeAffinity.of(pod.pod)
+        failing = np.where(selection.matching(wanted), 0, 1)
+        enforced = self._added and self._added.required_during_scheduling_ignored_during_execution
+        if enforced:
+            failing = np.where(selection.terms_mask(enforced.node_selector_terms), failing, 2)
+        groups = nodes.take(failing.astype(np.int32))
+        return Verdict.by_group(groups, (SUCCESS, _POD_MISMATCH, _ENFORCED_MISMATCH))
+
+    def explain(self, state: RequiredNodeAffinity | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        selection, row = nodes.cluster.selection, nodes.rows[index]
+        wanted = state or RequiredNodeAffinity.of(pod.pod)
+        unmet = {key: value for key, value in wanted.node_selector if not selection.label_is(key, value)[row]}
+        return {"nodeSelector": unmet} if unmet else {}
+
+    def pre_score(self, state: RequiredNodeAffinity | None, pod: PodInfo, nodes: NodeRows) -> PreferredTerms | Status:
+        affinity = _node_affinity(pod)
+        preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
+        added = self._added and self._added.preferred_during_scheduling_ignored_during_execution
+        if not preferred and not added:
+            return SKIP
+        terms = tuple(term for term in preferred if term.weight and not _is_empty(term.preference))
+        try:
+            for term in terms:
+                nodes.cluster.selection.check(term.preference)
+        except SelectorError as problem:
+            return error(str(problem))
+        return PreferredTerms(terms)
+
+    def score(self, state: PreferredTerms, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+        """The sum of the weights of the terms that match."""
+        added = self._added.preferred_during_scheduling_ignored_during_execution if self._added else ()
+        total = np.zeros(len(nodes.cluster.nodes), dtype=np.int64)
+        for term in (*added, *state.terms):
+            if not _is_empty(term.preference):
+                total += term.weight * self._matching(term.preference, nodes)
+        return nodes.take(total)
+
+    @staticmethod
+    def _matching(term: NodeSelectorTerm, nodes: NodeRows) -> BoolColumn:
+        return nodes.cluster.selection.terms_mask((term,))
+
+    def normalize(self, state: PreferredTerms, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+        return default_normalize_score(scores, reverse=False)
+
+
+def _node_affinity(pod: PodInfo) -> NodeAffinitySpec | None:
+    affinity = pod.pod.spec.affinity
+    return affinity.node_affinity if affinity else None
+
+
+def _is_empty(term: NodeSelectorTerm) -> bool:
+    return not term.match_expressions and not term.match_fields
+
+
+def _named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
+    """The nodes that the terms name, None when a term leaves the name open: terms are alternatives."""
+    if not terms:
+        return None
+    named: set[str] = set()
+    for term in terms:
+        values = [
+            set(each.values) for each in term.match_fields if each.key == _NODE_NAME_FIELD and each.operator == "In"
+        ]
+        if not values:
+            return None
+        named |= set.intersection(*values)
+    return frozenset(named)

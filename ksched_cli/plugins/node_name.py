@@ -1,0 +1,28 @@
+"""NodeName: pods that name their node."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import Detail, FilterPlugin
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import unresolvable
+from ksched_cli.framework.verdict import Verdict
+
+
+class NodeName(FilterPlugin[None]):
+    name = "NodeName"
+    summary = "Rejects every node but the one that spec.nodeName names."
+    events = (ClusterEvent("Node", Action.ADD),)
+
+    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        wanted = pod.pod.spec.node_name
+        if not wanted:
+            return Verdict.passing(len(nodes))
+        others = nodes.rows != nodes.cluster.nodes.row_of.get(wanted, -1)
+        return Verdict.rejecting(np.asarray(others), unresolvable("node(s) didn't match the requested node name"))
+
+    def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        return {"requested": pod.pod.spec.node_name}

@@ -1,0 +1,38 @@
+"""NodePorts: host ports that another pod of the node holds."""
+
+from __future__ import annotations
+
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.ports import HostPort
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SKIP, Status, error, unschedulable
+from ksched_cli.framework.verdict import Verdict
+
+WantedPorts = tuple[HostPort, ...]
+
+
+class NodePorts(PreFilterPlugin[WantedPorts], FilterPlugin[WantedPorts]):
+    name = "NodePorts"
+    summary = "Rejects nodes where a host port that the pod wants is taken."
+    events = (ClusterEvent("Pod", Action.DELETE), ClusterEvent("Node", Action.ADD))
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[WantedPorts] | Status:
+        return PreFilterResult(pod.host_ports) if pod.host_ports else SKIP
+
+    def filter(self, state: WantedPorts | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        if state is None:
+            # A profile may switch off PreFilter and leave Filter on; kube-scheduler has nothing to go by then.
+            return Verdict.from_statuses(
+                [error('reading "PreFilterNodePorts" from cycleState: not found')] * len(nodes)
+            )
+        taken = nodes.cluster.usage.ports.conflicts(state, len(nodes.cluster.nodes))
+        return Verdict.rejecting(
+            nodes.take(taken), unschedulable("node(s) didn't have free ports for the requested pod ports")
+        )
+
+    def explain(self, state: WantedPorts | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        row, cluster = nodes.rows[index], nodes.cluster
+        clashing = [port for port in pod.host_ports if cluster.usage.ports.conflicts([port], len(cluster.nodes))[row]]
+        return {"ports": [f"{port.address}:{port.port}/{port.protocol}" for port in clashing]}

@@ -1,0 +1,75 @@
+"""NodeResourcesBalancedAllocation: whether the pod evens out or unbalances what is used of cpu, memory, ..."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ksched_cli.cluster.columns import FloatColumn, Int64Column
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.plugin_args import NodeResourcesBalancedAllocationArgs
+from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
+from ksched_cli.framework.resource_scoring import MeasuredResource, measure, measured
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.scoring import MAX_NODE_SCORE, truncated_divide
+from ksched_cli.framework.status import SKIP, Status, error
+
+
+class NodeResourcesBalancedAllocation(
+    PreScorePlugin[None, list[MeasuredResource]], ScorePlugin[list[MeasuredResource]]
+):
+    name = "NodeResourcesBalancedAllocation"
+    summary = "Prefers nodes whose use of cpu, memory, ... the pod makes more even."
+    args: NodeResourcesBalancedAllocationArgs
+
+    @property
+    def _names(self) -> list[str]:
+        return [resource.name for resource in self.args.resources]
+
+    def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> list[MeasuredResource] | Status:
+        resources = measured(pod, self._names, nodes, use_requested=True)
+        # Best-effort pods would all go to the one node that is most even.
+        return resources if any(resource.asked for resource in resources) else SKIP
+
+    def score(self, state: list[MeasuredResource] | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+        if not self.args.resources:
+            return error("resources not found")
+        if state is None:
+            state = measured(pod, self._names, nodes, use_requested=True)
+            if not any(resource.asked for resource in state):
+                return np.zeros(len(nodes), dtype=np.int64)
+        allocation = measure(state, nodes, use_requested=True)
+        with_pod = balance(allocation.requested, allocation.allocatable)
+        without_pod = balance(allocation.allocated, allocation.allocatable)
+        half = MAX_NODE_SCORE // 2
+        return half + truncated_divide(half + with_pod - without_pod, 2)
+
+
+def balance(used: Int64Column, allocatable: Int64Column) -> Int64Column:
+    """balancedResourceScore: 100 less the standard deviation of the shares in use, over the resources a node has."""
+    has = allocatable != 0
+    score = np.empty(used.shape[1], dtype=np.int64)
+    for pattern in {tuple(column) for column in np.unique(has, axis=1).T.tolist()}:
+        counted = np.array(pattern, dtype=np.bool_)
+        where = (has == counted[:, np.newaxis]).all(axis=0)
+        shares = np.minimum(used[counted][:, where] / allocatable[counted][:, where], 1.0)
+        score[where] = ((1.0 - deviation(shares)) * float(MAX_NODE_SCORE)).astype(np.int64)
+    return score
+
+
+def deviation(shares: FloatColumn) -> FloatColumn:
+    """Added up resource by resource, in Go's order, so that the last bit agrees."""
+    count = len(shares)
+    if count == 2:
+        half: FloatColumn = np.abs((shares[0] - shares[1]) / 2)
+        return half
+    if count < 2:
+        return np.zeros(shares.shape[1])
+    total = np.zeros(shares.shape[1])
+    for share in shares:
+        total = total + share
+    mean = total / float(count)
+    squares = np.zeros(shares.shape[1])
+    for share in shares:
+        squares = squares + (share - mean) * (share - mean)
+    root: FloatColumn = np.sqrt(squares / float(count))
+    return root

@@ -1,0 +1,192 @@
+"""NodeResourcesFit: whether the pod's requests fit, and how full a node would be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ksched_cli.cluster.columns import BoolColumn, Int64Column
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_extended
+from ksched_cli.config.plugin_args import NodeResourcesFitArgs, ScoringStrategy
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import (
+    Detail,
+    FilterPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+)
+from ksched_cli.framework.resource_scoring import Allocation, MeasuredResource, measure, measured
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.scoring import MAX_NODE_SCORE, truncated_divide
+from ksched_cli.framework.status import Code, Status, error
+from ksched_cli.framework.verdict import Reasons, Verdict
+
+MAX_CUSTOM_PRIORITY_SCORE = 10
+MAX_UTILIZATION = 100
+TOO_MANY_PODS = "Too many pods"
+
+Scorer = Callable[[Allocation], Int64Column]
+
+
+@dataclass(frozen=True)
+class FitState:
+    """(resource row, amount) of what has to fit, cpu, memory and storage first as kube-scheduler lists them."""
+
+    requests: tuple[tuple[int, int], ...]
+
+
+class NodeResourcesFit(
+    PreFilterPlugin[FitState],
+    FilterPlugin[FitState],
+    PreScorePlugin[FitState, list[MeasuredResource]],
+    ScorePlugin[list[MeasuredResource]],
+):
+    name = "NodeResourcesFit"
+    summary = "Rejects nodes without room for the pod's requests; scores by the profile's scoring strategy."
+    args: NodeResourcesFitArgs
+    events = (
+        ClusterEvent("Pod", Action.DELETE | Action.UPDATE_POD_SCALE_DOWN),
+        ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_ALLOCATABLE),
+    )
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[FitState] | Status:
+        wanted = [pair for pair in pod.incoming_requests if not self._ignored(pair[0])]
+        wanted.sort(key=lambda pair: (pair[0] not in (CPU, MEMORY, EPHEMERAL_STORAGE), pair[0]))
+        return PreFilterResult(FitState(tuple(wanted)))
+
+    def _ignored(self, resource: int) -> bool:
+        name = self.handle.cluster.resources.names[resource]
+        return is_extended(name) and (
+            name in self.args.ignored_resources or name.split("/")[0] in self.args.ignored_resource_groups
+        )
+
+    def filter(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        """fitsRequest: every resource that lacks is a reason; one that no eviction can free makes the node hopeless."""
+        if state is None:
+            missing = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
+            return Verdict.from_statuses([missing] * len(nodes))
+        table, usage = nodes.cluster.nodes, nodes.cluster.usage
+        crowded = nodes.take(usage.pod_count) + 1 > nodes.take(table.allowed_pods)
+        lacks = crowded.astype(np.int64)
+        hopeless = np.zeros(len(nodes), dtype=np.bool_)
+        for bit, (resource, amount) in enumerate(state.requests, start=1):
+            allocatable = nodes.take(table.allocatable[resource])
+            short = amount > allocatable - nodes.take(usage.requested[resource])
+            if short.any():
+                lacks |= short.astype(np.int64) << bit
+                hopeless |= short & (amount > allocatable)
+        return self._verdict(state, lacks, hopeless)
+
+    def _verdict(self, state: FitState, lacks: Int64Column, hopeless: BoolColumn) -> Verdict:
+        """`lacks` has one bit per reason; each distinct combination becomes one reason tuple."""
+        if not lacks.any():
+            return Verdict.passing(len(lacks))
+        codes = np.where(hopeless, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.UNSCHEDULABLE)
+        combinations, reason_ids = np.unique(lacks, return_inverse=True)
+        names = self.handle.cluster.resources.names
+        texts = (TOO_MANY_PODS, *(f"Insufficient {names[resource]}" for resource, _ in state.requests))
+        reasons: list[Reasons] = [
+            tuple(text for bit, text in enumerate(texts) if combination >> bit & 1)
+            for combination in combinations.tolist()
+        ]
+        if combinations[0] != 0:  # entry 0 of a verdict is a pass, whether or not any row passes
+            reasons.insert(0, ())
+            reason_ids = reason_ids + 1
+        return Verdict(np.where(lacks != 0, codes, 0).astype(np.int8), reason_ids.astype(np.int32), reasons)
+
+    def explain(self, state: FitState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        row, cluster = int(nodes.rows[index]), nodes.cluster
+        numbers: dict[str, dict[str, int]] = {}
+        if cluster.usage.pod_count[row] + 1 > cluster.nodes.allowed_pods[row]:
+            used, limit = int(cluster.usage.pod_count[row]), int(cluster.nodes.allowed_pods[row])
+            numbers["pods"] = {"asked": 1, "used": used, "allocatable": limit, "free": limit - used}
+        for resource, amount in state.requests if state else ():
+            used = int(cluster.usage.requested[resource, row])
+            limit = int(cluster.nodes.allocatable[resource, row])
+            if amount > limit - used:
+                name = cluster.resources.names[resource]
+                numbers[name] = {"asked": amount, "used": used, "allocatable": limit, "free": limit - used}
+        return numbers
+
+    def pre_score(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> list[MeasuredResource]:
+        names = [resource.name for resource in self.args.scoring_strategy.resources]
+        return measured(pod, names, nodes, use_requested=False)
+
+    def score(self, state: list[MeasuredResource] | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+        if not self.args.scoring_strategy.resources:
+            return error("resources not found")
+        resources = self.pre_score(None, pod, nodes) if state is None else state
+        return scorer_of(self.args.scoring_strategy)(measure(resources, nodes, use_requested=False))
+
+
+def scorer_of(strategy: ScoringStrategy) -> Scorer:
+    """nodeResourceStrategyTypeMap."""
+    weights = [resource.weight for resource in strategy.resources]
+    if strategy.type == "MostAllocated":
+        return lambda allocation: weighted_mean(most_requested(allocation), allocation.allocatable, weights)
+    if strategy.type == "RequestedToCapacityRatio":
+        ratio = strategy.requested_to_capacity_ratio
+        points = [(point.utilization, point.score) for point in (ratio.shape if ratio else ())]
+        return lambda allocation: requested_to_capacity_ratio(allocation, points, weights)
+    return lambda allocation: weighted_mean(least_requested(allocation), allocation.allocatable, weights)
+
+
+def least_requested(allocation: Allocation) -> Int64Column:
+    """leastRequestedScore: the share that stays free."""
+    capacity = np.maximum(allocation.allocatable, 1)
+    free = (allocation.allocatable - allocation.requested) * MAX_NODE_SCORE // capacity
+    return np.where(allocation.requested > allocation.allocatable, 0, free)
+
+
+def most_requested(allocation: Allocation) -> Int64Column:
+    """mostRequestedScore: the share that is taken; stand-in requests may exceed what there is."""
+    capacity = np.maximum(allocation.allocatable, 1)
+    return np.minimum(allocation.requested, allocation.allocatable) * MAX_NODE_SCORE // capacity
+
+
+def weighted_mean(scores: Int64Column, allocatable: Int64Column, weights: Sequence[int]) -> Int64Column:
+    """Over the resources that the node has; 0 where it has none of them."""
+    counted = (allocatable != 0) * np.array(weights, dtype=np.int64)[:, np.newaxis]
+    total = counted.sum(axis=0)
+    mean: Int64Column = (scores * counted).sum(axis=0) // np.maximum(total, 1)
+    return mean
+
+
+def requested_to_capacity_ratio(
+    allocation: Allocation, points: Sequence[tuple[int, int]], weights: Sequence[int]
+) -> Int64Column:
+    """buildRequestedToCapacityRatioScorerFunction: a broken line over the utilisation in whole per cent.
+
+    A resource that scores 0 does not count in the mean, and the mean is rounded and not cut off.
+    """
+    line = np.array([broken_linear(points, percent) for percent in range(MAX_UTILIZATION + 1)], dtype=np.int64)
+    capacity = np.maximum(allocation.allocatable, 1)
+    utilization = np.where(
+        allocation.requested > allocation.allocatable,
+        MAX_UTILIZATION,
+        allocation.requested * MAX_UTILIZATION // capacity,
+    )
+    scores = np.where(allocation.allocatable != 0, line[np.clip(utilization, 0, MAX_UTILIZATION)], 0)
+    counted = (scores > 0) * np.array(weights, dtype=np.int64)[:, np.newaxis]
+    total, weight = (scores * counted).sum(axis=0), counted.sum(axis=0)
+    return np.where(weight == 0, 0, (2 * total + weight) // np.maximum(2 * weight, 1))
+
+
+def broken_linear(points: Sequence[tuple[int, int]], percent: int) -> int:
+    """helper.BuildBrokenLinearFunction, with the shape's 0..10 scores scaled to 0..100."""
+    scale = MAX_NODE_SCORE // MAX_CUSTOM_PRIORITY_SCORE
+    previous: tuple[int, int] | None = None
+    for utilization, score in points:
+        if percent <= utilization:
+            if previous is None:
+                return score * scale
+            rise = (score - previous[1]) * scale * (percent - previous[0])
+            step = truncated_divide(np.array([rise], dtype=np.int64), utilization - previous[0])
+            return previous[1] * scale + int(step[0])
+        previous = utilization, score
+    return points[-1][1] * scale

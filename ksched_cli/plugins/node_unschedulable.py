@@ -1,0 +1,39 @@
+"""NodeUnschedulable: cordoned nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ksched_cli.api.core import Taint
+from ksched_cli.api.tolerations import tolerates
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import Detail, FilterPlugin
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import unresolvable
+from ksched_cli.framework.verdict import Verdict
+
+# Whoever tolerates the taint that the node controller puts on a cordoned node tolerates the field too.
+_UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+class NodeUnschedulable(FilterPlugin[None]):
+    name = "NodeUnschedulable"
+    summary = "Rejects cordoned nodes (spec.unschedulable) unless the pod tolerates the unschedulable taint."
+    events = (
+        ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_TAINT),
+        ClusterEvent("Pod", Action.UPDATE_POD_TOLERATION),
+    )
+
+    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        cordoned = nodes.take(nodes.cluster.nodes.unschedulable)
+        if not cordoned.any() or self._tolerated(pod):
+            cordoned = np.zeros(len(nodes), dtype=np.bool_)
+        return Verdict.rejecting(cordoned, unresolvable("node(s) were unschedulable"))
+
+    def _tolerated(self, pod: PodInfo) -> bool:
+        comparison = self.handle.gates.enabled("TaintTolerationComparisonOperators")
+        return any(tolerates(each, _UNSCHEDULABLE, comparison=comparison) for each in pod.pod.spec.tolerations)
+
+    def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        return {"unschedulable": bool(nodes.cluster.nodes.unschedulable[nodes.rows[index]])}

@@ -1,0 +1,15 @@
+"""PrioritySort: the queue's order."""
+
+from __future__ import annotations
+
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.interfaces import QueueSortPlugin
+
+
+class PrioritySort(QueueSortPlugin):
+    name = "PrioritySort"
+    summary = "Tries pods by priority, the highest first; pods of equal priority in the order they came."
+
+    def sort_key(self, pod: PodInfo) -> tuple[int]:
+        # The time of arrival is the queue's to know; it breaks the tie for whatever plugin sorts.
+        return (-pod.priority,)

@@ -1,0 +1,18 @@
+"""SchedulingGates: a pod with gates is not tried."""
+
+from __future__ import annotations
+
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import PreEnqueuePlugin
+from ksched_cli.framework.status import SUCCESS, Status, unresolvable
+
+
+class SchedulingGates(PreEnqueuePlugin):
+    name = "SchedulingGates"
+    summary = "Keeps a pod out of the queue while its spec.schedulingGates is not empty."
+    events = (ClusterEvent("Pod", Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED),)
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        gates = [gate.name for gate in pod.pod.spec.scheduling_gates]
+        return unresolvable(f"waiting for scheduling gates: [{' '.join(gates)}]") if gates else SUCCESS

@@ -1,0 +1,82 @@
+"""TaintToleration: taints that the pod does not tolerate, worked out once per distinct taint set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ksched_cli.api.core import Taint, Toleration
+from ksched_cli.api.tolerations import find_untolerated, tolerates
+from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreScorePlugin, ScorePlugin
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.scoring import default_normalize_score
+from ksched_cli.framework.status import SUCCESS, Status, unresolvable
+from ksched_cli.framework.verdict import Verdict
+
+_HARD = ("NoSchedule", "NoExecute")
+_SOFT = "PreferNoSchedule"
+_UNTOLERATED = unresolvable("node(s) had untolerated taint(s)")
+
+
+@dataclass(frozen=True)
+class SoftTolerations:
+    """The tolerations that can apply to PreferNoSchedule taints."""
+
+    tolerations: tuple[Toleration, ...]
+
+
+class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations], ScorePlugin[SoftTolerations]):
+    name = "TaintToleration"
+    summary = (
+        "Rejects nodes with NoSchedule or NoExecute taints that the pod does not tolerate; prefers fewer soft ones."
+    )
+    normalizes = True
+    events = (
+        ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_TAINT),
+        ClusterEvent("Pod", Action.UPDATE_POD_TOLERATION),
+    )
+
+    @property
+    def _comparison(self) -> bool:
+        return self.handle.gates.enabled("TaintTolerationComparisonOperators")
+
+    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        table = nodes.cluster.nodes
+        statuses = [self._judge(taints, pod) for taints in table.taint_sets.values]
+        return Verdict.by_group(nodes.take(table.taint_set), statuses)
+
+    def _judge(self, taints: Iterable[Taint], pod: PodInfo) -> Status:
+        found = find_untolerated(taints, pod.pod.spec.tolerations, _HARD, comparison=self._comparison)
+        return SUCCESS if found is None else _UNTOLERATED
+
+    def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        taints = nodes.cluster.nodes.objects[nodes.rows[index]].spec.taints
+        found = find_untolerated(taints, pod.pod.spec.tolerations, _HARD, comparison=self._comparison)
+        return {} if found is None else {"taint": f"{found.key}={found.value}:{found.effect}"}
+
+    def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> SoftTolerations:
+        # A toleration without an effect is for every effect, so for the soft one too.
+        return SoftTolerations(tuple(each for each in pod.pod.spec.tolerations if each.effect in ("", _SOFT)))
+
+    def score(self, state: SoftTolerations, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+        """How many soft taints the pod does not tolerate."""
+        table = nodes.cluster.nodes
+        counts = np.array(
+            [self._count_intolerable(taints, state.tolerations) for taints in table.taint_sets.values], dtype=np.int64
+        )
+        return counts[nodes.take(table.taint_set)]
+
+    def _count_intolerable(self, taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> int:
+        return sum(
+            taint.effect == _SOFT
+            and not any(tolerates(each, taint, comparison=self._comparison) for each in tolerations)
+            for taint in taints
+        )
+
+    def normalize(self, state: SoftTolerations, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+        return default_normalize_score(scores, reverse=True)
