@@ -1,0 +1,253 @@
+"""One scheduling cycle (Scheduler.ScheduleOne), serial and without binding anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.binding import bind, reserve
+from ksched_cli.engine.decision import Decision, no_rows
+from ksched_cli.engine.faults import CycleError, blamed
+from ksched_cli.engine.nominator import NominatedPods
+from ksched_cli.engine.runtime import CycleState, Runtime
+from ksched_cli.engine.selection import TieBreak, best_rows, lowest_name, num_feasible_nodes_to_find
+from ksched_cli.engine.trial import CycleTrial
+from ksched_cli.framework.diagnosis import Diagnosis, NodeStatuses
+from ksched_cli.framework.interfaces import PostFilterResult
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import Code, Status, unresolvable
+
+NO_NODES_AVAILABLE = "no nodes available to schedule pods"
+
+
+@dataclass
+class CycleContext:
+    """CycleHandle for PostFilter plugins."""
+
+    runtime: Runtime
+    state: CycleState
+    pod: PodInfo
+    diagnosis: Diagnosis
+
+    def trial(self) -> CycleTrial:
+        return CycleTrial(self.runtime, self.state, self.pod)
+
+
+@dataclass
+class Found:
+    """What the search for nodes came to."""
+
+    feasible: RowColumn
+    diagnosis: Diagnosis
+
+
+class Cycle:
+    """Runs cycles one after the other on one cluster; remembers only where the next search starts."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        nominator: NominatedPods,
+        *,
+        tie_break: TieBreak = lowest_name,
+        sampling: bool = False,
+        percentage_of_nodes_to_score: int = 0,
+    ) -> None:
+        self.cluster = cluster
+        self.nominator = nominator
+        self.tie_break = tie_break
+        self.sampling = sampling
+        self.percentage_of_nodes_to_score = percentage_of_nodes_to_score
+        self._next_start = 0
+
+    def schedule_one(self, runtime: Runtime, pod_row: int) -> Decision:
+        """The pod's one cycle. A placed pod is assumed; a victim of preemption is marked as leaving."""
+        pod = self.cluster.pods.infos[pod_row]
+        if pod.pod.metadata.deletion_timestamp is not None:
+            return Decision(pod_row, pod, "skipped")
+        decision = Decision(pod_row, pod, "error")
+        state = CycleState()
+        try:
+            self._schedule(runtime, state, decision)
+        except CycleError as problem:
+            decision.result, decision.row, decision.message = "error", None, str(problem)
+            self.nominator.delete(pod_row)
+            self.cluster.displace(pod_row)
+        decision.nominated_node = self.nominator.node_of(pod_row)
+        return decision
+
+    def _schedule(self, runtime: Runtime, state: CycleState, decision: Decision) -> None:
+        if not len(self.cluster.nodes):
+            decision.result, decision.message = "unschedulable", NO_NODES_AVAILABLE
+            self.nominator.delete(decision.pod_row)
+            return
+        found = self._find_nodes(runtime, state, decision)
+        decision.diagnosis, decision.feasible = found.diagnosis, found.feasible
+        if not len(found.feasible):
+            self._post_filter(runtime, state, decision, found.diagnosis)
+            return
+        decision.row = self._prioritize(runtime, state, decision)
+        self._assume(runtime, state, decision, decision.row)
+
+    # Filtering
+
+    def _find_nodes(self, runtime: Runtime, state: CycleState, decision: Decision) -> Found:
+        """findNodesThatFitPod."""
+        diagnosis = Diagnosis(NodeStatuses(len(self.cluster.nodes)))
+        outcome = runtime.run_pre_filter(state, decision.pod)
+        diagnosis.unschedulable_plugins |= outcome.narrowed_by
+        if outcome.status is not None:
+            diagnosis.pre_filter = outcome.status
+            diagnosis.nodes.set_absent(np.ones(len(self.cluster.nodes), dtype=np.bool_), outcome.status)
+            diagnosis.blame(outcome.status)
+            return Found(no_rows(), diagnosis)
+        nominated = self._evaluate_nominated_node(runtime, state, decision, diagnosis)
+        if len(nominated):
+            return Found(nominated, diagnosis)
+        nodes = self._candidates(outcome.node_names, outcome.narrowed_by, diagnosis)
+        feasible = self._pass_filters(runtime, state, decision.pod, nodes, diagnosis)
+        diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
+        return Found(feasible, diagnosis)
+
+    def _evaluate_nominated_node(
+        self, runtime: Runtime, state: CycleState, decision: Decision, diagnosis: Diagnosis
+    ) -> RowColumn:
+        """The node that preemption cleared for this pod is tried first, and alone."""
+        row = self.cluster.nodes.row_of.get(self.nominator.node_of(decision.pod_row))
+        if row is None:
+            return no_rows()
+        nodes = NodeRows(self.cluster, np.array([row], dtype=np.int64))
+        passed = runtime.run_filter_with_nominated(state, decision.pod, nodes, diagnosis.nodes)
+        diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
+        return passed.rows
+
+    def _candidates(self, node_names: frozenset[str] | None, narrowed_by: set[str], diagnosis: Diagnosis) -> NodeRows:
+        """The nodes that PreFilter left; the others get the common status of nodes that are not looked at."""
+        if node_names is None:
+            return NodeRows(self.cluster)
+        row_of = self.cluster.nodes.row_of
+        rows = np.array(sorted(row_of[name] for name in node_names if name in row_of), dtype=np.int64)
+        others = np.ones(len(self.cluster.nodes), dtype=np.bool_)
+        others[rows] = False
+        by = " ".join(sorted(narrowed_by))
+        diagnosis.nodes.set_absent(others, unresolvable(f"node(s) didn't satisfy plugin(s) [{by}]"))
+        return NodeRows(self.cluster, rows)
+
+    def _pass_filters(
+        self, runtime: Runtime, state: CycleState, pod: PodInfo, nodes: NodeRows, diagnosis: Diagnosis
+    ) -> RowColumn:
+        """findNodesThatPassFilters. All nodes are evaluated; where kube-scheduler would have stopped, the rest is
+        taken back as not looked at."""
+        feasible = runtime.run_filter_with_nominated(state, pod, nodes, diagnosis.nodes).rows
+        wanted = self._nodes_to_find(runtime, len(nodes))
+        processed = len(nodes)
+        if wanted < len(feasible):
+            feasible, processed = self._stop_early(nodes.rows, feasible, wanted, diagnosis)
+        self._next_start = (self._next_start + processed) % len(self.cluster.nodes)
+        return feasible
+
+    def _nodes_to_find(self, runtime: Runtime, size: int) -> int:
+        if not runtime.profile.score:
+            return 1
+        if not self.sampling:
+            return size
+        own = runtime.profile.percentage_of_nodes_to_score
+        return num_feasible_nodes_to_find(self.percentage_of_nodes_to_score if own is None else own, size)
+
+    def _stop_early(
+        self, rows: RowColumn, feasible: RowColumn, wanted: int, diagnosis: Diagnosis
+    ) -> tuple[RowColumn, int]:
+        """In serial order the search ends when one feasible node more than wanted turns up."""
+        start = self._next_start % len(rows)
+        order = np.concatenate([rows[start:], rows[:start]])
+        hits = np.nonzero(np.isin(order, feasible))[0]
+        end = int(hits[wanted])
+        diagnosis.nodes.forget(order[end:])
+        return order[hits[:wanted]], end
+
+    # Scoring and binding
+
+    def _prioritize(self, runtime: Runtime, state: CycleState, decision: Decision) -> int:
+        """prioritizeNodes; a single feasible node is taken without scoring."""
+        if len(decision.feasible) == 1:
+            return int(decision.feasible[0])
+        nodes = NodeRows(self.cluster, decision.feasible)
+        runtime.run_pre_score(state, decision.pod, nodes)
+        decision.scores = runtime.run_score(state, decision.pod, nodes)
+        decision.ties = best_rows(decision.scores, self.cluster.nodes.name_rank)
+        return self.tie_break(decision.ties)
+
+    def _assume(self, runtime: Runtime, state: CycleState, decision: Decision, row: int) -> None:
+        """assumeAndReserve and the binding cycle, with everything undone if a plugin refuses."""
+        self.cluster.place(decision.pod_row, row)
+        refusal = reserve(runtime.profile, state, decision.pod, row)
+        if refusal is None:
+            self.nominator.delete(decision.pod_row)
+            refusal = bind(runtime.profile, state, decision.pod, row)
+        if refusal is None:
+            decision.result = "scheduled"
+            return
+        self.cluster.displace(decision.pod_row)
+        self._refuse(decision, row, refusal)
+
+    def _refuse(self, decision: Decision, row: int, refusal: Status) -> None:
+        decision.row, decision.nominated_node = None, ""
+        self.nominator.delete(decision.pod_row)
+        if not refusal.rejected:
+            raise CycleError(refusal.message)
+        alone = Diagnosis(NodeStatuses(1))
+        alone.nodes.set(0, refusal)
+        decision.message = alone.message()
+        decision.result = "unschedulable"
+        if decision.diagnosis is not None:
+            decision.diagnosis.nodes.set(row, refusal)
+            decision.diagnosis.unschedulable_plugins = {refusal.plugin}
+
+    # PostFilter
+
+    def _post_filter(self, runtime: Runtime, state: CycleState, decision: Decision, diagnosis: Diagnosis) -> None:
+        """RunPostFilterPlugins and what follows from it: the message, the nomination, the victims."""
+        decision.result = "unschedulable"
+        if not runtime.profile.post_filter:
+            self.nominator.delete(decision.pod_row)
+        else:
+            result, status = self._run_post_filter(runtime, state, decision.pod, diagnosis)
+            diagnosis.post_filter_message = status.message
+            self._nominate(decision, result)
+        decision.message = diagnosis.message()
+
+    def _run_post_filter(
+        self, runtime: Runtime, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
+    ) -> tuple[PostFilterResult | None, Status]:
+        context = CycleContext(runtime, state, pod, diagnosis)
+        last: PostFilterResult | None = None
+        reasons: list[str] = []
+        for plugin in runtime.profile.post_filter:
+            with blamed(plugin.name, "postFilter"):
+                result, status = plugin.post_filter(state.filter_states.get(plugin.name), pod, context)
+            if status.ok or status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+                return result, status
+            if not status.rejected:
+                return None, status
+            last = result or last
+            reasons.extend(status.reasons)
+        return last, Status(Code.UNSCHEDULABLE, tuple(reasons))
+
+    def _nominate(self, decision: Decision, result: PostFilterResult | None) -> None:
+        """The victims are on their way out, the pod waits for their node, and weaker pods wait no longer."""
+        if result is None:
+            return
+        self.nominator.delete(decision.pod_row)
+        if not result.nominated_node:
+            return
+        decision.preemption = result
+        for victim in result.victims:
+            self.cluster.preempt(victim)
+        for other in list(self.nominator.nominated_on(result.nominated_node)):
+            if self.cluster.pods.priority[other] < decision.pod.priority:
+                self.nominator.delete(other)
+        self.nominator.add(decision.pod_row, result.nominated_node)

@@ -1,0 +1,37 @@
+"""What one scheduling cycle decided, still in rows and columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.runtime import ScoreTable
+from ksched_cli.framework.diagnosis import Diagnosis
+from ksched_cli.framework.interfaces import PostFilterResult
+
+Result = Literal["scheduled", "unschedulable", "error", "skipped"]
+
+
+def no_rows() -> RowColumn:
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass
+class Decision:
+    """`ties` are all rows with the highest total, in name order; empty when nothing was scored."""
+
+    pod_row: int
+    pod: PodInfo
+    result: Result
+    row: int | None = None
+    ties: RowColumn = field(default_factory=no_rows)
+    feasible: RowColumn = field(default_factory=no_rows)
+    diagnosis: Diagnosis | None = None
+    scores: ScoreTable | None = None
+    message: str = ""
+    preemption: PostFilterResult | None = None
+    nominated_node: str = ""

@@ -1,0 +1,63 @@
+"""A profile with its plugins made: which plugin runs at which point, in which order, with which weight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from ksched_cli.config.profiles import ResolvedProfile
+from ksched_cli.framework.handle import Handle
+from ksched_cli.framework.interfaces import (
+    BindPlugin,
+    FilterPlugin,
+    PermitPlugin,
+    Plugin,
+    PostBindPlugin,
+    PostFilterPlugin,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreScorePlugin,
+    QueueSortPlugin,
+    ReservePlugin,
+    ScorePlugin,
+)
+
+if TYPE_CHECKING:
+    from ksched_cli.engine.registry import Registry
+
+
+class Profile:
+    """frameworkImpl's plugin lists. One instance per plugin, shared by its extension points."""
+
+    def __init__(self, resolved: ResolvedProfile, registry: Registry, handle: Handle) -> None:
+        self.scheduler_name = resolved.scheduler_name
+        self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
+        self.weights = dict(resolved.score_weights)
+        self._made: dict[str, Plugin] = {}
+        self._resolved, self._registry, self._handle = resolved, registry, handle
+        self.pre_enqueue = cast("tuple[PreEnqueuePlugin, ...]", self._at("preEnqueue"))
+        self.queue_sort = cast(QueueSortPlugin, self._at("queueSort")[0])
+        self.pre_filter = cast("tuple[PreFilterPlugin[Any], ...]", self._at("preFilter"))
+        self.filter = cast("tuple[FilterPlugin[Any], ...]", self._at("filter"))
+        self.post_filter = cast("tuple[PostFilterPlugin[Any], ...]", self._at("postFilter"))
+        self.pre_score = cast("tuple[PreScorePlugin[Any, Any], ...]", self._at("preScore"))
+        self.score = cast("tuple[ScorePlugin[Any], ...]", self._at("score"))
+        self.reserve = cast("tuple[ReservePlugin[Any], ...]", self._at("reserve"))
+        self.permit = cast("tuple[PermitPlugin[Any], ...]", self._at("permit"))
+        self.pre_bind = cast("tuple[PreBindPlugin[Any], ...]", self._at("preBind"))
+        self.bind = cast("tuple[BindPlugin[Any], ...]", self._at("bind"))
+        self.post_bind = cast("tuple[PostBindPlugin[Any], ...]", self._at("postBind"))
+
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        return tuple(self._made.values())
+
+    def _at(self, point: str) -> tuple[Plugin, ...]:
+        """The point's plugins in order; that they take part in it was checked when the profile was expanded."""
+        return tuple(self._make(name) for name in self._resolved.points[point])
+
+    def _make(self, name: str) -> Plugin:
+        made = self._made.get(name)
+        if made is None:
+            made = self._made[name] = self._registry[name](self._resolved.args.get(name), self._handle)
+        return made

@@ -1,0 +1,84 @@
+"""The scheduler: profiles over one cluster, a queue, and one cycle per pod."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.config.model import SchedulerConfiguration
+from ksched_cli.config.profiles import expand_profile
+from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.engine.cycle import Cycle
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.nominator import NominatedPods
+from ksched_cli.engine.profile import Profile
+from ksched_cli.engine.queue import Queue, enqueue, pending
+from ksched_cli.engine.registry import Registry
+from ksched_cli.engine.runtime import Runtime
+from ksched_cli.engine.selection import TieBreak, lowest_name
+
+
+@dataclass(frozen=True)
+class SchedulerHandle:
+    """framework.Handle for every plugin of every profile."""
+
+    cluster: Cluster
+    gates: FeatureGates
+    nominator: NominatedPods
+    sampling: bool
+
+
+class Scheduler:
+    """Answers for one cluster under one configuration. Placements accumulate in the cluster."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        configuration: SchedulerConfiguration,
+        registry: Registry,
+        release: Release,
+        gates: FeatureGates,
+        points: Mapping[str, Collection[str]],
+        *,
+        tie_break: TieBreak = lowest_name,
+        sampling: bool = False,
+    ) -> None:
+        self.cluster = cluster
+        self.nominator = NominatedPods()
+        handle = SchedulerHandle(cluster, gates, self.nominator, sampling)
+        self.extenders = tuple(extender.url_prefix for extender in configuration.extenders)
+        self.not_modelled = tuple(name for name in release.default_plugin_names(gates) if name not in registry)
+        self.runtimes: dict[str, Runtime] = {}
+        for entry in configuration.profiles:
+            profile = Profile(expand_profile(entry, release, gates, points), registry, handle)
+            self.runtimes[profile.scheduler_name] = Runtime(profile, cluster, self.nominator)
+        self._cycle = Cycle(
+            cluster,
+            self.nominator,
+            tie_break=tie_break,
+            sampling=sampling,
+            percentage_of_nodes_to_score=configuration.percentage_of_nodes_to_score or 0,
+        )
+        self._nominate_known()
+
+    def _nominate_known(self) -> None:
+        """Pods that an earlier preemption made room for say so in their status."""
+        for row in pending(self.cluster):
+            info = self.cluster.pods.infos[row]
+            node = info.pod.status.nominated_node_name
+            if node and info.pod.spec.scheduler_name in self.runtimes:
+                self.nominator.add(row, node)
+
+    def enqueue(self, rows: Iterable[int] | None = None) -> Queue:
+        """The queue of all pending pods, or of these."""
+        return enqueue(self.cluster, pending(self.cluster) if rows is None else rows, self.runtimes)
+
+    def run(self, queue: Queue) -> Iterator[Decision]:
+        """One cycle per pod, in order; each decision is taken with the ones before it in force."""
+        for row in queue.active:
+            yield self.schedule(row)
+
+    def schedule(self, pod_row: int) -> Decision:
+        info = self.cluster.pods.infos[pod_row]
+        return self._cycle.schedule_one(self.runtimes[info.pod.spec.scheduler_name], pod_row)

@@ -1,0 +1,45 @@
+"""Which of the best nodes is taken, and how many nodes are looked at."""
+
+from __future__ import annotations
+
+import random
+from typing import Protocol
+
+import numpy as np
+
+from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.engine.runtime import ScoreTable
+
+MIN_FEASIBLE_NODES_TO_FIND = 100
+MIN_FEASIBLE_PERCENTAGE = 5
+
+
+class TieBreak(Protocol):
+    def __call__(self, ties: RowColumn) -> int:
+        """One of the rows, which come in name order."""
+
+
+def lowest_name(ties: RowColumn) -> int:
+    return int(ties[0])
+
+
+def random_choice(seed: int) -> TieBreak:
+    """kube-scheduler's way, with a seed so that a run can be repeated."""
+    generator = random.Random(seed)
+    return lambda ties: int(ties[generator.randrange(len(ties))])
+
+
+def best_rows(table: ScoreTable, name_rank: RowColumn) -> RowColumn:
+    """All rows with the highest total, by name."""
+    rows = table.rows[table.totals == table.totals.max()]
+    ordered: RowColumn = rows[np.argsort(name_rank[rows])]
+    return ordered
+
+
+def num_feasible_nodes_to_find(percentage: int, num_all_nodes: int) -> int:
+    """numFeasibleNodesToFind: kube-scheduler's sampling; 0 per cent means adaptive."""
+    if num_all_nodes < MIN_FEASIBLE_NODES_TO_FIND:
+        return num_all_nodes
+    if percentage == 0:
+        percentage = max(50 - num_all_nodes // 125, MIN_FEASIBLE_PERCENTAGE)
+    return max(num_all_nodes * percentage // 100, MIN_FEASIBLE_NODES_TO_FIND)
