@@ -1,0 +1,1 @@
+"""The use cases: plain functions from a scheduler to frozen results."""

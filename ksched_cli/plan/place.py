@@ -1,0 +1,152 @@
+"""Place pending pods: one cycle each, told by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.queue import Queue
+from ksched_cli.engine.runtime import ScoreTable
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.framework.status import Status
+from ksched_cli.plan.results import (
+    Failure,
+    FailureGroup,
+    GatedPod,
+    IgnoredPod,
+    NodeDetail,
+    PodOutcome,
+    Preemption,
+    Score,
+    ScoredNode,
+)
+
+TOP_NODES = 3
+EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A queue about to be worked off; `outcomes` runs the cycles as it is read."""
+
+    outcomes: Iterator[PodOutcome]
+    gated: tuple[GatedPod, ...]
+    ignored: tuple[IgnoredPod, ...]
+
+
+def place(scheduler: Scheduler, *, detail: bool = False, top: int = TOP_NODES) -> Placement:
+    """Every pending pod through one scheduling cycle."""
+    queue = scheduler.enqueue()
+    infos = scheduler.cluster.pods.infos
+    return Placement(
+        _outcomes(scheduler, queue, detail, top),
+        tuple(
+            sorted(
+                (GatedPod(infos[row].key, status.plugin, status.reasons) for row, status in queue.gated.items()),
+                key=lambda gated: gated.pod,
+            )
+        ),
+        tuple(
+            sorted(
+                (IgnoredPod(infos[row].key, infos[row].pod.spec.scheduler_name) for row in queue.ignored),
+                key=lambda ignored: ignored.pod,
+            )
+        ),
+    )
+
+
+def _outcomes(scheduler: Scheduler, queue: Queue, detail: bool, top: int) -> Iterator[PodOutcome]:
+    for decision in scheduler.run(queue):
+        yield outcome_of(decision, scheduler.cluster, detail=detail, top=top)
+
+
+def outcome_of(decision: Decision, cluster: Cluster, *, detail: bool, top: int = TOP_NODES) -> PodOutcome:
+    """The decision with names in place of rows, summed up unless the detail is wanted."""
+    names = cluster.nodes.names
+    diagnosis = decision.diagnosis
+    pre_filter = diagnosis.pre_filter if diagnosis else None
+    return PodOutcome(
+        pod=decision.pod.key,
+        result=decision.result,
+        node="" if decision.row is None else names[decision.row],
+        ties=tuple(names[row] for row in decision.ties),
+        total_nodes=len(cluster.nodes),
+        feasible_nodes=len(decision.feasible),
+        pre_filter=_failure(pre_filter) if pre_filter else None,
+        failures=_groups(decision, cluster),
+        top=_top(decision.scores, cluster, top),
+        message=decision.message,
+        preemption=_preemption(decision, cluster),
+        nominated_node=decision.nominated_node,
+        unschedulable_plugins=tuple(sorted(diagnosis.unschedulable_plugins)) if diagnosis else (),
+        scheduler=decision.pod.pod.spec.scheduler_name,
+        detail=_detail(decision, cluster) if detail else None,
+    )
+
+
+def _failure(status: Status) -> Failure:
+    return Failure(status.plugin, status.code.go_name, status.reasons)
+
+
+def _preemption(decision: Decision, cluster: Cluster) -> Preemption | None:
+    done = decision.preemption
+    if done is None:
+        return None
+    victims = tuple(cluster.pods.infos[row].key for row in done.victims)
+    return Preemption(done.nominated_node, victims, done.pdb_violations)
+
+
+def _groups(decision: Decision, cluster: Cluster) -> tuple[FailureGroup, ...]:
+    """The failures of nodes, those of most nodes first."""
+    diagnosis = decision.diagnosis
+    if diagnosis is None or diagnosis.pre_filter is not None:
+        return ()
+    groups = [
+        FailureGroup(_failure(status), len(rows), _first_names(rows, cluster))
+        for status, rows in diagnosis.nodes.groups()
+    ]
+    return tuple(sorted(groups, key=lambda group: (-group.nodes, group.failure.plugin, group.failure.reasons)))
+
+
+def _first_names(rows: RowColumn, cluster: Cluster) -> tuple[str, ...]:
+    ranks = cluster.nodes.name_rank[rows]
+    kept = np.argsort(ranks)[:EXAMPLES] if len(rows) > EXAMPLES else np.argsort(ranks)
+    return tuple(cluster.nodes.names[row] for row in rows[kept])
+
+
+def _top(table: ScoreTable | None, cluster: Cluster, count: int) -> tuple[ScoredNode, ...]:
+    """The best nodes by total, equals by name."""
+    if table is None:
+        return ()
+    order = np.lexsort((cluster.nodes.name_rank[table.rows], -table.totals))[:count]
+    return tuple(_scored(table, cluster, int(index)) for index in order)
+
+
+def _scored(table: ScoreTable, cluster: Cluster, index: int) -> ScoredNode:
+    return ScoredNode(
+        cluster.nodes.names[table.rows[index]],
+        int(table.totals[index]),
+        {
+            plugin: Score(
+                int(table.raw[plugin][index]), int(table.normalized[plugin][index]), int(table.weighted[plugin][index])
+            )
+            for plugin in table.raw
+        },
+    )
+
+
+def _detail(decision: Decision, cluster: Cluster) -> NodeDetail:
+    names, diagnosis = cluster.nodes.names, decision.diagnosis
+    filters: dict[str, Failure] = {}
+    if diagnosis is not None and diagnosis.pre_filter is None:
+        for status, rows in diagnosis.nodes.groups():
+            failure = _failure(status)
+            filters.update((names[row], failure) for row in rows)
+    table = decision.scores
+    scored = () if table is None else tuple(_scored(table, cluster, index) for index in range(len(table.rows)))
+    return NodeDetail(tuple(names[row] for row in decision.feasible), dict(sorted(filters.items())), scored)

@@ -1,0 +1,128 @@
+"""What a simulation came to, by name: no rows, no columns, nothing that changes any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One plugin's rejection: of a node, or of the pod as a whole."""
+
+    plugin: str
+    code: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FailureGroup:
+    """A failure and how many nodes have it, with a few of their names."""
+
+    failure: Failure
+    nodes: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    raw: int
+    normalized: int
+    weighted: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredNode:
+    """A feasible node with every plugin's score, in the plugins' order."""
+
+    node: str
+    total: int
+    scores: Mapping[str, Score]
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    node: str
+    victims: tuple[str, ...]
+    pdb_violations: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDetail:
+    """Everything about every node, for `--detail full`."""
+
+    feasible: tuple[str, ...]
+    filters: Mapping[str, Failure]
+    scored: tuple[ScoredNode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PodOutcome:
+    """One pod's cycle. `top` holds the best nodes only; `detail` is there when it was asked for."""
+
+    pod: str
+    result: str
+    node: str = ""
+    ties: tuple[str, ...] = ()
+    total_nodes: int = 0
+    feasible_nodes: int = 0
+    pre_filter: Failure | None = None
+    failures: tuple[FailureGroup, ...] = ()
+    top: tuple[ScoredNode, ...] = ()
+    message: str = ""
+    preemption: Preemption | None = None
+    nominated_node: str = ""
+    unschedulable_plugins: tuple[str, ...] = ()
+    scheduler: str = ""
+    detail: NodeDetail | None = None
+
+    @property
+    def unplaced(self) -> bool:
+        return self.result in ("unschedulable", "error") and self.preemption is None
+
+
+@dataclass(frozen=True, slots=True)
+class GatedPod:
+    pod: str
+    plugin: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoredPod:
+    pod: str
+    scheduler: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Times in seconds, memory in MiB."""
+
+    nodes: int
+    pods: int
+    load_seconds: float
+    schedule_seconds: float
+    pods_per_second: float
+    peak_mib: float
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """A whole run."""
+
+    outcomes: tuple[PodOutcome, ...]
+    gated: tuple[GatedPod, ...]
+    ignored: tuple[IgnoredPod, ...]
+    coverage: Mapping[str, Any]
+    stats: Stats
+    warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def unplaced(self) -> tuple[PodOutcome, ...]:
+        """Pods that were tried and have neither a place nor one that preemption makes for them."""
+        return tuple(outcome for outcome in self.outcomes if outcome.unplaced)
+
+    @property
+    def preempting(self) -> tuple[PodOutcome, ...]:
+        return tuple(outcome for outcome in self.outcomes if outcome.preemption)

@@ -1,0 +1,195 @@
+"""Files of Kubernetes objects, JSON or YAML, to typed objects; every problem of all files at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO
+
+import msgspec
+from msgspec import Struct
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.decode import Found, UnknownKind, decode_json, decode_plain
+from ksched_cli.api.defaults import DEFAULT_NAMESPACE, default_node, default_pod, default_storage_class
+from ksched_cli.api.kinds import CLUSTER_SCOPED
+from ksched_cli.api.storage import StorageClass
+from ksched_cli.errors import InputError, Problem
+from ksched_cli.sources import files
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.validate import complaints
+
+# A broken file says so in a line or two; a thousand lines of the same help nobody.
+MAX_PROBLEMS = 50
+
+
+def load_dump(sources: Sequence[str], stdin: BinaryIO | None = None) -> Loaded:
+    """Everything in the files and directories, `-` for stdin. Objects are defaulted as the API server does."""
+    return _Reader(stdin).load(sources)
+
+
+class _Reader:
+    def __init__(self, stdin: BinaryIO | None) -> None:
+        self._stdin = stdin
+        self._loaded = Loaded()
+        self._problems: list[Problem] = []
+        self._seen: dict[tuple[type[Struct], str, str], str] = {}
+
+    def load(self, sources: Sequence[str]) -> Loaded:
+        for given in sources:
+            try:
+                self._load_source(given)
+            except InputError as mistake:
+                self._problems.extend(mistake.problems)
+        if self._problems:
+            raise InputError(_shortened(self._problems))
+        if not len(self._loaded) and not self._loaded.unknown:
+            raise InputError(Problem("no Kubernetes objects in the input", ", ".join(sources)))
+        self._warn_of_odd_objects()
+        return self._loaded
+
+    def _load_source(self, given: str) -> None:
+        if given == files.STDIN:
+            if self._stdin is None:
+                raise InputError(Problem("nothing to read from", "stdin"))
+            self._take(_decode(files.read_stdin(self._stdin), "stdin"), "stdin")
+            return
+        for path in files.expand(given):
+            try:
+                self._take(_decode(files.read(path), str(path)), str(path))
+            except InputError as mistake:
+                self._problems.extend(mistake.problems)
+
+    def _take(self, found: Iterable[Found], source: str) -> None:
+        for each in found:
+            self._problems.extend(each.problems)
+            if isinstance(each.value, UnknownKind):
+                self._loaded.unknown[f"{each.value.api_version}/{each.value.kind}"] += 1
+            elif each.value is not None:
+                self._take_object(each.value, source)
+
+    def _take_object(self, item: Struct, source: str) -> None:
+        kind = type(item)
+        metadata = item.metadata  # type: ignore[attr-defined]  # every kind that is read has metadata
+        if kind not in CLUSTER_SCOPED:
+            metadata.namespace = metadata.namespace or DEFAULT_NAMESPACE
+        name = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
+        mistakes = list(complaints(item))
+        for path, text in mistakes:
+            self._problems.append(Problem(text, source, None, f"{kind.__name__} {name}: {path}"))
+        identity = kind, metadata.namespace, metadata.name
+        if identity in self._seen:
+            where = self._seen[identity]
+            also = "" if where == source else f", and in {where}"
+            text = f"{kind.__name__} {name} is there more than once{also}"
+            self._problems.append(Problem(text, source, hint="leave one of them out"))
+        elif not mistakes:
+            self._seen[identity] = source
+            _default(item)
+            self._loaded.add(item)
+
+    def _warn_of_odd_objects(self) -> None:
+        names = {node.metadata.name for node in self._loaded.of(Node)}
+        for node in self._loaded.of(Node):
+            if not node.status.allocatable:
+                text = f"node {node.metadata.name} reports neither allocatable nor capacity: nothing fits on it"
+                self._loaded.warnings.append(text)
+        lost = [pod for pod in self._loaded.of(Pod) if pod.spec.node_name and pod.spec.node_name not in names]
+        for pod in lost:
+            where = f"pod {pod.metadata.namespace}/{pod.metadata.name} is on node {pod.spec.node_name}"
+            self._loaded.warnings.append(f"{where}, which is not in the input: it counts nowhere")
+
+
+def _default(item: Struct) -> None:
+    match item:
+        case Pod():
+            default_pod(item)
+        case Node():
+            default_node(item)
+        case StorageClass():
+            default_storage_class(item)
+
+
+def _shortened(problems: Sequence[Problem]) -> list[Problem]:
+    if len(problems) <= MAX_PROBLEMS:
+        return list(problems)
+    return [*problems[:MAX_PROBLEMS], Problem(f"and {len(problems) - MAX_PROBLEMS} more problems")]
+
+
+def _decode(content: bytes, source: str) -> Iterator[Found]:
+    if not content.strip():
+        raise InputError(Problem("empty: no Kubernetes objects in it", source))
+    if content.lstrip()[:1] in (b"{", b"["):
+        yield from _decode_json(content, source)
+    else:
+        yield from _decode_yaml(content, source)
+
+
+def _decode_json(content: bytes, source: str) -> Iterator[Found]:
+    try:
+        yield from decode_json(content, source)
+    except (msgspec.DecodeError, RecursionError) as mistake:
+        # Several documents one after the other, or flow style that only YAML allows, begin with a brace too.
+        if not _may_be_more_than_json(content, mistake):
+            raise InputError(Problem(_json_mistake(mistake, content), source, _line_of(mistake, content))) from None
+        yield from _decode_yaml_or_lines(content, source, mistake)
+
+
+def _may_be_more_than_json(content: bytes, mistake: Exception) -> bool:
+    return isinstance(mistake, msgspec.DecodeError) and "trailing characters" in str(mistake)
+
+
+def _decode_yaml_or_lines(content: bytes, source: str, mistake: Exception) -> Iterator[Found]:
+    """Documents one a line, as `kubectl get -o json` of several kinds piped together; else YAML has a say."""
+    lines = [(number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()]
+    if all(line.lstrip().startswith(b"{") and line.rstrip().endswith(b"}") for _, line in lines):
+        for number, line in lines:
+            try:
+                yield from decode_json(line, source, number)
+            except msgspec.DecodeError as broken:
+                raise InputError(Problem(f"broken JSON: {broken}", source, number)) from None
+    else:
+        yield from _decode_concatenated(content, source)
+
+
+def _decode_concatenated(content: bytes, source: str) -> Iterator[Found]:
+    """JSON documents with nothing between them."""
+    import json
+
+    text = content.decode("utf-8", "replace")
+    decoder = json.JSONDecoder()
+    at = 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        line = text.count("\n", 0, at) + 1
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as mistake:
+            raise InputError(Problem(f"broken JSON: {mistake.msg}", source, mistake.lineno)) from None
+        yield from decode_plain(value, source, line)
+
+
+def _json_mistake(mistake: Exception, content: bytes) -> str:
+    if isinstance(mistake, RecursionError):
+        return "nested deeper than any Kubernetes object"
+    text = str(mistake)
+    if "truncated" in text:
+        return f"broken JSON: it ends in the middle, after {len(content)} bytes"
+    return f"broken JSON: {text[:1].lower()}{text[1:]}"
+
+
+def _line_of(mistake: Exception, content: bytes) -> int | None:
+    text = str(mistake)
+    if "truncated" in text:
+        return content.count(b"\n") + 1
+    _, found, position = text.rpartition("byte ")
+    digits = position.rstrip(")")
+    return content.count(b"\n", 0, int(digits)) + 1 if found and digits.isdigit() else None
+
+
+def _decode_yaml(content: bytes, source: str) -> Iterator[Found]:
+    from ksched_cli.api.yaml_reader import read_documents
+
+    for document in read_documents(content, source):
+        yield from decode_plain(document.value, source, document.line)

@@ -1,0 +1,102 @@
+"""From the paths a person gives to the files they mean, and their bytes."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from ksched_cli.errors import InputError, Problem
+
+SUFFIXES = (".json", ".yaml", ".yml")
+STDIN = "-"
+# A dump of the largest clusters is well below this; more is not a dump.
+MAX_BYTES = 4 * 1024**3
+_SNIFF = 64 * 1024
+
+
+def expand(given: str) -> Iterator[Path]:
+    """The manifests of a directory, hidden ones left out, in order of their names; or the file itself."""
+    path = Path(given)
+    try:
+        mode = path.stat().st_mode
+    except OSError as problem:
+        raise InputError(Problem(_said(problem), given, hint=_nearest(path))) from None
+    if stat.S_ISDIR(mode):
+        found = sorted(_manifests(path))
+        if not found:
+            hint = f"there is no file ending in {', '.join(SUFFIXES)}"
+            raise InputError(Problem("no manifests in this directory", given, hint=hint))
+        yield from found
+    elif stat.S_ISREG(mode):
+        yield path
+    else:
+        raise InputError(Problem("not a file or directory: pipes, sockets and devices are not read", given))
+
+
+def _manifests(directory: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(directory):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            path = Path(folder, name)
+            if name.endswith(SUFFIXES) and not name.startswith(".") and path.is_file():
+                yield path
+
+
+def read(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(Problem(f"larger than {MAX_BYTES // 1024**3} GiB", str(path)))
+        with path.open("rb") as file:
+            return _checked(file, str(path))
+    except OSError as problem:
+        raise InputError(Problem(_said(problem), str(path))) from None
+
+
+def read_stdin(stdin: BinaryIO) -> bytes:
+    return _checked(stdin, "stdin")
+
+
+def _checked(file: BinaryIO, source: str) -> bytes:
+    """The content, or a refusal after a look at its beginning: garbage may be large."""
+    head = file.read(_SNIFF)
+    problem = _not_text(head)
+    if problem:
+        raise InputError(Problem(problem, source, hint="expected JSON or YAML in UTF-8"))
+    content = head + file.read()
+    return content.removeprefix(b"\xef\xbb\xbf")
+
+
+def _not_text(head: bytes) -> str:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "text in UTF-16"
+    if head.startswith(b"\x1f\x8b"):
+        return "compressed with gzip"
+    if b"\x00" in head:
+        return "not text: there are NUL bytes in it"
+    if head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
+        return "a web page"
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        # A character may be cut in two by the end of what was read.
+        if problem.start < len(head) - 4:
+            return f"not text in UTF-8 (byte {problem.start})"
+    return ""
+
+
+def _said(problem: OSError) -> str:
+    return (problem.strerror or str(problem)).lower()
+
+
+def _nearest(path: Path) -> str:
+    """A name beside it that may have been meant."""
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        return f"there is no directory {path.parent}"
+    close = difflib.get_close_matches(path.name, names, 1)
+    return f"did you mean {path.parent / close[0]}?" if close else ""

@@ -1,0 +1,99 @@
+"""What the API server would have refused: quantities that are none, or negative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from ksched_cli.api.core import Node, Pod, Quantities
+from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.api.quantity import QuantityError, parse_quantity
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
+
+# (path, what is wrong)
+Complaint = tuple[str, str]
+
+
+def complaints(item: Struct) -> Iterator[Complaint]:
+    """Everything in the object that decoding could not see."""
+    check = _CHECKS.get(type(item))
+    if check is not None:
+        yield from check(item)
+
+
+def _quantities(quantities: Quantities, path: str) -> Iterator[Complaint]:
+    for name, quantity in quantities.items():
+        where = f"{path}[{name}]" if "." in name or "/" in name else f"{path}.{name}"
+        try:
+            amount = parse_quantity(quantity)
+        except QuantityError as mistake:
+            yield where, str(mistake)
+        else:
+            if amount < 0:
+                yield where, f"{quantity} is negative"
+
+
+def _pod(pod: Pod) -> Iterator[Complaint]:
+    spec = pod.spec
+    if not pod.metadata.name:
+        yield "metadata.name", "a pod needs a name"
+    for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        for index, container in enumerate(containers):
+            path = f"spec.{field}[{index}].resources"
+            yield from _quantities(container.resources.requests, f"{path}.requests")
+            yield from _quantities(container.resources.limits, f"{path}.limits")
+    yield from _quantities(spec.overhead, "spec.overhead")
+    if spec.resources is not None:
+        yield from _quantities(spec.resources.requests, "spec.resources.requests")
+        yield from _quantities(spec.resources.limits, "spec.resources.limits")
+    for field, statuses in (
+        ("containerStatuses", pod.status.container_statuses),
+        ("initContainerStatuses", pod.status.init_container_statuses),
+    ):
+        for index, status in enumerate(statuses):
+            path = f"status.{field}[{index}]"
+            yield from _quantities(status.allocated_resources, f"{path}.allocatedResources")
+            if status.resources is not None:
+                yield from _quantities(status.resources.requests, f"{path}.resources.requests")
+    yield from _time(pod.metadata.creation_timestamp, "metadata.creationTimestamp")
+    yield from _time(pod.status.start_time, "status.startTime")
+
+
+def _time(stamp: str | None, path: str) -> Iterator[Complaint]:
+    if stamp:
+        try:
+            parse_time(stamp)
+        except ValueError:
+            yield path, f"{stamp!r} is not a time: write it as 2026-01-31T12:00:00Z"
+
+
+def _node(node: Node) -> Iterator[Complaint]:
+    if not node.metadata.name:
+        yield "metadata.name", "a node needs a name"
+    yield from _quantities(node.status.allocatable, "status.allocatable")
+    yield from _quantities(node.status.capacity, "status.capacity")
+
+
+def _volume(volume: PersistentVolume) -> Iterator[Complaint]:
+    yield from _quantities(volume.spec.capacity, "spec.capacity")
+
+
+def _claim(claim: PersistentVolumeClaim) -> Iterator[Complaint]:
+    yield from _quantities(claim.spec.resources.requests, "spec.resources.requests")
+
+
+def _budget(budget: PodDisruptionBudget) -> Iterator[Complaint]:
+    if budget.status.disruptions_allowed < 0:
+        yield "status.disruptionsAllowed", f"{budget.status.disruptions_allowed} is negative"
+
+
+_CHECKS: Mapping[type[Struct], Callable[[Any], Iterator[Complaint]]] = {
+    Pod: _pod,
+    Node: _node,
+    PersistentVolume: _volume,
+    PersistentVolumeClaim: _claim,
+    PodDisruptionBudget: _budget,
+}

@@ -1,0 +1,165 @@
+"""The composition root: the only place where sources, plugins and the engine meet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from ksched_cli.config.load import default_config, load_config
+from ksched_cli.config.releases import FeatureGates, Release, release
+from ksched_cli.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from ksched_cli.config.model import SchedulerConfiguration
+    from ksched_cli.engine.registry import Registry
+    from ksched_cli.engine.scheduler import Scheduler
+    from ksched_cli.plan.place import Placement
+    from ksched_cli.plan.results import Simulation, Stats
+    from ksched_cli.sources.loaded import Loaded
+
+DEFAULT_RELEASE = "1.36"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything that decides a run, as the command line gives it."""
+
+    sources: Sequence[str] = ()
+    config: str | None = None
+    feature_gates: str = ""
+    plugins: Sequence[str] = field(default=())
+    tie_break: str = "name"
+    seed: int = 0
+    sampling: bool = False
+
+
+def read_configuration(
+    path: str | None, current: Release, gates: FeatureGates, points: Mapping[str, Collection[str]]
+) -> SchedulerConfiguration:
+    """The file's configuration, or the release's defaults."""
+    if path is None:
+        return default_config(current, gates)
+    try:
+        text = Path(path).read_bytes()
+    except OSError as problem:
+        raise InputError(Problem(problem.strerror or str(problem), source=path)) from problem
+    return load_config(text, path, current, gates, points)
+
+
+def read_sources(sources: Sequence[str], stdin: BinaryIO | None) -> Loaded:
+    from ksched_cli.sources.dump import load_dump
+
+    return load_dump(sources, stdin=stdin)
+
+
+def make_registry(named: Sequence[str] = ()) -> Registry:
+    """In-tree plugins, those that installed packages announce, and those given as module:Class."""
+    from ksched_cli.engine.registry import Registry, add_installed, add_named
+    from ksched_cli.plugins.in_tree import IN_TREE
+
+    registry = Registry(IN_TREE)
+    add_installed(registry)
+    for reference in named:
+        add_named(registry, reference)
+    return registry
+
+
+def plugin_points(registry: Registry, current: Release) -> dict[str, tuple[str, ...]]:
+    """Where each plugin takes part. One of kube-scheduler's that is not modelled is known, and takes part nowhere."""
+    return {**dict.fromkeys(current.plugin_names(), ()), **registry.points()}
+
+
+@dataclass
+class Prepared:
+    """A scheduler ready to run, and what there is to say about its input."""
+
+    scheduler: Scheduler
+    warnings: tuple[str, ...]
+    coverage: dict[str, Any]
+    load_seconds: float
+
+    def place(self, *, detail: bool, top: int) -> Placement:
+        from ksched_cli.plan.place import place
+
+        return place(self.scheduler, detail=detail, top=top)
+
+    def simulate(self, *, detail: bool = False, top: int = 3) -> Simulation:
+        """Every pending pod, all results in memory."""
+        from ksched_cli.plan.results import Simulation
+
+        started = time.perf_counter()
+        placement = self.place(detail=detail, top=top)
+        outcomes = tuple(placement.outcomes)
+        stats = self.stats(len(outcomes), time.perf_counter() - started)
+        return Simulation(outcomes, placement.gated, placement.ignored, self.coverage, stats, self.warnings)
+
+    def stats(self, pods: int, seconds: float) -> Stats:
+        from ksched_cli.plan.results import Stats
+
+        rate = pods / seconds if seconds else 0.0
+        nodes = len(self.scheduler.cluster.nodes)
+        return Stats(nodes, pods, self.load_seconds, seconds, rate, _peak_mib())
+
+
+def _peak_mib() -> float:
+    """The most memory that the process has held; Linux counts in KiB and macOS in bytes."""
+    import resource
+    import sys
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024 * 1024) if sys.platform == "darwin" else peak / 1024
+
+
+def prepare(setup: Setup, stdin: BinaryIO | None = None) -> Prepared:
+    """Read the input and put the parts together."""
+    started = time.perf_counter()
+    loaded = read_sources(setup.sources, stdin)
+    scheduler = make_scheduler(setup, loaded)
+    coverage = _coverage(scheduler, loaded)
+    return Prepared(scheduler, tuple(loaded.warnings), coverage, time.perf_counter() - started)
+
+
+def _coverage(scheduler: Scheduler, loaded: Loaded) -> dict[str, Any]:
+    """What the answer does not take into account."""
+    coverage: dict[str, Any] = {"kubeVersion": DEFAULT_RELEASE}
+    if loaded.unknown:
+        coverage["notRead"] = dict(sorted(loaded.unknown.items()))
+    if scheduler.not_modelled:
+        coverage["pluginsNotModelled"] = list(scheduler.not_modelled)
+    if scheduler.extenders:
+        coverage["extendersNotCalled"] = list(scheduler.extenders)
+    return coverage
+
+
+def make_scheduler(setup: Setup, loaded: Loaded) -> Scheduler:
+    """A scheduler over what was loaded. Objects are taken by name, so that the order of the input does not matter."""
+    from ksched_cli.api.core import Node, Pod
+    from ksched_cli.api.policy import PriorityClass
+    from ksched_cli.cluster.cache import Cluster
+    from ksched_cli.cluster.catalog import Catalog
+    from ksched_cli.engine.scheduler import Scheduler
+    from ksched_cli.engine.selection import lowest_name, random_choice
+    from ksched_cli.sources.admission import admit_priority
+
+    current = release(DEFAULT_RELEASE)
+    gates = current.gates(setup.feature_gates)
+    registry = make_registry(setup.plugins)
+    points = plugin_points(registry, current)
+    configuration = read_configuration(setup.config, current, gates, points)
+    pods = sorted(loaded.of(Pod), key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
+    admit_priority(pods, loaded.of(PriorityClass))
+    nodes = sorted(loaded.of(Node), key=lambda node: node.metadata.name)
+    cluster = Cluster(nodes, pods, Catalog(loaded.others()))
+    return Scheduler(
+        cluster,
+        configuration,
+        registry,
+        current,
+        gates,
+        points,
+        tie_break=random_choice(setup.seed) if setup.tie_break == "random" else lowest_name,
+        sampling=setup.sampling,
+    )
