@@ -1,0 +1,34 @@
+"""`ksched demo`."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+
+import typer
+
+from ksched_cli.cli import options
+from ksched_cli.cli.running import Shown, run_and_show
+
+SHORT = "Do it on a small packaged cluster."
+HELP = """A small packaged cluster, to see what ksched prints without having a cluster.
+
+Some pods find a place, one wins a tie, two fail for different reasons, one is held back by a gate."""
+
+EPILOG = """Examples:
+
+  ksched demo
+
+  ksched demo -o wide
+
+  ksched demo -o json --detail full"""
+
+
+def demo(
+    output: options.OutputOption = options.Output.TABLE,
+    detail: options.DetailOption = options.Detail.SUMMARY,
+) -> None:
+    from ksched_cli.wiring import Setup
+
+    with as_file(files("ksched_cli.cli").joinpath("demo_cluster.yaml")) as cluster:
+        # Pods that do not fit are what the demo is about, so they are not a failure of it.
+        raise typer.Exit(run_and_show(Setup(sources=[str(cluster)]), Shown(output, detail, exit_zero=True)))

@@ -1,0 +1,82 @@
+"""The entry point of `ksched` and `kubectl-ksched`: commands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+import typer
+
+from ksched_cli.cli import demo, simulate, version
+from ksched_cli.errors import KschedError, UsageError
+
+INTERNAL_ERROR = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+app = typer.Typer(
+    name="ksched",
+    help="What would kube-scheduler do? Runs its scheduling cycle on a dump of your cluster, and binds nothing.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("simulate", help=simulate.HELP, short_help=simulate.SHORT, epilog=simulate.EPILOG)(simulate.simulate)
+app.command("demo", help=demo.HELP, short_help=demo.SHORT, epilog=demo.EPILOG)(demo.demo)
+app.command("version", help=version.HELP, short_help=version.SHORT)(version.version)
+
+
+def main() -> NoReturn:
+    """Run the command; every failure becomes a sentence on stderr and an exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    try:
+        code = app(args=arguments, prog_name=_program(), standalone_mode=False)
+        sys.stdout.flush()
+    except KschedError as mistake:
+        for problem in mistake.problems:
+            _complain(str(problem))
+        return mistake.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has had enough. The interpreter must not flush into the pipe once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except Exception as bug:
+        # Whether typer brings its own click or uses the installed one depends on its version; both can do this.
+        if hasattr(bug, "format_message"):
+            return _usage_error(bug)
+        if os.environ.get("KSCHED_TRACEBACK"):
+            raise
+        _complain(f"a bug in ksched: {type(bug).__name__}: {bug}")
+        _complain("set KSCHED_TRACEBACK=1 to see where, and please report it")
+        return INTERNAL_ERROR
+    return code if isinstance(code, int) else 0
+
+
+def _usage_error(mistake: Exception) -> int:
+    """click's own complaints, in the form of all others and with the way to the help."""
+    text: str = mistake.format_message()  # type: ignore[attr-defined]  # asked for by the caller
+    if type(mistake).__name__ == "NoArgsIsHelpError":
+        print(text)  # noqa: T201
+        return 0
+    _complain(text)
+    context = getattr(mistake, "ctx", None)
+    if context is not None:
+        _complain(f"see `{context.command_path} --help`")
+    return UsageError.exit_code
+
+
+def _complain(text: str) -> None:
+    print(f"ksched: {text}", file=sys.stderr)  # noqa: T201
+
+
+def _program() -> str:
+    """kubectl runs a plugin by its file name; help should say what the person typed."""
+    return "kubectl ksched" if os.path.basename(sys.argv[0]).startswith("kubectl-") else "ksched"

@@ -1,0 +1,73 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Optional
+
+import typer
+
+
+class Output(StrEnum):
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    NAME = "name"
+
+
+class Detail(StrEnum):
+    SUMMARY = "summary"
+    FULL = "full"
+
+
+class TieBreak(StrEnum):
+    NAME = "name"
+    RANDOM = "random"
+
+
+class FailOn(StrEnum):
+    PREEMPTION = "preemption"
+    WARNING = "warning"
+
+
+From = Annotated[
+    list[str],
+    typer.Option(
+        "--from",
+        metavar="SOURCE",
+        help="A file or directory of Kubernetes objects in JSON or YAML, or - for stdin. Give it as often as you like.",
+        show_default=False,
+    ),
+]
+Config = Annotated[
+    Optional[str],  # noqa: UP045  # typer reads the annotation at run time
+    typer.Option(metavar="FILE", help="A KubeSchedulerConfiguration; without it kube-scheduler's defaults."),
+]
+FeatureGates = Annotated[
+    str,
+    typer.Option(metavar="A=true,B=false", help="Feature gates that differ from their default.", show_default=False),
+]
+OutputOption = Annotated[
+    Output,
+    typer.Option("-o", "--output", help="table for people, wide for more of it, json and yaml for programs, name."),
+]
+DetailOption = Annotated[
+    Detail, typer.Option(help="full: every node's first failure and every plugin's score, in json and yaml.")
+]
+TieBreakOption = Annotated[
+    TieBreak, typer.Option(help="Of several best nodes: the lowest name, or any, as kube-scheduler takes.")
+]
+Seed = Annotated[int, typer.Option(help="Makes --tie-break random repeatable.")]
+Sampling = Annotated[
+    bool, typer.Option("--sampling", help="Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does.")
+]
+PluginOption = Annotated[
+    list[str],
+    typer.Option("--plugin", metavar="MODULE:CLASS", help="A plugin of your own beside the in-tree ones."),
+]
+ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 although some pod does not fit.")]
+FailOnOption = Annotated[
+    list[FailOn], typer.Option("--fail-on", help="Exit with 1 also for a pod that has to preempt, or for a warning.")
+]
+NoHeaders = Annotated[bool, typer.Option("--no-headers", help="Leave out the header of the table.")]

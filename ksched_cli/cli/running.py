@@ -1,0 +1,96 @@
+"""From options to a run and from a run to the screen; what `simulate` and `demo` share."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from ksched_cli.cli.options import Detail, FailOn, Output
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.results import PodOutcome, Simulation
+    from ksched_cli.wiring import Setup
+
+SOME_DO_NOT_FIT = 1
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How the result is to be shown and judged."""
+
+    output: Output = Output.TABLE
+    detail: Detail = Detail.SUMMARY
+    headers: bool = True
+    exit_zero: bool = False
+    fail_on: Sequence[FailOn] = ()
+    width: int | None = None
+
+
+def run_and_show(setup: Setup, shown: Shown) -> int:
+    """The whole command; its exit code."""
+    from ksched_cli.wiring import prepare
+
+    prepared = prepare(setup, sys.stdin.buffer)
+    for warning in prepared.warnings:
+        print(f"ksched: warning: {warning}", file=sys.stderr)  # noqa: T201
+    if shown.output is Output.JSON:
+        return _stream_json(prepared, shown, sys.stdout)
+    simulation = prepared.simulate(detail=shown.detail is Detail.FULL, top=_top(shown))
+    _show(simulation, shown)
+    return verdict(simulation.outcomes, simulation.warnings, shown)
+
+
+def _top(shown: Shown) -> int:
+    return 10 if shown.output is Output.WIDE else 3
+
+
+def _stream_json(prepared: Prepared, shown: Shown, out: TextIO) -> int:
+    """Pod by pod, so that a document of a million nodes' verdicts is never held in memory."""
+    from ksched_cli.report.document import JsonStream
+
+    started = time.perf_counter()
+    placement = prepared.place(detail=shown.detail is Detail.FULL, top=_top(shown))
+    stream = JsonStream(out)
+    failing: list[PodOutcome] = []
+    count = 0
+    for outcome in placement.outcomes:
+        stream.pod(outcome)
+        count += 1
+        if outcome.unplaced or outcome.preemption:
+            failing.append(outcome)
+    stats = prepared.stats(count, time.perf_counter() - started)
+    stream.close(placement.gated, placement.ignored, prepared.coverage, stats)
+    return verdict(failing, prepared.warnings, shown)
+
+
+def _show(simulation: Simulation, shown: Shown) -> None:
+    if shown.output is Output.YAML:
+        from ksched_cli.report.document import write_yaml
+
+        write_yaml(simulation, sys.stdout)
+    elif shown.output is Output.NAME:
+        for outcome in simulation.outcomes:
+            print(f"pod/{outcome.pod}\t{f'node/{outcome.node}' if outcome.node else '-'}")  # noqa: T201
+    else:
+        from ksched_cli.report.console import make_console
+        from ksched_cli.report.table import print_simulation
+
+        wide = shown.output is Output.WIDE
+        print_simulation(simulation, make_console(shown.width), wide=wide, headers=shown.headers)
+
+
+def verdict(outcomes: Sequence[PodOutcome], warnings: Sequence[str], shown: Shown) -> int:
+    """0 when every pod fits, be it by preemption; --fail-on is stricter and --exit-zero says 0 to all."""
+    bad = (
+        any(outcome.unplaced for outcome in outcomes)
+        or (FailOn.PREEMPTION in shown.fail_on and any(outcome.preemption for outcome in outcomes))
+        or (FailOn.WARNING in shown.fail_on and bool(warnings))
+    )
+    return SOME_DO_NOT_FIT if bad and not shown.exit_zero else 0
+
+
+if TYPE_CHECKING:
+    from ksched_cli.wiring import Prepared

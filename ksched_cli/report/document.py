@@ -1,0 +1,139 @@
+"""The JSON document of a simulation (apiVersion ksched/v1), written pod by pod so that its size does not matter."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, TextIO
+
+from ksched_cli.plan.results import (
+    Failure,
+    FailureGroup,
+    GatedPod,
+    IgnoredPod,
+    PodOutcome,
+    ScoredNode,
+    Simulation,
+    Stats,
+)
+
+API_VERSION = "ksched/v1"
+KIND = "Simulation"
+
+
+def to_document(simulation: Simulation) -> dict[str, Any]:
+    """The whole document at once, for YAML and for callers that want the data."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "pods": [pod_entry(outcome) for outcome in simulation.outcomes],
+        **_rest(simulation.gated, simulation.ignored, simulation.coverage, simulation.stats),
+    }
+
+
+class JsonStream:
+    """Writes the same document while the cycles run: one pod a line, nothing kept."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._separator = "\n"
+        out.write(f'{{"apiVersion": "{API_VERSION}", "kind": "{KIND}", "pods": [')
+
+    def pod(self, outcome: PodOutcome) -> None:
+        self._out.write(self._separator + json.dumps(pod_entry(outcome), ensure_ascii=False))
+        self._separator = ",\n"
+
+    def close(
+        self,
+        gated: Iterable[GatedPod],
+        ignored: Iterable[IgnoredPod],
+        coverage: Mapping[str, Any],
+        stats: Stats,
+    ) -> None:
+        rest = json.dumps(_rest(gated, ignored, coverage, stats), ensure_ascii=False)
+        self._out.write("\n], " + rest[1:] + "\n")
+
+
+def _rest(
+    gated: Iterable[GatedPod], ignored: Iterable[IgnoredPod], coverage: Mapping[str, Any], stats: Stats
+) -> dict[str, Any]:
+    return {
+        "gated": [entry.pod for entry in gated],
+        "ignored": [entry.pod for entry in ignored],
+        "coverage": dict(coverage),
+        "stats": {
+            "nodes": stats.nodes,
+            "pods": stats.pods,
+            "loadSeconds": round(stats.load_seconds, 4),
+            "scheduleSeconds": round(stats.schedule_seconds, 4),
+            "podsPerSecond": round(stats.pods_per_second, 1),
+            "peakMiB": round(stats.peak_mib, 1),
+        },
+    }
+
+
+def pod_entry(outcome: PodOutcome) -> dict[str, Any]:
+    """Keys in the order of the contract, absent when empty."""
+    per_node = _summary(outcome) if outcome.detail is None else _detail(outcome)
+    entry: dict[str, Any] = {
+        "pod": outcome.pod,
+        "result": outcome.result,
+        "node": outcome.node,
+        "ties": list(outcome.ties),
+        **per_node,
+        "message": outcome.message,
+        "preemption": _preemption(outcome),
+        "nominatedNode": outcome.nominated_node,
+        "unschedulablePlugins": list(outcome.unschedulable_plugins),
+    }
+    return {key: value for key, value in entry.items() if value not in ("", None) and value != [] and value != {}}
+
+
+def _preemption(outcome: PodOutcome) -> dict[str, Any] | None:
+    done = outcome.preemption
+    if done is None:
+        return None
+    return {"node": done.node, "victims": list(done.victims), "pdbViolations": done.pdb_violations}
+
+
+def _detail(outcome: PodOutcome) -> dict[str, Any]:
+    detail = outcome.detail
+    assert detail is not None
+    return {
+        "feasible": list(detail.feasible),
+        "preFilter": _failure(outcome.pre_filter) if outcome.pre_filter else None,
+        "filters": {node: _failure(failure) for node, failure in detail.filters.items()},
+        "scores": {scored.node: _scores(scored) for scored in detail.scored},
+        "totals": {scored.node: scored.total for scored in detail.scored},
+    }
+
+
+def _summary(outcome: PodOutcome) -> dict[str, Any]:
+    return {
+        "nodes": {"total": outcome.total_nodes, "feasible": outcome.feasible_nodes},
+        "preFilter": _failure(outcome.pre_filter) if outcome.pre_filter else None,
+        "failures": [_group(group) for group in outcome.failures],
+        "top": [{"node": scored.node, "total": scored.total, "scores": _scores(scored)} for scored in outcome.top],
+    }
+
+
+def _failure(failure: Failure) -> dict[str, Any]:
+    return {"plugin": failure.plugin, "code": failure.code, "reasons": list(failure.reasons)}
+
+
+def _group(group: FailureGroup) -> dict[str, Any]:
+    return {**_failure(group.failure), "nodes": group.nodes, "examples": list(group.examples)}
+
+
+def _scores(scored: ScoredNode) -> dict[str, Any]:
+    return {
+        plugin: {"raw": score.raw, "normalized": score.normalized, "weighted": score.weighted}
+        for plugin, score in scored.scores.items()
+    }
+
+
+def write_yaml(simulation: Simulation, out: TextIO) -> None:
+    import yaml
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    yaml.dump(to_document(simulation), out, Dumper=dumper, sort_keys=False, allow_unicode=True, width=120)

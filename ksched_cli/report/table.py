@@ -1,0 +1,199 @@
+"""What people see first: every pod with its node, the best nodes with their scores, and why the others failed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ksched_cli.plan.results import FailureGroup, PodOutcome, ScoredNode, Simulation
+
+# Above this many pods the nodes of each are left out: a page that nobody scrolls through explains nothing.
+PODS_WITH_NODES = 40
+
+# Plugin names are longer than their scores; -o wide spells them out.
+SHORT_NAMES = {
+    "TaintToleration": "Taints",
+    "NodeAffinity": "Affinity",
+    "NodeResourcesFit": "Fit",
+    "VolumeBinding": "Volumes",
+    "PodTopologySpread": "Spread",
+    "InterPodAffinity": "PodAffinity",
+    "DynamicResources": "Devices",
+    "NodeResourcesBalancedAllocation": "Balance",
+    "ImageLocality": "Images",
+}
+
+_COLOURS = {"scheduled": "green", "unschedulable": "red", "error": "red", "skipped": "yellow", "preempts": "yellow"}
+
+
+def print_simulation(simulation: Simulation, console: Console, *, wide: bool = False, headers: bool = True) -> None:
+    """The table and the line that sums it up."""
+    if simulation.outcomes:
+        if wide or len(simulation.outcomes) <= PODS_WITH_NODES:
+            for index, outcome in enumerate(simulation.outcomes):
+                if index:
+                    console.print()
+                _print_pod(outcome, console, wide)
+        else:
+            console.print(_overview(simulation.outcomes, headers))
+        console.print()
+    for gated in simulation.gated:
+        console.print(
+            Text.assemble((gated.pod, "bold"), "  ", ("held back", "yellow"), f"  {', '.join(gated.reasons)}")
+        )
+    for ignored in simulation.ignored:
+        text = f'  no profile is named "{ignored.scheduler}"'
+        console.print(Text.assemble((ignored.pod, "bold"), "  ", ("not ours", "yellow"), text))
+    if simulation.gated or simulation.ignored:
+        console.print()
+    console.print(summary_line(simulation))
+
+
+def summary_line(simulation: Simulation) -> Text:
+    """How many pods went where, in one line."""
+    counts = Counter(_verdict(outcome) for outcome in simulation.outcomes)
+    parts = [
+        f"{counts[verdict]} {words}"
+        for verdict, words in (
+            ("scheduled", "scheduled"),
+            ("preempts", "need to preempt"),
+            ("unschedulable", "unschedulable"),
+            ("error", "in error"),
+            ("skipped", "being deleted"),
+        )
+        if counts[verdict]
+    ]
+    parts += [f"{len(simulation.gated)} held back"] if simulation.gated else []
+    parts += [f"{len(simulation.ignored)} of other schedulers"] if simulation.ignored else []
+    nodes = simulation.stats.nodes
+    text = ", ".join(parts) if parts else "no pending pods"
+    good = not simulation.unplaced
+    return Text(f"{text} ({nodes} node{'' if nodes == 1 else 's'})", style="bold green" if good else "bold red")
+
+
+def _verdict(outcome: PodOutcome) -> str:
+    return "preempts" if outcome.preemption else outcome.result
+
+
+def _print_pod(outcome: PodOutcome, console: Console, wide: bool) -> None:
+    console.print(_headline(outcome), soft_wrap=False)
+    if outcome.top:
+        console.print(Padding(_scores(outcome, console, wide), (0, 0, 0, 2)))
+    if outcome.failures:
+        console.print(Padding(_failures(outcome.failures, wide), (0, 0, 0, 2)))
+    if outcome.pre_filter:
+        failure = outcome.pre_filter
+        console.print(Padding(Text(f"{failure.plugin}: {', '.join(failure.reasons)}", style="red"), (0, 0, 0, 2)))
+    elif outcome.result == "error" or (outcome.result == "unschedulable" and not outcome.failures):
+        console.print(Padding(Text(outcome.message, style="red"), (0, 0, 0, 2)))
+    if wide and outcome.message and outcome.failures:
+        console.print(Padding(Text(outcome.message, style="dim"), (0, 0, 0, 2)))
+
+
+def _headline(outcome: PodOutcome) -> Text:
+    verdict = _verdict(outcome)
+    line = Text.assemble((outcome.pod, "bold"), "  ")
+    colour = _COLOURS[verdict]
+    fit = f"{outcome.feasible_nodes} of {outcome.total_nodes} nodes fit"
+    if verdict == "scheduled":
+        line.append(f"-> {outcome.node}", style=f"bold {colour}")
+        line.append(f"  {fit}{_tie_note(outcome)}", style="dim")
+    elif outcome.preemption:
+        line.append(f"preempts on {outcome.preemption.node}", style=f"bold {colour}")
+        victims = ", ".join(outcome.preemption.victims)
+        broken = outcome.preemption.pdb_violations
+        line.append(f"  evicting {victims}" + (f" ({broken} against a PodDisruptionBudget)" if broken else ""))
+    elif verdict == "skipped":
+        line.append("being deleted, not tried", style=colour)
+    else:
+        line.append(verdict, style=f"bold {colour}")
+        line.append(f"  {fit}", style="dim")
+    return line
+
+
+def _tie_note(outcome: PodOutcome) -> str:
+    others = [name for name in outcome.ties if name != outcome.node]
+    if not others:
+        return ""
+    shown = ", ".join(others[:2]) + (f" and {len(others) - 2} more" if len(others) > 2 else "")
+    return f", tied with {shown}"
+
+
+def _scores(outcome: PodOutcome, console: Console, wide: bool) -> Table | Text:
+    """The best nodes by total, one column a plugin; a sentence a node where the columns are too many."""
+    plugins = list(outcome.top[0].scores)
+    names = plugins if wide else [SHORT_NAMES.get(plugin, plugin) for plugin in plugins]
+    longest = max(len(scored.node) for scored in outcome.top)
+    width = 2 + longest + 7 + sum(len(name) + 2 for name in names)
+    if width > console.width:
+        return Text("\n").join(_sentence(scored, names, outcome) for scored in outcome.top)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    table.add_column("NODE", no_wrap=True)
+    table.add_column("TOTAL", justify="right")
+    for name in names:
+        table.add_column(name, justify="right")
+    for scored in outcome.top:
+        weighted = [str(scored.scores[plugin].weighted) for plugin in plugins]
+        style = "green" if scored.node == outcome.node else ""
+        table.add_row(scored.node, str(scored.total), *weighted, style=style)
+    return table
+
+
+def _sentence(scored: ScoredNode, names: Sequence[str], outcome: PodOutcome) -> Text:
+    parts = (f"{name} {score.weighted}" for name, score in zip(names, scored.scores.values(), strict=True))
+    style = "green" if scored.node == outcome.node else ""
+    return Text(f"{scored.node}  {scored.total} = {' + '.join(parts)}", style=style)
+
+
+def _failures(failures: Sequence[FailureGroup], wide: bool) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
+    table.add_column(justify="right", style="red", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    for group in failures:
+        nodes = f"{group.nodes} node{'' if group.nodes == 1 else 's'}"
+        more = group.nodes - len(group.examples)
+        who = ", ".join(group.examples) + (f" and {more} more" if more else "")
+        where = f" ({who})" if wide or group.nodes <= len(group.examples) else ""
+        table.add_row(nodes, group.failure.plugin or "PreFilter", f"{_reasons(group)}{where}")
+    return table
+
+
+def _reasons(group: FailureGroup) -> str:
+    """The same shortage is another matter on a node that would be too small if it were empty."""
+    text = ", ".join(group.failure.reasons)
+    hopeless = group.failure.plugin == "NodeResourcesFit" and group.failure.code == "UnschedulableAndUnresolvable"
+    return f"{text}, even if empty" if hopeless else text
+
+
+def _overview(outcomes: Sequence[PodOutcome], headers: bool) -> Table:
+    """One line a pod."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False, show_header=headers)
+    table.add_column("POD", no_wrap=True)
+    table.add_column("RESULT", no_wrap=True)
+    table.add_column("NODE", no_wrap=True)
+    table.add_column("FIT", justify="right", no_wrap=True)
+    table.add_column("WHY", ratio=1)
+    for outcome in outcomes:
+        verdict = _verdict(outcome)
+        node = outcome.node or outcome.nominated_node or "-"
+        fit = f"{outcome.feasible_nodes}/{outcome.total_nodes}"
+        table.add_row(outcome.pod, Text(verdict, style=_COLOURS[verdict]), node, fit, _why(outcome))
+    return table
+
+
+def _why(outcome: PodOutcome) -> str:
+    if outcome.result == "scheduled":
+        return f"total {outcome.top[0].total}{_tie_note(outcome)}" if outcome.top else "the only node that fits"
+    if outcome.pre_filter:
+        return ", ".join(outcome.pre_filter.reasons)
+    counts: Counter[str] = Counter()
+    for group in outcome.failures:
+        for reason in group.failure.reasons:
+            counts[reason] += group.nodes
+    return ", ".join(f"{count} {reason}" for reason, count in counts.most_common()) or outcome.message
