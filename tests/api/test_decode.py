@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.decode import UnknownKind, decode_json, decode_plain
+
+CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
+
+
+def pod(**fields: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "shop"}, **fields}
+
+
+def problems(document: Any) -> list[str]:
+    """The same of JSON and of plain values."""
+    from_json = [str(p) for found in decode_json(json.dumps(document).encode(), "f.json", 3) for p in found.problems]
+    plain = [str(p) for found in decode_plain(document, "f.json", 3) for p in found.problems]
+    assert from_json == plain
+    return from_json
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        pytest.param(
+            pod(spec={"priority": "high"}),
+            ["f.json:3: Pod shop/a: spec.priority: expected a whole number, got a string"],
+            id="field",
+        ),
+        pytest.param(
+            pod(spec={"containers": [{"name": "x"}, {"name": 5}]}),
+            ["f.json:3: Pod shop/a: spec.containers[1].name: expected a string, got a whole number"],
+            id="in a list",
+        ),
+        pytest.param(
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "labels": {"ok": "x", "a.b/c": True}}},
+            ["f.json:3: Pod a: metadata.labels[a.b/c]: expected a string, got true or false"],
+            id="the key of a map",
+        ),
+        pytest.param(
+            pod(spec={"containers": [{"resources": {"requests": {"cpu": ["1"]}}}]}),
+            [
+                "f.json:3: Pod shop/a: spec.containers[0].resources.requests.cpu: "
+                "expected a quantity such as 100m or 2Gi, got a list"
+            ],
+            id="a quantity",
+        ),
+        pytest.param(
+            pod(spec={"priority": "x", "nodeName": 3, "containers": "none"}),
+            [
+                "f.json:3: Pod shop/a: spec.containers: expected a list, got a string",
+                "f.json:3: Pod shop/a: spec.nodeName: expected a string, got a whole number",
+                "f.json:3: Pod shop/a: spec.priority: expected a whole number, got a string",
+            ],
+            id="all at once",
+        ),
+        pytest.param(
+            {"apiVersion": "v1", "kind": "List", "items": [pod(), pod(spec=5)]},
+            ["f.json:3: Pod shop/a: items[1].spec: expected an object, got a whole number"],
+            id="in a List",
+        ),
+        pytest.param(
+            {"apiVersion": "v1", "metadata": {}},
+            ["f.json:3: no kind (every Kubernetes object has an apiVersion and a kind)"],
+            id="no kind",
+        ),
+        pytest.param({"kind": "Pod"}, ["f.json:3: Pod has no apiVersion (for a Pod it is v1)"], id="no apiVersion"),
+        pytest.param(
+            {"apiVersion": 1, "kind": "Pod"},
+            ["f.json:3: apiVersion: expected a string, got a number"],
+            id="apiVersion of a wrong type",
+        ),
+        pytest.param([1], ["f.json:3: expected an object with apiVersion and kind, got a list"], id="not an object"),
+        pytest.param(
+            {"apiVersion": "v1", "kind": "PodList", "items": 3},
+            ["f.json:3: items: expected a list, got a number"],
+            id="items",
+        ),
+    ],
+)
+def test_problems(document: Any, expected: list[str]) -> None:
+    assert sorted(problems(document)) == sorted(expected)
+
+
+def test_null_is_as_good_as_absent() -> None:
+    document = pod(spec={"nodeName": None, "tolerations": None, "affinity": None}, status=None)
+    (found,) = decode_json(json.dumps(document).encode())
+    assert isinstance(found.value, Pod)
+    assert (found.value.spec.node_name, found.value.spec.tolerations) == ("", ())
+
+
+def test_unknown_fields_are_passed_over() -> None:
+    (found,) = decode_json(json.dumps(pod(spec={"fromTheFuture": {"x": 1}}, extra=1)).encode())
+    assert isinstance(found.value, Pod)
+
+
+@pytest.mark.parametrize(
+    ("document", "kinds"),
+    [
+        pytest.param({"apiVersion": "v1", "kind": "List", "items": []}, [], id="empty"),
+        pytest.param(
+            {"apiVersion": "v1", "kind": "PodList", "items": [{"metadata": {"name": "a"}}]}, [Pod], id="typed"
+        ),
+        pytest.param({"apiVersion": "v1", "kind": "NodeList", "items": None}, [], id="no items"),
+        pytest.param(
+            {
+                "apiVersion": "v1",
+                "kind": "List",
+                "items": [{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Node"}]}],
+            },
+            [Node],
+            id="a list in a list",
+        ),
+    ],
+)
+def test_lists_are_opened(document: Any, kinds: list[type]) -> None:
+    assert [type(found.value) for found in decode_json(json.dumps(document).encode())] == kinds
+
+
+def test_an_unknown_kind_is_told_and_not_a_problem() -> None:
+    (found,) = decode_json(b'{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": 5}')
+    assert found.value == UnknownKind("example.com/v1", "Widget")
+
+
+def test_lists_in_lists_end_somewhere() -> None:
+    document: dict[str, Any] = pod()
+    for _ in range(6):
+        document = {"apiVersion": "v1", "kind": "List", "items": [document]}
+    assert "lists inside lists" in problems(document)[0]
+
+
+@pytest.mark.parametrize("case", sorted(CORPUS.iterdir())[::7], ids=lambda case: case.name)
+def test_recorded_clusters_decode_alike_from_json_and_from_values(case: Path) -> None:
+    raw = (case / "cluster.json").read_bytes()
+    typed = [found.value for found in decode_json(raw)]
+    assert typed == [found.value for found in decode_plain(json.loads(raw))]
+    assert not any(isinstance(value, UnknownKind) for value in typed)

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ksched_cli.api.yaml_reader import MAX_DEPTH, read_documents
+from ksched_cli.errors import InputError
+
+
+def values(text: str) -> list[Any]:
+    return [document.value for document in read_documents(text, "f.yaml")]
+
+
+@pytest.mark.parametrize(
+    ("scalar", "value"),
+    [
+        ("yes", True), ("No", False), ("on", True), ("OFF", False), ("y", True), ("n", False), ("true", True),
+        ("'yes'", "yes"), ('"no"', "no"), ("0777", 511), ("0o17", 15), ("'0777'", "0777"), ("0x1F", 31), ("0b101", 5),
+        ("1_000", 1000), ("-5", -5), ("+5", 5), ("089", 89.0), ("1e3", 1000.0), ("1.5", 1.5), (".5", 0.5), ("5.", 5.0),
+        ("1:30", "1:30"), ("2001-01-01", "2001-01-01"), ("~", None), ("null", None), ("", None), ("nullish", "nullish"),
+        ("1Gi", "1Gi"), ("100m", "100m"), ("!!str 5", "5"), ("!!int '5'", 5), ("!!binary aGk=", "hi"),
+        ("18446744073709551615", 18446744073709551615), ("=", "="), ("<", "<"), ("1.2.3", "1.2.3"), ("Yes ", True),
+    ],
+)  # fmt: skip
+def test_scalars_as_kubectl_reads_them(scalar: str, value: Any) -> None:
+    assert values(f"a: {scalar}\n") == [{"a": value}]
+    assert type(values(f"a: {scalar}\n")[0]["a"]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("key", "text"), [("1", "1"), ("true", "true"), ("yes", "true"), ("~", "null"), ("1.5", "1.5"), ("'1'", "1")]
+)
+def test_keys_become_text(key: str, text: str) -> None:
+    assert values(f"{key}: x\n") == [{text: "x"}]
+
+
+def test_merge_keys() -> None:
+    assert values("a: &x {p: 1, q: 1}\nb:\n  <<: *x\n  q: 2\n")[0]["b"] == {"p": 1, "q": 2}
+    assert values("a: &x {p: 1}\nb: &y {p: 2, r: 3}\nc:\n  <<: [*x, *y]\n")[0]["c"] == {"p": 1, "r": 3}
+
+
+def test_documents_and_where_they_start() -> None:
+    text = "# a comment\n---\na: 1\n---\n---\n# nothing\n---\nb: 2\n...\n"
+    assert [(each.value, each.line) for each in read_documents(text)] == [({"a": 1}, 3), ({"b": 2}, 8)]
+
+
+def test_the_line_of_a_path() -> None:
+    text = "spec:\n  containers:\n  - name: a\n  - name: b\n    image: c\n"
+    (document,) = read_documents(text, with_lines=True)
+    assert document.line_of(("spec", "containers", 1, "image")) == 5
+    assert document.line_of(("spec", "containers", 1)) == 4
+    assert document.line_of(("spec", "containers", 0, "nothing", "there")) == 3
+
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(9)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        pytest.param("a: [1,\nb: 2\n", r"f\.yaml:\d: broken YAML", id="broken"),
+        pytest.param("a:\n\t- b\n", r"f\.yaml:2: broken YAML.*tab|f\.yaml:2: broken YAML", id="a tab"),
+        pytest.param("a: 1\nb: 2\na: 3\n", r'f\.yaml:3: key "a" is there twice', id="a key twice"),
+        pytest.param("a: !!python/object/apply:os.system [x]\n", r"f\.yaml:1: tag .* is not allowed", id="python tag"),
+        pytest.param("a: !custom x\n", r"f\.yaml:1: tag !custom is not allowed", id="custom tag"),
+        pytest.param("a: *nothing\n", r"f\.yaml:1: alias \*nothing has no anchor", id="unknown alias"),
+        pytest.param("a: &a [*a]\n", r"f\.yaml:1: alias \*a has no anchor", id="an alias of itself"),
+        pytest.param("a: .inf\n", r"f\.yaml:1: .inf is a number that JSON cannot hold", id="infinity"),
+        pytest.param("a: !!int x\n", r"f\.yaml:1: 'x' is not a !!int", id="a tag that does not fit"),
+        pytest.param("? [a]\n: b\n", r"f\.yaml:1: a mapping or list cannot be a key", id="a list as key"),
+        pytest.param("a:\n  <<: 5\n", r"f\.yaml:2: << merges", id="a merge of a number"),
+        pytest.param("[" * (MAX_DEPTH + 1), r"f\.yaml:1: nested more than 100 deep", id="deep flow"),
+        pytest.param("- " * 50_000 + "x", r"f\.yaml:1: nested more than 100 deep", id="deep block"),
+        pytest.param(BOMB, r"f\.yaml:\d: aliases make this document far larger", id="billion laughs"),
+        pytest.param("a: \x00\n", r"f\.yaml: not text", id="a NUL"),
+    ],
+)
+def test_refusals(text: str, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        values(text)
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Zl", "Zp", "Cn"))),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abcyn01.~-_ ", max_size=5), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text("abcdef", min_size=1, max_size=4), json_values, min_size=1, max_size=3))
+def test_json_and_yaml_of_the_same_value_read_alike(value: Any) -> None:
+    assert values(json.dumps(value, ensure_ascii=False)) == [value]
+    # Quoted throughout: PyYAML leaves a plain `n` alone that kubectl reads as false.
+    assert values(yaml.safe_dump(value, allow_unicode=True, default_style='"')) == [value]

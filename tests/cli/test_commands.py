@@ -1,0 +1,226 @@
+"""The commands as a person runs them: golden transcripts at fixed width, and every way to go wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node, make_pod
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = Path(__file__).parent / "golden"
+CASE = ROOT / "fixtures" / "conformance" / "1.36" / "basic-00" / "cluster.json"
+
+
+@pytest.fixture(autouse=True)
+def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def write(path: Path, *items: Any) -> str:
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)}))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "columns"),
+    [
+        pytest.param("demo", ["demo"], 80, id="demo"),
+        pytest.param("demo-wide", ["demo", "-o", "wide"], 160, id="demo wide"),
+        pytest.param("demo-narrow", ["demo"], 50, id="demo on a narrow terminal"),
+        pytest.param("demo-name", ["demo", "-o", "name"], 80, id="demo names"),
+        pytest.param("demo-yaml", ["demo", "-o", "yaml"], 80, id="demo yaml"),
+        pytest.param("help", ["--help"], 80, id="help"),
+        pytest.param("simulate-help", ["simulate", "--help"], 80, id="help of simulate"),
+    ],
+)
+def test_transcript(
+    name: str, arguments: list[str], columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    run(arguments)
+    shown = without_stats(capsys.readouterr().out)
+    golden = GOLDEN / f"{name}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(shown)
+    assert shown == golden.read_text()
+    assert all(len(line) <= columns for line in shown.splitlines()) or name in ("demo-yaml", "demo-name")
+    assert not any(line != line.rstrip() for line in shown.splitlines())
+
+
+def without_stats(text: str) -> str:
+    """Times and memory differ from run to run."""
+    head, found, _ = text.partition("stats:\n")
+    return head + found
+
+
+def test_the_readme_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["demo"])
+    assert capsys.readouterr().out in (ROOT / "README.md").read_text()
+
+
+def test_the_readmes_first_two_blocks_are_one_line_each() -> None:
+    text = (ROOT / "README.md").read_text()
+    blocks = [block.partition("```")[0].strip() for block in text.split("```sh\n")[1:]]
+    assert "\n" not in blocks[0]
+    assert "ksched demo" in blocks[0]
+    assert "\n" not in blocks[1]
+    assert "pytest" in blocks[1]
+
+
+def test_json_detail_full_has_every_node(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--from", str(CASE), "-o", "json", "--detail", "full"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["apiVersion"], document["kind"]) == ("ksched/v1", "Simulation")
+    assert list(document) == ["apiVersion", "kind", "pods", "gated", "ignored", "coverage", "stats"]
+    first = document["pods"][0]
+    assert sorted([*first["feasible"], *first["filters"]]) == [f"node-{index}" for index in range(5)]
+    assert set(document["stats"]) == {"nodes", "pods", "loadSeconds", "scheduleSeconds", "podsPerSecond", "peakMiB"}
+
+
+def test_yaml_and_json_are_the_same_document(capsys: pytest.CaptureFixture[str]) -> None:
+    import yaml
+
+    run(["demo", "-o", "json"])
+    from_json = json.loads(capsys.readouterr().out)
+    run(["demo", "-o", "yaml"])
+    from_yaml = yaml.safe_load(capsys.readouterr().out)
+    del from_json["stats"], from_yaml["stats"]
+    assert from_yaml == from_json
+
+
+FITS = make_pod("fits").requests(cpu="1").doc()
+TOO_LARGE = make_pod("large").requests(cpu="9").doc()
+NODE = make_node("n").doc()
+GATED = make_pod("gated").gate("x").doc()
+FILLER = make_pod("filler").requests(cpu="4").on("n").doc()
+PREEMPTS = make_pod("important").requests(cpu="4").priority(10).doc()
+
+
+@pytest.mark.parametrize(
+    ("items", "options", "code"),
+    [
+        pytest.param([NODE, FITS], [], 0, id="every pod fits"),
+        pytest.param([NODE, FITS, TOO_LARGE], [], 1, id="one does not"),
+        pytest.param([NODE, TOO_LARGE], ["--exit-zero"], 0, id="told to say zero"),
+        pytest.param([NODE, GATED], [], 0, id="a gated pod is nobody's failure"),
+        pytest.param([NODE], [], 0, id="nothing to do"),
+        pytest.param([FITS], [], 1, id="no nodes"),
+        pytest.param([NODE, FILLER, PREEMPTS], [], 0, id="fits by preemption"),
+        pytest.param([NODE, FILLER, PREEMPTS], ["--fail-on", "preemption"], 1, id="preemption is a failure"),
+        pytest.param([NODE, make_pod("p").on("gone").doc()], ["--fail-on", "warning"], 1, id="a warning is a failure"),
+    ],
+)
+@pytest.mark.parametrize("output", ["table", "json"])
+def test_exit_codes(tmp_path: Path, items: list[Any], options: list[str], code: int, output: str) -> None:
+    assert run(["simulate", "--from", write(tmp_path / "c.json", *items), "-o", output, *options]) == code
+
+
+def test_an_empty_cluster_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["simulate", "--from", write(tmp_path / "c.json", FITS)])
+    assert "no nodes available to schedule pods" in capsys.readouterr().out
+
+
+def test_two_sources_are_one_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources = ["--from", write(tmp_path / "a.json", NODE), "--from", write(tmp_path / "b.json", FITS)]
+    assert run(["simulate", *sources, "-o", "name"]) == 0
+    assert capsys.readouterr().out == "pod/default/fits\tnode/n\n"
+
+
+def test_many_pods_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pods = [make_pod(f"p{index:02}").requests(cpu="90m").doc() for index in range(50)]
+    run(["simulate", "--from", write(tmp_path / "c.json", NODE, *pods)])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 53
+    assert lines[0].split() == ["POD", "RESULT", "NODE", "FIT", "WHY"]
+    assert "1 Insufficient cpu" in lines[-3]
+    assert lines[-1] == "44 scheduled, 6 unschedulable (1 node)"
+
+
+def test_what_is_not_modelled_is_in_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}
+    run(["simulate", "--from", write(tmp_path / "c.json", NODE, widget), "-o", "json"])
+    coverage = json.loads(capsys.readouterr().out)["coverage"]
+    assert coverage["notRead"] == {"example.com/v1/Widget": 1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param(["simulat"], "No such command 'simulat'. Did you mean 'simulate'?", id="command"),
+        pytest.param(["simulate"], "say which cluster: --from FILE", id="no source"),
+        pytest.param(
+            ["simulate", "--from", "nowhere.json"], "nowhere.json: no such file or directory", id="no such file"
+        ),
+        pytest.param(["simulate", "--from", str(CASE), "-o", "xml"], "'xml' is not one of", id="output"),
+        pytest.param(["simulate", "--from", str(CASE), "--colour"], "No such option", id="option"),
+        pytest.param(
+            ["simulate", "--from", str(CASE), "--config", "nope.yaml"], "nope.yaml: No such file", id="config"
+        ),
+        pytest.param(["simulate", "--from", str(CASE), "--feature-gates", "X=true"], "no feature gate X", id="gate"),
+        pytest.param(
+            ["simulate", "--from", str(CASE), "--plugin", "nope"], "write it as module:Class", id="plugin form"
+        ),
+        pytest.param(["simulate", "--from", str(CASE), "--plugin", "nope:X"], "cannot import nope", id="plugin module"),
+        pytest.param(
+            ["simulate", "--from", str(CASE), "--plugin", "json:loads"], "is not a subclass", id="not a plugin"
+        ),
+    ],
+)
+def test_mistakes_on_the_command_line(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert expected in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_a_bug_is_told_without_a_traceback(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("ksched_cli.wiring.prepare", broken)
+    monkeypatch.delenv("KSCHED_TRACEBACK", raising=False)
+    assert run(["demo"]) == 2
+    assert "a bug in ksched: ZeroDivisionError: oops" in capsys.readouterr().err
+
+
+def test_stdin(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CASE.read_bytes())))
+    assert run(["simulate", "--from", "-", "-o", "name"]) == 0
+    assert capsys.readouterr().out.startswith("pod/dev/new-0\tnode/node-1\n")
+
+
+def test_a_closed_pipe_is_not_an_error() -> None:
+    """`ksched … | head -1`, in a process of its own: only there is stdout a pipe."""
+    code = "import sys; from ksched_cli.cli.main import main; sys.argv = ['ksched', 'demo']; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    errors = process.stderr.read()
+    process.stderr.close()
+    process.wait()
+    assert errors == ""
+
+
+def test_colours_only_where_they_are_wanted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(["demo"])
+    assert "\x1b[" not in capsys.readouterr().out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    run(["demo"])
+    assert "\x1b[" in capsys.readouterr().out

@@ -1,0 +1,123 @@
+"""The columns after any history are those of a cluster built afresh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.node_tree import listing_order
+from tests.builders import make_node, make_pod
+from tests.clusters import nodes, pods
+
+
+def facts(cluster: Cluster) -> dict[str, Any]:
+    """Everything by name, so that row numbers do not matter."""
+    names, resources = cluster.nodes.names, cluster.resources.names
+    taken = [cluster.usage.ports.conflicts(info.host_ports, len(names)) for info in cluster.pods.infos]
+    return {
+        name: {
+            "allocatable": {
+                r: int(cluster.nodes.allocatable[i, row])
+                for i, r in enumerate(resources)
+                if cluster.nodes.allocatable[i, row]
+            },
+            "requested": {
+                r: int(cluster.usage.requested[i, row])
+                for i, r in enumerate(resources)
+                if cluster.usage.requested[i, row]
+            },
+            "nonzero": cluster.usage.nonzero[:, row].tolist(),
+            "pods": sorted(cluster.pods.infos[pod].key for pod in cluster.pods_on(row)),
+            "count": int(cluster.usage.pod_count[row]),
+            "taken": {
+                info.key for info, mask in zip(cluster.pods.infos, taken, strict=True) if len(mask) and mask[row]
+            },
+        }
+        for row, name in enumerate(names)
+    }
+
+
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_any_history_equals_a_fresh_build(data: st.DataObject) -> None:
+    names = [f"n{index}" for index in range(4)]
+    objects = {name: data.draw(nodes(name)) for name in names}
+    running = [data.draw(pods(f"r{index}", data.draw(st.sampled_from(names)))) for index in range(4)]
+    for index, pod in enumerate(running):
+        # A port is a set, as in Go: two pods that share one on the same node would make the history matter.
+        for container in pod.spec.containers:
+            container.ports = tuple(replace(port, host_port=1000 + index) for port in container.ports)
+    cluster = Cluster(list(objects.values()), running)
+    present = dict(objects)
+    for _ in range(data.draw(st.integers(1, 6))):
+        name = data.draw(st.sampled_from(names))
+        if name in present and data.draw(st.booleans()):
+            del present[name]
+            cluster.remove_node(name)
+        elif name in present:
+            present[name] = data.draw(nodes(name))
+            cluster.update_node(present[name])
+        else:
+            present[name] = data.draw(nodes(name))
+            cluster.add_node(present[name])
+    fresh = Cluster(list(cluster.nodes.arrival), running)
+    assert cluster.nodes.names == fresh.nodes.names
+    assert facts(cluster) == facts(fresh)
+
+
+def test_place_and_displace_undo_each_other() -> None:
+    cluster = Cluster([make_node("a").obj()])
+    row = cluster.register(make_pod("p").requests(cpu="1", example_com__gpu=2).host_port(80).obj())
+    before = facts(cluster)
+    cluster.place(row, 0)
+    assert facts(cluster)["a"]["requested"] == {"cpu": 1000, "example.com/gpu": 2}
+    assert cluster.displace(row) == 0
+    assert facts(cluster) == before
+    assert cluster.journal == [0, 0]
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_finished_pods_hold_nothing(phase: str) -> None:
+    cluster = Cluster([make_node("a").obj()], [make_pod("p").requests(cpu="1").on("a").phase(phase).obj()])
+    assert cluster.usage.pod_count.tolist() == [0]
+
+
+def test_a_terminating_pod_still_holds_its_place() -> None:
+    cluster = Cluster([make_node("a").obj()], [make_pod("p").requests(cpu="1").on("a").terminating().obj()])
+    assert cluster.usage.pod_count.tolist() == [1]
+    assert cluster.pods.terminating.tolist() == [True]
+
+
+def test_a_pod_on_an_unknown_node_counts_once_the_node_is_there() -> None:
+    cluster = Cluster([make_node("a").obj()], [make_pod("p").requests(cpu="1").on("b").obj()])
+    assert cluster.usage.pod_count.tolist() == [0]
+    cluster.add_node(make_node("b").obj())
+    assert cluster.usage.pod_count[cluster.nodes.row_of["b"]] == 1
+
+
+def test_nodes_are_listed_zone_by_zone_in_turn() -> None:
+    arrival = [
+        make_node("a1").zone("a").obj(),
+        make_node("a2").zone("a").obj(),
+        make_node("b1").zone("b").obj(),
+        make_node("none").obj(),
+        make_node("a3").zone("a").obj(),
+        make_node("beta")
+        .label("failure-domain.beta.kubernetes.io/zone", "b")
+        .label("failure-domain.beta.kubernetes.io/region", "region")
+        .obj(),
+    ]
+    assert [node.metadata.name for node in listing_order(arrival)] == ["a1", "b1", "none", "a2", "beta", "a3"]
+
+
+def test_a_label_column_answers_by_value() -> None:
+    cluster = Cluster([make_node("a").label(x="1").obj(), make_node("b").obj(), make_node("c").label(x="2").obj()])
+    column = cluster.nodes.labels.column("x")
+    np.testing.assert_array_equal(column.present, [True, False, True])
+    np.testing.assert_array_equal(column.where(lambda value: value == "2"), [False, False, True])

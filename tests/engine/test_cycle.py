@@ -1,0 +1,360 @@
+"""One cycle after the other: order, nominated pods, early stops, refusals after the choice, faults."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.model import PluginRef, Plugins, PluginSet, Profile, SchedulerConfiguration
+from ksched_cli.engine.selection import num_feasible_nodes_to_find, random_choice
+from ksched_cli.framework.interfaces import (
+    FilterPlugin,
+    PermitPlugin,
+    Plugin,
+    PreBindPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    ReservePlugin,
+    ScorePlugin,
+)
+from ksched_cli.framework.per_node import PerNodePlugin
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SUCCESS, Code, Status, error, unresolvable, unschedulable
+from ksched_cli.framework.verdict import Verdict
+from tests.builders import make_node, make_pod
+from tests.harness import decide, make_scheduler, placed
+
+
+def with_plugins(*names: str) -> SchedulerConfiguration:
+    enabled = tuple(PluginRef(name, 1) for name in names)
+    return SchedulerConfiguration(profiles=(Profile(plugins=Plugins(multi_point=PluginSet(enabled))),))
+
+
+def without_scoring() -> SchedulerConfiguration:
+    return SchedulerConfiguration(profiles=(Profile(plugins=Plugins(score=PluginSet(disabled=(PluginRef("*"),)))),))
+
+
+def test_pods_are_tried_by_priority_then_age_then_name() -> None:
+    pods = [
+        make_pod("young").created("2026-01-02T00:00:00Z").obj(),
+        make_pod("b").created("2026-01-01T00:00:00Z").obj(),
+        make_pod("a").created("2026-01-01T00:00:00Z").obj(),
+        make_pod("important").created("2026-01-03T00:00:00Z").priority(5).obj(),
+    ]
+    tried = list(decide(make_scheduler([make_node().obj()], pods)))
+    assert tried == ["default/important", "default/a", "default/b", "default/young"]
+
+
+def test_gated_ignored_and_deleted_pods_are_not_placed() -> None:
+    pods = [
+        make_pod("gated").gate("g").obj(),
+        make_pod("theirs").scheduler("other").obj(),
+        make_pod("leaving").terminating().obj(),
+    ]
+    scheduler = make_scheduler([make_node().obj()], pods)
+    queue = scheduler.enqueue()
+    infos = scheduler.cluster.pods.infos
+    assert [infos[row].name for row in queue.gated] == ["gated"]
+    assert [infos[row].name for row in queue.ignored] == ["theirs"]
+    assert [each.result for each in scheduler.run(queue)] == ["skipped"]
+
+
+def test_a_placed_pod_is_there_for_the_next_one() -> None:
+    pods = [make_pod(f"p{index}").requests(cpu="3").obj() for index in range(3)]
+    assert placed(make_scheduler([make_node("a").obj(), make_node("b").obj()], pods)) == {
+        "default/p0": "a",
+        "default/p1": "b",
+        "default/p2": "",
+    }
+
+
+def test_no_nodes() -> None:
+    (decision,) = decide(make_scheduler([], [make_pod().obj()])).values()
+    assert (decision.result, decision.message) == ("unschedulable", "no nodes available to schedule pods")
+
+
+def test_a_single_feasible_node_is_taken_without_scoring() -> None:
+    (decision,) = decide(
+        make_scheduler([make_node("a").obj(), make_node("b").cordoned().obj()], [make_pod().obj()])
+    ).values()
+    assert decision.scores is None
+    assert not len(decision.ties)
+
+
+class TestNominatedPods:
+    """A place that preemption made is kept for the pod that it was made for."""
+
+    def test_pods_of_lower_priority_count_it_as_taken(self) -> None:
+        pods = [
+            make_pod("waiting").requests(cpu="3").priority(10).nominated("a").gate("held").obj(),
+            make_pod("late").requests(cpu="3").obj(),
+        ]
+        assert placed(make_scheduler([make_node("a").obj()], pods)) == {"default/late": ""}
+
+    def test_pods_of_higher_priority_do_not(self) -> None:
+        waiting = make_pod("waiting").requests(cpu="3").nominated("a").gate("held").obj()
+        urgent = make_pod("urgent").requests(cpu="3").priority(10).obj()
+        assert placed(make_scheduler([make_node("a").obj()], [waiting, urgent])) == {"default/urgent": "a"}
+
+    def test_the_nominated_node_is_tried_first_and_alone(self) -> None:
+        nodes = [make_node("a").obj(), make_node("b").obj()]
+        (decision,) = decide(make_scheduler(nodes, [make_pod().nominated("b").obj()])).values()
+        assert len(decision.feasible) == 1
+        assert decision.diagnosis is not None
+        assert not decision.diagnosis.nodes.failed.any()
+
+    def test_all_nodes_are_tried_when_it_does_not_fit(self) -> None:
+        nodes = [make_node("a").obj(), make_node("b").cordoned().obj()]
+        assert placed(make_scheduler(nodes, [make_pod("p").nominated("b").obj()])) == {"default/p": "a"}
+
+
+class TestEarlyStops:
+    """A profile without scores, and --sampling, look at fewer nodes; what was not looked at has no verdict."""
+
+    def test_without_scores_the_first_feasible_node_is_taken(self) -> None:
+        nodes = [make_node("a").cordoned().obj(), make_node("b").obj(), make_node("c").obj(), make_node("d").obj()]
+        scheduler = make_scheduler(nodes, [make_pod("p").obj(), make_pod("q").obj()], configuration=without_scoring())
+        first, second = decide(scheduler).values()
+        names = scheduler.cluster.nodes.names
+        assert [names[row] for row in first.feasible] == ["b"]
+        # The next search goes on behind the nodes that were looked at.
+        assert [names[row] for row in second.feasible] == ["c"]
+
+    def test_sampling_looks_at_a_part(self) -> None:
+        nodes = [make_node(f"n{index:03}").obj() for index in range(250)]
+        pods = [make_pod("p").obj(), make_pod("q").obj()]
+        first, second = decide(make_scheduler(nodes, pods, sampling=True)).values()
+        assert (len(first.feasible), len(second.feasible)) == (120, 120)
+        assert second.feasible[0] == first.feasible[-1] + 1
+
+    @pytest.mark.parametrize(
+        ("percentage", "nodes", "expected"),
+        [
+            (0, 50, 50),
+            (0, 1000, 420),
+            (0, 5000, 500),
+            (0, 15000, 750),
+            (10, 5000, 500),
+            (1, 5000, 100),
+            (100, 300, 300),
+        ],
+    )
+    def test_how_many(self, percentage: int, nodes: int, expected: int) -> None:
+        assert num_feasible_nodes_to_find(percentage, nodes) == expected
+
+
+def test_ties_go_to_the_lowest_name_or_to_chance() -> None:
+    nodes = [make_node(name).obj() for name in ("c", "a", "b")]
+    assert placed(make_scheduler(nodes, [make_pod("p").obj()])) == {"default/p": "a"}
+    drawn = {
+        placed(make_scheduler(nodes, [make_pod("p").obj()], tie_break=random_choice(seed)))["default/p"]
+        for seed in range(20)
+    }
+    assert drawn == {"a", "b", "c"}
+    twice = [placed(make_scheduler(nodes, [make_pod("p").obj()], tie_break=random_choice(7))) for _ in range(2)]
+    assert twice[0] == twice[1]
+
+
+# Plugins that misbehave or refuse
+
+
+class _Reserving(ReservePlugin[Any]):
+    """Remembers what it reserves."""
+
+    name = "Reserving"
+    held: list[str] = []  # noqa: RUF012  # shared on purpose, and emptied by the tests
+
+    def reserve(self, state: Any, pod: PodInfo, row: int) -> Status:
+        self.held.append(pod.name)
+        return SUCCESS
+
+    def unreserve(self, state: Any, pod: PodInfo, row: int) -> None:
+        self.held.remove(pod.name)
+
+
+class _RefusingReserve(_Reserving):
+    name = "RefusingReserve"
+
+    def reserve(self, state: Any, pod: PodInfo, row: int) -> Status:
+        super().reserve(state, pod, row)
+        return unschedulable("not today")
+
+
+class _RefusingPermit(PermitPlugin[Any]):
+    name = "RefusingPermit"
+
+    def permit(self, state: Any, pod: PodInfo, row: int) -> tuple[Status, float]:
+        return unschedulable("no permit"), 0.0
+
+
+class _WaitingPermit(PermitPlugin[Any]):
+    name = "WaitingPermit"
+
+    def permit(self, state: Any, pod: PodInfo, row: int) -> tuple[Status, float]:
+        return Status(Code.WAIT), 10.0
+
+
+class _FailingPreBind(PreBindPlugin[Any]):
+    name = "FailingPreBind"
+
+    def pre_bind(self, state: Any, pod: PodInfo, row: int) -> Status:
+        return error("disk full")
+
+
+@pytest.mark.parametrize(
+    ("plugins", "result", "message"),
+    [
+        pytest.param([_Reserving], "scheduled", "", id="reserved"),
+        pytest.param(
+            [_Reserving, _RefusingReserve],
+            "unschedulable",
+            "0/1 nodes are available: 1 not today.",
+            id="reserve refuses",
+        ),
+        pytest.param(
+            [_Reserving, _RefusingPermit], "unschedulable", "0/1 nodes are available: 1 no permit.", id="permit refuses"
+        ),
+        pytest.param([_Reserving, _WaitingPermit], "scheduled", "", id="permit waits"),
+        pytest.param([_Reserving, _FailingPreBind], "error", "disk full", id="an error before binding"),
+    ],
+)
+def test_refusals_after_the_choice_undo_it(plugins: list[type[Plugin]], result: str, message: str) -> None:
+    _Reserving.held.clear()
+    configuration = with_plugins(*(plugin.name for plugin in plugins))
+    scheduler = make_scheduler(
+        [make_node("a").obj()], [make_pod("p").obj()], configuration=configuration, plugins=plugins
+    )
+    (decision,) = decide(scheduler).values()
+    assert (decision.result, decision.message) == (result, message)
+    stays = result == "scheduled"
+    assert _Reserving.held == (["p"] if stays else [])
+    assert scheduler.cluster.usage.pod_count.tolist() == [1 if stays else 0]
+
+
+class _Raises(PerNodePlugin):
+    name = "Raises"
+
+    def filter_one(self, pod: PodInfo, node: Any) -> Status:
+        raise KeyError("color")
+
+
+class _WrongShape(FilterPlugin[Any]):
+    name = "WrongShape"
+
+    def filter(self, state: Any, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        return Verdict.passing(len(nodes) + 1)
+
+
+class _TooHigh(PerNodePlugin):
+    name = "TooHigh"
+
+    def score_one(self, pod: PodInfo, node: Any) -> int:
+        return 101 if node.metadata.name == "b" else 0
+
+
+class _ErrorOnANode(PerNodePlugin):
+    name = "ErrorOnANode"
+
+    def filter_one(self, pod: PodInfo, node: Any) -> Status:
+        return error("lost contact") if node.metadata.name == "b" else SUCCESS
+
+
+class _ScoreShape(ScorePlugin[Any]):
+    name = "ScoreShape"
+
+    def score(self, state: Any, pod: PodInfo, nodes: NodeRows) -> Any:
+        return np.zeros(1, dtype=np.int64)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "expected"),
+    [
+        pytest.param(_Raises, ['plugin "Raises" failed at filter', "KeyError"], id="an exception"),
+        pytest.param(_WrongShape, ['plugin "WrongShape" failed at filter', "3 verdicts for 2 nodes"], id="verdicts"),
+        pytest.param(_ScoreShape, ['plugin "ScoreShape" failed at score', "for 2 nodes"], id="scores"),
+        pytest.param(_TooHigh, ['plugin "TooHigh" returns an invalid score 101', "node b"], id="out of range"),
+        pytest.param(
+            _ErrorOnANode, ['running "ErrorOnANode" filter plugin: lost contact', "node b"], id="an error status"
+        ),
+    ],
+)
+def test_a_plugins_fault_is_that_pods_error(plugin: type[Plugin], expected: list[str]) -> None:
+    nodes = [make_node("a").obj(), make_node("b").obj()]
+    scheduler = make_scheduler(nodes, [make_pod().obj()], configuration=with_plugins(plugin.name), plugins=[plugin])
+    (decision,) = decide(scheduler).values()
+    assert decision.result == "error"
+    assert all(part in decision.message for part in expected)
+    assert scheduler.cluster.usage.pod_count.sum() == 0
+
+
+class _Narrows(PreFilterPlugin[None]):
+    name = "Narrows"
+    names: frozenset[str] = frozenset({"a"})
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
+        return PreFilterResult(None, self.names)
+
+
+class _NarrowsElsewhere(_Narrows):
+    name = "NarrowsElsewhere"
+    names = frozenset({"b"})
+
+
+class _Rejects(PreFilterPlugin[None]):
+    name = "Rejects"
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
+        return unresolvable("never")
+
+
+class _RejectsForNow(PreFilterPlugin[None]):
+    name = "RejectsForNow"
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
+        return unschedulable("not now")
+
+
+NOTHING_TO_DO = "no new claims to deallocate, preemption: 0/2 nodes are available: 2 {}."
+
+
+@pytest.mark.parametrize(
+    ("plugins", "message", "blamed"),
+    [
+        pytest.param(
+            [_Narrows, _NarrowsElsewhere],
+            "0/2 nodes are available: node(s) didn't satisfy plugin(s) [Narrows NarrowsElsewhere] simultaneously. no new",
+            {"Narrows", "NarrowsElsewhere"},
+            id="no node in common",
+        ),
+        pytest.param([_Rejects], "0/2 nodes are available: never. no new", {"Rejects"}, id="final"),
+        pytest.param(
+            [_RejectsForNow],
+            "0/2 nodes are available: not now. " + NOTHING_TO_DO.format("No preemption victims found for incoming pod"),
+            {"RejectsForNow"},
+            id="preemption may help",
+        ),
+        pytest.param(
+            [_RejectsForNow, _Rejects], "0/2 nodes are available: never. no new", {"Rejects"}, id="the final one counts"
+        ),
+    ],
+)
+def test_pre_filter_rejections(plugins: list[type[Plugin]], message: str, blamed: set[str]) -> None:
+    nodes = [make_node("a").obj(), make_node("b").obj()]
+    configuration = with_plugins(*(plugin.name for plugin in plugins))
+    scheduler = make_scheduler(nodes, [make_pod().obj()], configuration=configuration, plugins=plugins)
+    (decision,) = decide(scheduler).values()
+    assert decision.message.startswith(message)
+    assert decision.diagnosis is not None
+    assert decision.diagnosis.unschedulable_plugins == blamed
+
+
+def test_nodes_that_pre_filter_leaves_out_have_a_status_of_their_own() -> None:
+    nodes = [make_node("a").cordoned().obj(), make_node("b").obj(), make_node("c").obj()]
+    scheduler = make_scheduler(nodes, [make_pod().obj()], configuration=with_plugins("Narrows"), plugins=[_Narrows])
+    (decision,) = decide(scheduler).values()
+    assert decision.message.startswith(
+        "0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) didn't satisfy plugin(s) [Narrows]."
+    )

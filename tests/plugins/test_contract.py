@@ -1,0 +1,159 @@
+"""What every plugin of the registry keeps to, whatever it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.config.plugin_args import ARGS_OF
+from ksched_cli.framework.interfaces import (
+    FilterPlugin,
+    Plugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+    extension_points,
+)
+from ksched_cli.framework.status import Code, Status
+from ksched_cli.plugins.in_tree import IN_TREE
+from tests.builders import make_node, make_pod
+from tests.clusters import clusters
+from tests.harness import Bench, make_bench
+
+FILTERS = [pytest.param(each, id=each.name) for each in IN_TREE if issubclass(each, FilterPlugin)]
+SCORERS = [pytest.param(each, id=each.name) for each in IN_TREE if issubclass(each, ScorePlugin)]
+ALL = [pytest.param(each, id=each.name) for each in IN_TREE]
+
+
+def bench(plugin: type[Plugin], drawn: Any, order: list[int] | None = None) -> Bench:
+    nodes, running, pod = drawn
+    arranged = nodes if order is None else [nodes[index] for index in order]
+    return make_bench(plugin, arranged, pod, running)
+
+
+def snapshot(made: Bench) -> list[np.ndarray[Any, Any]]:
+    """Everything that a plugin could write to."""
+    cluster = made.cluster
+    columns = (
+        cluster.nodes.allocatable,
+        cluster.nodes.allowed_pods,
+        cluster.nodes.taint_set,
+        cluster.nodes.unschedulable,
+        cluster.usage.requested,
+        cluster.usage.nonzero,
+        cluster.usage.pod_count,
+        cluster.pods.node_row,
+        cluster.pods.terminating,
+    )
+    return [column.copy() for column in columns]
+
+
+def score_of(made: Bench, rows: list[int] | None = None, *, normalized: bool = True) -> dict[str, int] | None:
+    scores = made.scores(rows, normalized=normalized)
+    return None if isinstance(scores, Status) else scores
+
+
+@pytest.mark.parametrize("plugin", ALL)
+def test_has_a_name_a_summary_and_an_extension_point(plugin: type[Plugin]) -> None:
+    assert plugin.name == plugin.__name__
+    assert plugin.summary.endswith(".")
+    assert extension_points(plugin)
+
+
+@pytest.mark.parametrize("plugin", FILTERS)
+@given(drawn=clusters(), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_a_nodes_verdict_does_not_depend_on_which_others_are_asked_about(
+    plugin: type[Plugin], drawn: Any, data: st.DataObject
+) -> None:
+    made = bench(plugin, drawn)
+    whole = made.verdict()
+    if whole is None:
+        return
+    rows = data.draw(st.lists(st.integers(0, len(drawn[0]) - 1), unique=True))
+    part = made.verdict(rows)
+    assert part is not None
+    assert [part.status(index) for index in range(len(rows))] == [whole.status(row) for row in rows]
+
+
+@pytest.mark.parametrize("plugin", FILTERS)
+@given(drawn=clusters(), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_filter_is_equivariant_under_node_order(plugin: type[Plugin], drawn: Any, data: st.DataObject) -> None:
+    order = data.draw(st.permutations(range(len(drawn[0]))))
+    assert bench(plugin, drawn).statuses() == bench(plugin, drawn, list(order)).statuses()
+
+
+@pytest.mark.parametrize("plugin", FILTERS)
+@given(drawn=clusters())
+@settings(max_examples=40, deadline=None)
+def test_there_is_a_reason_exactly_where_a_node_is_rejected(plugin: type[Plugin], drawn: Any) -> None:
+    verdict = bench(plugin, drawn).verdict()
+    if verdict is None:
+        return
+    assert verdict.reasons[0] == ()
+    for index in range(len(verdict)):
+        assert (verdict.codes[index] != Code.SUCCESS) == bool(verdict.reasons[verdict.reason_ids[index]])
+
+
+@pytest.mark.parametrize("plugin", [*FILTERS, *SCORERS])
+@given(drawn=clusters())
+@settings(max_examples=40, deadline=None)
+def test_writes_nothing(plugin: type[Plugin], drawn: Any) -> None:
+    made = bench(plugin, drawn)
+    before = snapshot(made)
+    if isinstance(made.plugin, FilterPlugin):
+        made.verdict()
+    if isinstance(made.plugin, ScorePlugin):
+        made.scores(normalized=True)
+    for old, new in zip(before, snapshot(made), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+@pytest.mark.parametrize("plugin", SCORERS)
+@given(drawn=clusters())
+@settings(max_examples=60, deadline=None)
+def test_normalised_scores_are_in_range(plugin: type[Plugin], drawn: Any) -> None:
+    scores = score_of(bench(plugin, drawn))
+    if scores is not None:
+        assert all(0 <= score <= 100 for score in scores.values())
+
+
+@pytest.mark.parametrize("plugin", SCORERS)
+@given(drawn=clusters(), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_score_is_equivariant_under_node_order(plugin: type[Plugin], drawn: Any, data: st.DataObject) -> None:
+    order = data.draw(st.permutations(range(len(drawn[0]))))
+    assert score_of(bench(plugin, drawn)) == score_of(bench(plugin, drawn, list(order)))
+
+
+@pytest.mark.parametrize("plugin", SCORERS)
+@given(drawn=clusters(), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_raw_scores_are_row_selectable(plugin: type[Plugin], drawn: Any, data: st.DataObject) -> None:
+    if plugin.scope != "row":
+        return
+    made = bench(plugin, drawn)
+    whole = score_of(made, normalized=False)
+    rows = data.draw(st.lists(st.integers(0, len(drawn[0]) - 1), min_size=1, unique=True))
+    part = score_of(made, rows, normalized=False)
+    if whole is not None and part is not None:
+        assert part == {name: whole[name] for name in part}
+
+
+@pytest.mark.parametrize("plugin", ALL)
+def test_takes_an_ordinary_pod(plugin: type[Plugin]) -> None:
+    """Made with its default arguments, no plugin trips over a pod that asks for nothing special."""
+    made = make_bench(
+        plugin, [make_node().obj()], make_pod().obj(), args=ARGS_OF[plugin.name]() if plugin.name in ARGS_OF else None
+    )
+    if isinstance(made.plugin, PreFilterPlugin):
+        answer = made.pre_filter()
+        assert isinstance(answer, PreFilterResult) or answer.skipped
+    if isinstance(made.plugin, PreScorePlugin):
+        assert made.plugin.pre_score(None, made.pod, made.nodes()) is not None

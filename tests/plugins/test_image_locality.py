@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from ksched_cli.plugins.image_locality import ImageLocality, normalized_image_name
+from tests.builders import make_node, make_pod
+from tests.clusters import clusters
+from tests.harness import make_bench
+
+MB = 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("name", "normalized"),
+    [
+        pytest.param("nginx", "nginx:latest", id="no tag"),
+        pytest.param("nginx:1.25", "nginx:1.25", id="tag"),
+        pytest.param("registry:5000/nginx", "registry:5000/nginx:latest", id="a port is no tag"),
+        pytest.param("registry:5000/nginx:1", "registry:5000/nginx:1", id="port and tag"),
+        pytest.param("nginx@sha256:abc", "nginx@sha256:abc", id="digest"),
+    ],
+)
+def test_normalized_image_name(name: str, normalized: str) -> None:
+    assert normalized_image_name(name) == normalized
+
+
+def test_larger_images_score_higher_and_those_that_few_nodes_hold_count_less() -> None:
+    nodes = [
+        make_node("large").image(900 * MB, "a:v1").obj(),
+        make_node("small").image(100 * MB, "b:v1").obj(),
+        make_node("none").obj(),
+    ]
+    pod = make_pod().image("a:v1").container(image="b:v1").obj()
+    scores = make_bench(ImageLocality, nodes, pod).scores()
+    assert scores == {"large": 100 * (300 - 23) // (2000 - 23), "small": 100 * (33 - 23) // (2000 - 23), "none": 0}
+
+
+def test_the_size_is_that_of_the_first_node_that_reported_the_image() -> None:
+    nodes = [make_node("a").image(500 * MB, "a:v1").obj(), make_node("b").image(900 * MB, "a:v1").obj()]
+    scores = make_bench(ImageLocality, nodes, make_pod().image("a:v1").obj()).scores()
+    assert scores == {"a": 48, "b": 48}
+
+
+def test_init_containers_and_image_volumes_count() -> None:
+    node = make_node("n").image(1000 * MB, "a:v1").image(1000 * MB, "b:v1").obj()
+    pod = (
+        make_pod().image("x:v1").init(image="a:v1").spec(volumes=[{"name": "v", "image": {"reference": "b:v1"}}]).obj()
+    )
+    assert make_bench(ImageLocality, [node], pod).scores() == {"n": 100}
+
+
+@given(clusters())
+@settings(max_examples=100, deadline=None)
+def test_agrees_with_the_plain_reading(drawn: Any) -> None:
+    nodes, running, pod = drawn
+    images = [
+        (node.metadata.name, name, image.size_bytes)
+        for node in nodes
+        for image in node.status.images
+        for name in image.names
+    ]
+    want = {}
+    for node in nodes:
+        total = 0
+        for container in pod.spec.containers:
+            holders = [where for where, name, _ in images if name == container.image]
+            if node.metadata.name in holders:
+                size = next(size for _, name, size in images if name == container.image)
+                total += int(float(size) * (len(holders) / len(nodes)))
+        ceiling = 1000 * MB * len(pod.spec.containers)
+        want[node.metadata.name] = 100 * (min(max(total, 23 * MB), ceiling) - 23 * MB) // (ceiling - 23 * MB)
+    assert make_bench(ImageLocality, nodes, pod, running).scores() == want

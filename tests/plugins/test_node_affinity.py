@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from ksched_cli.api.affinity import NodeAffinity as NodeAffinitySpec
+from ksched_cli.api.selectors import compile_node_selector_term
+from ksched_cli.config.plugin_args import NodeAffinityArgs
+from ksched_cli.framework.interfaces import PreFilterResult
+from ksched_cli.framework.status import Status
+from ksched_cli.plugins.node_affinity import NodeAffinity
+from tests.builders import make_node, make_pod, term
+from tests.clusters import clusters
+from tests.harness import make_bench
+
+POD = ("UnschedulableAndUnresolvable", ("node(s) didn't match Pod's node affinity/selector",))
+ENFORCED = ("UnschedulableAndUnresolvable", ("node(s) didn't match scheduler-enforced node affinity",))
+
+
+def added(**affinity: Any) -> NodeAffinityArgs:
+    import msgspec
+
+    return NodeAffinityArgs(added_affinity=msgspec.convert(affinity, NodeAffinitySpec))
+
+
+@pytest.mark.parametrize(
+    ("wish", "matches"),
+    [
+        pytest.param(term(("gen", "In", ["4", "5"])), True, id="In"),
+        pytest.param(term(("gen", "In", ["6"])), False, id="In other values"),
+        pytest.param(term(("gen", "NotIn", ["6"])), True, id="NotIn"),
+        pytest.param(term(("none", "NotIn", ["6"])), True, id="NotIn of an absent label"),
+        pytest.param(term(("gen", "Exists", [])), True, id="Exists"),
+        pytest.param(term(("none", "Exists", [])), False, id="Exists of an absent label"),
+        pytest.param(term(("none", "DoesNotExist", [])), True, id="DoesNotExist"),
+        pytest.param(term(("gen", "Gt", ["4"])), True, id="Gt"),
+        pytest.param(term(("gen", "Gt", ["5"])), False, id="Gt is strict"),
+        pytest.param(term(("gen", "Lt", ["10"])), True, id="Lt compares numbers and not text"),
+        pytest.param(term(("disk", "Gt", ["4"])), False, id="Gt of text"),
+        pytest.param(term(("gen", "Gt", ["x"])), False, id="a term that cannot be compiled"),
+        pytest.param(term(("gen", "In", [])), False, id="In without values"),
+        pytest.param(term(("gen", "In", ["5"]), ("disk", "In", ["hdd"])), False, id="all expressions must hold"),
+        pytest.param(term(fields=(("metadata.name", "In", ["n"]),)), True, id="field"),
+        pytest.param(term(fields=(("metadata.name", "NotIn", ["n"]),)), False, id="field NotIn"),
+        pytest.param(term(), False, id="an empty term matches nothing"),
+    ],
+)
+def test_required_terms(wish: dict[str, Any], matches: bool) -> None:
+    node = make_node("n").label(gen="5", disk="ssd").obj()
+    statuses = make_bench(NodeAffinity, [node], make_pod().node_affinity(wish).obj()).statuses()
+    assert statuses == ({} if matches else {"n": POD})
+
+
+def test_terms_are_alternatives_and_the_selector_holds_besides() -> None:
+    nodes = [make_node("a").label(x="1", y="1").obj(), make_node("b").label(x="2", y="1").obj(), make_node("c").obj()]
+    wishes = term(("x", "In", ["1"])), term(("x", "In", ["2"]))
+    made = make_bench(NodeAffinity, nodes, make_pod().node_affinity(*wishes).selector(y="1").obj())
+    assert made.statuses() == {"c": POD}
+
+
+@pytest.mark.parametrize(
+    ("terms", "names"),
+    [
+        pytest.param([term(fields=(("metadata.name", "In", ["a"]),))], {"a"}, id="one name"),
+        pytest.param(
+            [term(fields=(("metadata.name", "In", ["a"]),)), term(fields=(("metadata.name", "In", ["b"]),))],
+            {"a", "b"},
+            id="either",
+        ),
+        pytest.param(
+            [term(fields=(("metadata.name", "In", ["a"]),)), term(("x", "Exists", []))], None, id="an open term"
+        ),
+    ],
+)
+def test_pre_filter_narrows_to_named_nodes(terms: list[Any], names: set[str] | None) -> None:
+    answer = make_bench(NodeAffinity, [make_node("a").obj()], make_pod().node_affinity(*terms).obj()).pre_filter()
+    assert isinstance(answer, PreFilterResult)
+    assert answer.node_names == names
+
+
+def test_conflicting_names_reject_the_pod() -> None:
+    fields = (("metadata.name", "In", ["a"]), ("metadata.name", "In", ["b"]))
+    answer = make_bench(NodeAffinity, [make_node("a").obj()], make_pod().node_affinity(term(fields=fields)).obj())
+    assert answer.pre_filter().reasons == ("pod affinity terms conflict",)
+
+
+def test_skips_a_pod_without_wishes() -> None:
+    assert make_bench(NodeAffinity, [make_node().obj()], make_pod().obj()).pre_filter().skipped
+
+
+def test_added_affinity_comes_before_the_pods_own() -> None:
+    nodes = [
+        make_node("a").label(x="1").obj(),
+        make_node("b").label(x="2").obj(),
+        make_node("c").label(x="1", y="1").obj(),
+    ]
+    args = added(requiredDuringSchedulingIgnoredDuringExecution={"nodeSelectorTerms": [term(("x", "In", ["1"]))]})
+    made = make_bench(NodeAffinity, nodes, make_pod().selector(y="1").obj(), args=args)
+    assert made.statuses() == {"a": POD, "b": ENFORCED}
+
+
+def test_added_preferences_add_up_with_the_pods() -> None:
+    nodes = [make_node("a").label(x="1").obj(), make_node("b").label(x="1", y="1").obj(), make_node("c").obj()]
+    args = added(
+        preferredDuringSchedulingIgnoredDuringExecution=[{"weight": 10, "preference": term(("x", "In", ["1"]))}]
+    )
+    made = make_bench(NodeAffinity, nodes, make_pod().prefers(30, term(("y", "Exists", []))).obj(), args=args)
+    assert made.scores() == {"a": 10, "b": 40, "c": 0}
+    assert made.scores(normalized=True) == {"a": 25, "b": 100, "c": 0}
+
+
+def test_a_preference_that_cannot_be_compiled_ends_the_cycle() -> None:
+    pod = make_pod().prefers(1, term(("x", "Gt", ["many"]))).obj()
+    answer = make_bench(NodeAffinity, [make_node().obj()], pod).scores()
+    assert isinstance(answer, Status)
+    assert answer.code.go_name == "Error"
+
+
+@given(clusters())
+@settings(max_examples=150, deadline=None)
+def test_agrees_with_the_plain_reading(drawn: Any) -> None:
+    nodes, running, pod = drawn
+    made = make_bench(NodeAffinity, nodes, pod, running)
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
+    preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
+    rejected, scores = set(), {}
+    for node in nodes:
+        labels, name = node.metadata.labels, node.metadata.name
+        matches = all(labels.get(key) == value for key, value in pod.spec.node_selector.items())
+        if required is not None:
+            matches &= any(compiled_matches(each, labels, name) for each in required.node_selector_terms)
+        if not matches:
+            rejected.add(name)
+        scores[name] = sum(each.weight for each in preferred if compiled_matches(each.preference, labels, name))
+    assert set(made.statuses()) == rejected
+    if preferred:
+        assert made.scores() == scores
+
+
+def compiled_matches(wish: Any, labels: dict[str, str], name: str) -> bool:
+    compiled = compile_node_selector_term(wish)
+    return compiled is not None and compiled.matches_node(labels, name)

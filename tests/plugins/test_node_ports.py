@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from ksched_cli.plugins.node_ports import NodePorts
+from tests.builders import make_node, make_pod
+from tests.clusters import clusters
+from tests.harness import make_bench
+
+TAKEN = ("Unschedulable", ("node(s) didn't have free ports for the requested pod ports",))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "used", "clash"),
+    [
+        pytest.param((80, "TCP", ""), (81, "TCP", ""), False, id="another port"),
+        pytest.param((80, "TCP", ""), (80, "TCP", ""), True, id="the same port"),
+        pytest.param((80, "TCP", ""), (80, "UDP", ""), False, id="another protocol"),
+        pytest.param((80, "TCP", "10.0.0.1"), (80, "TCP", "10.0.0.2"), False, id="another address"),
+        pytest.param((80, "TCP", "10.0.0.1"), (80, "TCP", "10.0.0.1"), True, id="the same address"),
+        pytest.param((80, "TCP", "10.0.0.1"), (80, "TCP", ""), True, id="all addresses are taken"),
+        pytest.param((80, "TCP", "0.0.0.0"), (80, "TCP", "10.0.0.1"), True, id="all addresses are wanted"),
+    ],
+)
+def test_filter(wanted: Any, used: Any, clash: bool) -> None:
+    running = make_pod("r").host_port(*used).on("n").obj()
+    made = make_bench(NodePorts, [make_node("n").obj()], make_pod().host_port(*wanted).obj(), [running])
+    assert made.statuses() == ({"n": TAKEN} if clash else {})
+
+
+def test_skips_a_pod_without_host_ports() -> None:
+    assert make_bench(NodePorts, [make_node().obj()], make_pod().obj()).pre_filter().skipped
+
+
+def test_a_sidecars_port_counts_and_an_init_containers_does_not() -> None:
+    port = {"ports": [{"containerPort": 80, "hostPort": 80}]}
+    sidecar = make_pod().init(restartPolicy="Always", **port).obj()
+    init = make_pod().init(**port).obj()
+    running = [make_pod("r").host_port(80).on("n").obj()]
+    assert make_bench(NodePorts, [make_node("n").obj()], sidecar, running).statuses() == {"n": TAKEN}
+    assert make_bench(NodePorts, [make_node("n").obj()], init, running).statuses() == {}
+
+
+def test_on_the_hosts_network_every_port_is_a_host_port() -> None:
+    pod = make_pod().spec(hostNetwork=True, containers=[{"name": "c", "ports": [{"containerPort": 80}]}]).obj()
+    running = [make_pod("r").host_port(80).on("n").obj()]
+    assert make_bench(NodePorts, [make_node("n").obj()], pod, running).statuses() == {"n": TAKEN}
+
+
+def test_explain_names_the_ports() -> None:
+    running = [make_pod("r").host_port(80).on("n").obj()]
+    made = make_bench(NodePorts, [make_node("n").obj()], make_pod().host_port(80).host_port(81).obj(), running)
+    assert made.plugin.explain(made.state(), made.pod, made.nodes(), 0) == {"ports": ["0.0.0.0:80/TCP"]}
+
+
+@given(clusters())
+@settings(max_examples=150, deadline=None)
+def test_agrees_with_the_plain_reading(drawn: Any) -> None:
+    nodes, running, pod = drawn
+
+    def ports(each: Any) -> list[tuple[str, str, int]]:
+        return [(p.host_ip or "0.0.0.0", p.protocol, p.host_port) for c in each.spec.containers for p in c.ports]
+
+    def clashes(a: tuple[str, str, int], b: tuple[str, str, int]) -> bool:
+        return a[1:] == b[1:] and (a[0] == b[0] or "0.0.0.0" in (a[0], b[0]))
+
+    rejected = {other.spec.node_name for other in running for a in ports(pod) for b in ports(other) if clashes(a, b)}
+    assert set(make_bench(NodePorts, nodes, pod, running).statuses()) == rejected

@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.api.quantity import milli_value, value
+from ksched_cli.api.resources import nonzero_requests_of, requests_of, scoring_requests_of
+from ksched_cli.config.plugin_args import (
+    NodeResourcesFitArgs,
+    RequestedToCapacityRatioParam,
+    ResourceSpec,
+    ScoringStrategy,
+    UtilizationShapePoint,
+)
+from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
+from tests.builders import make_node, make_pod
+from tests.clusters import clusters
+from tests.harness import make_bench
+
+HOPELESS, MAYBE = "UnschedulableAndUnresolvable", "Unschedulable"
+
+
+def node(**allocatable: Any) -> Any:
+    return make_node("n").allocatable(**{"cpu": "4", "memory": "8Gi", "pods": "10", **allocatable}).obj()
+
+
+@pytest.mark.parametrize(
+    ("requests", "running", "allocatable", "expected"),
+    [
+        pytest.param({}, [], {}, None, id="asks for nothing"),
+        pytest.param({"cpu": "4"}, [], {}, None, id="exactly fits"),
+        pytest.param({"cpu": "4001m"}, [], {}, (HOPELESS, ("Insufficient cpu",)), id="more than the node has"),
+        pytest.param({"cpu": "2"}, [{"cpu": "3"}], {}, (MAYBE, ("Insufficient cpu",)), id="more than is free"),
+        pytest.param(
+            {"cpu": "2", "memory": "9Gi"},
+            [{"cpu": "3"}],
+            {},
+            (HOPELESS, ("Insufficient cpu", "Insufficient memory")),
+            id="one hopeless shortage makes the node hopeless",
+        ),
+        pytest.param({}, [{}] * 2, {"pods": "2"}, (MAYBE, ("Too many pods",)), id="no room for another pod"),
+        pytest.param(
+            {"cpu": "9"},
+            [{}] * 2,
+            {"pods": "2"},
+            (HOPELESS, ("Too many pods", "Insufficient cpu")),
+            id="pods are counted first",
+        ),
+        pytest.param({}, [], {"pods": "0"}, (MAYBE, ("Too many pods",)), id="a node for no pods"),
+        pytest.param(
+            {"example_com__gpu": 1}, [], {}, (HOPELESS, ("Insufficient example.com/gpu",)), id="unknown resource"
+        ),
+        pytest.param(
+            {"example_com__gpu": 2},
+            [{"example_com__gpu": 1}],
+            {"example_com__gpu": 2},
+            (MAYBE, ("Insufficient example.com/gpu",)),
+            id="extended resource in use",
+        ),
+        pytest.param({"example_com__gpu": 0}, [], {}, None, id="zero of an unknown resource"),
+        pytest.param(
+            {"ephemeral-storage": "2Gi"},
+            [],
+            {"ephemeral-storage": "1Gi"},
+            (HOPELESS, ("Insufficient ephemeral-storage",)),
+            id="storage",
+        ),
+        pytest.param({"hugepages-2Mi": "4Mi"}, [], {"hugepages-2Mi": "4Mi"}, None, id="huge pages"),
+        pytest.param({"vendor": "4"}, [], {}, None, id="a name the scheduler does not count"),
+    ],
+)
+def test_filter(requests: dict[str, Any], running: list[Any], allocatable: dict[str, Any], expected: Any) -> None:
+    pods = [make_pod(f"r{index}").requests(**each).on("n").obj() for index, each in enumerate(running)]
+    made = make_bench(NodeResourcesFit, [node(**allocatable)], make_pod().requests(**requests).obj(), pods)
+    assert made.statuses().get("n") == expected
+
+
+@pytest.mark.parametrize(
+    ("pod", "free_cpu", "fits"),
+    [
+        pytest.param(
+            make_pod().requests(cpu="1").init(resources={"requests": {"cpu": "3"}}), "3", True, id="init is the peak"
+        ),
+        pytest.param(
+            make_pod().requests(cpu="1").init(resources={"requests": {"cpu": "3"}}), "2", False, id="init too large"
+        ),
+        pytest.param(
+            make_pod().requests(cpu="1").init(resources={"requests": {"cpu": "1"}}, restartPolicy="Always"),
+            "1",
+            False,
+            id="sidecars run beside",
+        ),
+        pytest.param(make_pod().requests(cpu="1").spec(overhead={"cpu": "500m"}), "1", False, id="overhead counts"),
+        pytest.param(
+            make_pod().requests(cpu="1").spec(resources={"requests": {"cpu": "3"}}), "2", False, id="pod level wins"
+        ),
+        pytest.param(make_pod().limits(cpu="3"), "2", False, id="a limit is a request"),
+    ],
+)
+def test_what_a_pod_asks_for(pod: Any, free_cpu: str, fits: bool) -> None:
+    made = make_bench(NodeResourcesFit, [node(cpu=free_cpu)], pod.obj())
+    assert (made.statuses() == {}) is fits
+
+
+@pytest.mark.parametrize(
+    ("args", "rejected"),
+    [
+        pytest.param(NodeResourcesFitArgs(), True, id="by default"),
+        pytest.param(NodeResourcesFitArgs(ignored_resources=("example.com/gpu",)), False, id="ignored by name"),
+        pytest.param(NodeResourcesFitArgs(ignored_resource_groups=("example.com",)), False, id="ignored by group"),
+        pytest.param(NodeResourcesFitArgs(ignored_resource_groups=("example.org",)), True, id="another group"),
+    ],
+)
+def test_ignored_resources(args: NodeResourcesFitArgs, rejected: bool) -> None:
+    made = make_bench(NodeResourcesFit, [node()], make_pod().requests(example_com__gpu=1).obj(), args=args)
+    assert bool(made.statuses()) is rejected
+
+
+def test_cpu_cannot_be_ignored() -> None:
+    args = NodeResourcesFitArgs(ignored_resources=("cpu",))
+    assert make_bench(NodeResourcesFit, [node()], make_pod().requests(cpu="9").obj(), args=args).statuses()
+
+
+def test_explain_gives_the_numbers() -> None:
+    running = [make_pod("r").requests(cpu="3").on("n").obj()]
+    made = make_bench(NodeResourcesFit, [node()], make_pod().requests(cpu="2").obj(), running)
+    detail = made.plugin.explain(made.state(), made.pod, made.nodes(), 0)
+    assert detail == {"cpu": {"asked": 2000, "used": 3000, "allocatable": 4000, "free": 1000}}
+
+
+def test_without_pre_filter_there_is_nothing_to_go_by() -> None:
+    made = make_bench(NodeResourcesFit, [node()], make_pod().obj())
+    assert made.plugin.filter(None, made.pod, made.nodes()).status(0).code.go_name == "Error"
+
+
+@given(clusters())
+@settings(max_examples=150, deadline=None)
+def test_filter_agrees_with_the_plain_reading(drawn: Any) -> None:
+    nodes, running, pod = drawn
+    made = make_bench(NodeResourcesFit, nodes, pod, running)
+    want: dict[str, Any] = {}
+    for each in nodes:
+        free = {name: _amount(name, quantity) for name, quantity in each.status.allocatable.items()}
+        total = dict(free)
+        here = [other for other in running if other.spec.node_name == each.metadata.name]
+        for other in here:
+            for name, amount in requests_of(other, use_status=True).items():
+                free[name] = free.get(name, 0) - amount
+        reasons, hopeless = set(), False
+        if len(here) + 1 > total["pods"]:
+            reasons.add("Too many pods")
+        for name, amount in requests_of(pod, use_status=False).items():
+            if amount and amount > free.get(name, 0):
+                reasons.add(f"Insufficient {name}")
+                hopeless |= amount > total.get(name, 0)
+        if reasons:
+            want[each.metadata.name] = (HOPELESS if hopeless else MAYBE, reasons)
+    got = {name: (code, set(reasons)) for name, (code, reasons) in made.statuses().items()}
+    assert got == want
+
+
+def _amount(name: str, quantity: Any) -> int:
+    return milli_value(quantity) if name == "cpu" else value(quantity)
+
+
+SHAPE = tuple(UtilizationShapePoint(*point) for point in ((0, 0), (40, 10), (80, 3)))
+RESOURCES = (ResourceSpec("cpu", 3), ResourceSpec("memory", 1), ResourceSpec("example.com/gpu", 5))
+STRATEGIES = {
+    "least": ScoringStrategy("LeastAllocated", RESOURCES),
+    "most": ScoringStrategy("MostAllocated", RESOURCES),
+    "ratio": ScoringStrategy("RequestedToCapacityRatio", RESOURCES, RequestedToCapacityRatioParam(SHAPE)),
+}
+
+
+@pytest.mark.parametrize("strategy", [pytest.param(each, id=name) for name, each in STRATEGIES.items()])
+@given(drawn=clusters())
+@settings(max_examples=80, deadline=None)
+def test_score_agrees_with_the_plain_reading(strategy: ScoringStrategy, drawn: Any) -> None:
+    nodes, running, pod = drawn
+    made = make_bench(NodeResourcesFit, nodes, pod, running, args=NodeResourcesFitArgs(scoring_strategy=strategy))
+    assert made.scores() == {each.metadata.name: plain_score(each, running, pod, strategy) for each in nodes}
+
+
+def plain_score(node: Any, running: list[Any], pod: Any, strategy: ScoringStrategy) -> int:
+    here = [other for other in running if other.spec.node_name == node.metadata.name]
+    own = requests_of(pod, use_status=False, pod_level=False)
+    own["cpu"], own["memory"] = scoring_requests_of(pod)
+    total = weights = 0
+    for resource in strategy.resources:
+        capacity = _amount(resource.name, node.status.allocatable.get(resource.name, 0))
+        asked = own.get(resource.name, 0)
+        if not capacity or ("/" in resource.name and not asked):
+            continue
+        used = 0
+        for other in here:
+            cpu, memory = nonzero_requests_of(other, use_status=True)
+            counted = {**requests_of(other, use_status=True), "cpu": cpu, "memory": memory}
+            used += counted.get(resource.name, 0)
+        score = plain_resource_score(used + asked, capacity, strategy)
+        if score or strategy.type != "RequestedToCapacityRatio":
+            total += score * resource.weight
+            weights += resource.weight
+    if not weights:
+        return 0
+    if strategy.type == "RequestedToCapacityRatio":
+        return math.floor(total / weights + 0.5)
+    return total // weights
+
+
+def plain_resource_score(requested: int, capacity: int, strategy: ScoringStrategy) -> int:
+    if strategy.type == "LeastAllocated":
+        return 0 if requested > capacity else (capacity - requested) * 100 // capacity
+    if strategy.type == "MostAllocated":
+        return min(requested, capacity) * 100 // capacity
+    percent = 100 if requested > capacity else requested * 100 // capacity
+    points = [(point.utilization, point.score * 10) for point in SHAPE]
+    for index, (utilization, score) in enumerate(points):
+        if percent <= utilization:
+            if index == 0:
+                return score
+            before, low = points[index - 1]
+            return low + int((score - low) * (percent - before) / (utilization - before))
+    return points[-1][1]
+
+
+@given(st.integers(0, 100))
+def test_a_flat_shape_scores_the_same_everywhere(percent: int) -> None:
+    from ksched_cli.plugins.node_resources_fit import broken_linear
+
+    assert broken_linear([(0, 7), (100, 7)], percent) == 70

@@ -1,0 +1,249 @@
+"""Files as people have them: good, odd and broken."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.errors import InputError
+from ksched_cli.sources.dump import load_dump
+from tests.builders import make_node, make_pod
+
+CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
+
+
+def write(path: Path, content: Any) -> str:
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif isinstance(content, str):
+        path.write_text(content)
+    else:
+        path.write_text(json.dumps(content))
+    return str(path)
+
+
+def a_list(*items: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "List", "items": list(items)}
+
+
+def names(sources: list[str], **options: Any) -> tuple[list[str], list[str]]:
+    loaded = load_dump(sources, **options)
+    return [each.metadata.name for each in loaded.of(Node)], [each.metadata.name for each in loaded.of(Pod)]
+
+
+def complaints(*sources: str) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load_dump(list(sources))
+    assert caught.value.exit_code == 2
+    return [str(problem) for problem in caught.value.problems]
+
+
+NODE, POD = make_node("n").doc(), make_pod("p").doc()
+POD_YAML = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  containers:\n  - name: c\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(a_list(NODE, POD), id="a List"),
+        pytest.param(json.dumps(NODE) + "\n" + json.dumps(POD) + "\n", id="one document a line"),
+        pytest.param(json.dumps(NODE, indent=1) + json.dumps(POD, indent=1), id="one document after the other"),
+        pytest.param("---\n" + json.dumps(NODE) + "\n---\n" + POD_YAML, id="YAML documents"),
+        pytest.param(b"\xef\xbb\xbf" + json.dumps(a_list(NODE, POD)).encode(), id="with a byte order mark"),
+        pytest.param("\n\n" + json.dumps(a_list(NODE, POD)), id="blank lines first"),
+    ],
+)
+def test_forms(tmp_path: Path, content: Any) -> None:
+    assert names([write(tmp_path / "f.yaml", content)]) == (["n"], ["p"])
+
+
+def test_stdin() -> None:
+    assert names(["-"], stdin=io.BytesIO(json.dumps(a_list(NODE)).encode())) == (["n"], [])
+
+
+def test_directories_are_read_in_order_and_hidden_files_are_not(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / ".git").mkdir()
+    write(tmp_path / "b.json", make_node("b").doc())
+    write(tmp_path / "sub" / "a.yml", make_node("a").doc())
+    write(tmp_path / ".hidden.json", "broken")
+    write(tmp_path / ".git" / "x.json", "broken")
+    write(tmp_path / "notes.txt", "broken")
+    assert names([str(tmp_path)]) == (["b", "a"], [])
+
+
+def test_objects_are_defaulted(tmp_path: Path) -> None:
+    node = make_node("n").doc()
+    node["status"] = {"capacity": {"cpu": "3", "pods": "5"}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+    loaded = load_dump([write(tmp_path / "f.json", a_list(node, pod))])
+    assert loaded.of(Node)[0].status.allocatable == {"cpu": "3", "pods": "5"}
+    assert loaded.of(Pod)[0].metadata.namespace == "default"
+    assert loaded.of(Pod)[0].spec.scheduler_name == "default-scheduler"
+
+
+def test_unknown_kinds_are_counted(tmp_path: Path) -> None:
+    widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}
+    loaded = load_dump([write(tmp_path / "f.json", a_list(NODE, widget, widget))])
+    assert loaded.unknown == {"example.com/v1/Widget": 2}
+
+
+def test_odd_objects_are_warned_of(tmp_path: Path) -> None:
+    bare = make_node("bare").doc()
+    bare["status"] = {}
+    lost = make_pod("lost").on("gone").doc()
+    warnings = load_dump([write(tmp_path / "f.json", a_list(bare, lost))]).warnings
+    assert warnings == [
+        "node bare reports neither allocatable nor capacity: nothing fits on it",
+        "pod default/lost is on node gone, which is not in the input: it counts nowhere",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param("a: [1,\n", r"{f}:2: broken YAML", id="broken YAML"),
+        pytest.param('{"apiVersion": "v1",\n "kind": Pod}', r"{f}:2: broken JSON", id="broken JSON"),
+        pytest.param(
+            '{"apiVersion": "v1", "kind": "Po',
+            r"{f}:1: broken JSON: it ends in the middle, after 32 bytes",
+            id="cut off",
+        ),
+        pytest.param("", r"{f}: empty", id="empty"),
+        pytest.param("   \n\n", r"{f}: empty", id="blank"),
+        pytest.param("---\n# nothing\n", r"{f}: no Kubernetes objects in the input", id="only comments"),
+        pytest.param("just some text", r"{f}:1: expected an object with apiVersion and kind, got a string", id="text"),
+        pytest.param(POD_YAML + "---\nfoo: 1\n", r"{f}:9: no kind", id="second document without a kind"),
+        pytest.param(
+            POD_YAML.replace("name: c", "name: 5"),
+            r"{f}:1: Pod p: spec.containers\[0\].name: expected a string",
+            id="wrong type",
+        ),
+        pytest.param(b"\x00\x01\x02" * 50, r"{f}: not text: there are NUL bytes", id="binary"),
+        pytest.param(b"\xff\xfea\x00", r"{f}: text in UTF-16", id="UTF-16"),
+        pytest.param(b"caf\xe9 " * 20, r"{f}: not text in UTF-8 \(byte 3\)", id="Latin-1"),
+        pytest.param(b"\x1f\x8b\x08\x00", r"{f}: compressed with gzip", id="gzip"),
+        pytest.param("<!DOCTYPE html><html>", r"{f}: a web page", id="HTML"),
+        pytest.param("[" * 100_000, r"{f}.*(broken JSON|nested)", id="deep JSON"),
+    ],
+)
+def test_broken_files(tmp_path: Path, content: Any, expected: str) -> None:
+    import re
+
+    path = write(tmp_path / "f.yaml", content)
+    (found,) = complaints(path)
+    assert re.match(expected.replace("{f}", re.escape(path)), found)
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        pytest.param(
+            make_pod("p").requests(cpu="-1").doc(),
+            "Pod default/p: spec.containers[0].resources.requests.cpu: -1 is negative",
+            id="negative request",
+        ),
+        pytest.param(
+            make_pod("p").requests(cpu="lots").doc(),
+            "Pod default/p: spec.containers[0].resources.requests.cpu: 'lots' is not a quantity",
+            id="nonsense request",
+        ),
+        pytest.param(
+            make_pod("p").limits(example_com__gpu="1 Gi").doc(),
+            "Pod default/p: spec.containers[0].resources.limits[example.com/gpu]: '1 Gi' is not",
+            id="nonsense limit",
+        ),
+        pytest.param(
+            make_pod("p").init(resources={"requests": {"cpu": "x"}}).doc(),
+            "Pod default/p: spec.initContainers[0].resources.requests.cpu: 'x' is not",
+            id="init container",
+        ),
+        pytest.param(
+            make_pod("p").spec(overhead={"cpu": "-1m"}).doc(),
+            "Pod default/p: spec.overhead.cpu: -1m is negative",
+            id="overhead",
+        ),
+        pytest.param(
+            make_node("n").allocatable(cpu="-4").doc(), "Node n: status.allocatable.cpu: -4 is negative", id="node"
+        ),
+        pytest.param(
+            make_pod("p").created("yesterday").doc(),
+            "Pod default/p: metadata.creationTimestamp: 'yesterday' is not a time",
+            id="time",
+        ),
+        pytest.param(make_pod("").doc(), "Pod default/: metadata.name: a pod needs a name", id="no name"),
+    ],
+)
+def test_objects_that_the_api_server_would_refuse(tmp_path: Path, item: Any, expected: str) -> None:
+    path = write(tmp_path / "f.json", a_list(item))
+    (found,) = complaints(path)
+    assert found.startswith(f"{path}: {expected}")
+
+
+def test_the_same_name_twice(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.json", a_list(NODE, POD, POD))
+    second = write(tmp_path / "b.json", a_list(NODE))
+    assert complaints(first, second) == [
+        f"{first}: Pod default/p is there more than once (leave one of them out)",
+        f"{second}: Node n is there more than once, and in {first} (leave one of them out)",
+    ]
+
+
+def test_all_problems_of_all_files_at_once(tmp_path: Path) -> None:
+    broken = write(tmp_path / "a.yaml", "a: [")
+    mistaken = write(tmp_path / "b.json", a_list(make_pod("p").requests(cpu="x", memory="y").doc(), {"kind": "Pod"}))
+    missing = str(tmp_path / "c.json")
+    assert len(complaints(broken, mistaken, missing)) == 5
+
+
+def test_a_thousand_problems_are_cut_short(tmp_path: Path) -> None:
+    bad = [make_pod(f"p{index}").requests(cpu="x").doc() for index in range(1000)]
+    found = complaints(write(tmp_path / "f.json", a_list(*bad)))
+    assert len(found) == 51
+    assert found[-1] == "and 950 more problems"
+
+
+def test_a_missing_file_with_a_near_name(tmp_path: Path) -> None:
+    write(tmp_path / "cluster.json", NODE)
+    wanted = str(tmp_path / "clutser.json")
+    assert complaints(wanted) == [f"{wanted}: no such file or directory (did you mean {tmp_path / 'cluster.json'}?)"]
+
+
+def test_a_directory_without_manifests(tmp_path: Path) -> None:
+    (found,) = complaints(str(tmp_path))
+    assert "no manifests in this directory" in found
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (found,) = complaints(str(tmp_path / "pipe"))
+    assert "pipes, sockets and devices are not read" in found
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        pytest.param(os.urandom(1024) * 100 * 1024, id="random bytes"),
+        pytest.param(b"a" * 100 * 1024 * 1024, id="one long word"),
+        pytest.param(b"{" * 100 * 1024 * 1024, id="braces"),
+        pytest.param(b"- " * 50 * 1024 * 1024, id="dashes"),
+    ],
+)
+def test_a_hundred_megabytes_of_garbage(tmp_path: Path, garbage: bytes) -> None:
+    (found,) = complaints(write(tmp_path / "f.yaml", garbage))
+    assert len(found) < 1000
+
+
+@pytest.mark.parametrize("case", sorted(CORPUS.iterdir())[::20], ids=lambda case: case.name)
+def test_yaml_and_json_of_a_recorded_cluster_load_alike(tmp_path: Path, case: Path) -> None:
+    import yaml
+
+    document = json.loads((case / "cluster.json").read_text())
+    from_yaml = load_dump([write(tmp_path / "f.yaml", yaml.safe_dump(document))])
+    assert from_yaml.objects == load_dump([str(case / "cluster.json")]).objects

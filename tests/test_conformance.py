@@ -1,0 +1,89 @@
+"""Held against what kube-scheduler 1.36 decided: every field of every pod of every recorded case."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.report.document import JsonStream
+from ksched_cli.wiring import Setup, prepare
+
+CORPUS = Path(__file__).parent.parent / "fixtures" / "conformance" / "1.36"
+
+# The subjects whose plugins are all modelled; the others join as their plugins land.
+SUBJECTS = (
+    "basic",
+    "gates",
+    "images",
+    "nodeaffinity",
+    "ports",
+    "priorityclass",
+    "profiles",
+    "resources",
+    "scoring",
+    "taints",
+)
+CASES = sorted(case for subject in SUBJECTS for case in CORPUS.glob(f"{subject}-*"))
+
+PLAIN = ("result", "node", "message", "nominatedNode", "totals", "scores")
+SETS = ("ties", "feasible", "unschedulablePlugins")
+
+
+def simulate(case: Path) -> dict[str, Any]:
+    config = case / "config.yaml"
+    prepared = prepare(Setup([str(case / "cluster.json")], config=str(config) if config.exists() else None))
+    out = io.StringIO()
+    placement = prepared.place(detail=True, top=0)
+    stream = JsonStream(out)
+    for outcome in placement.outcomes:
+        stream.pod(outcome)
+    stream.close(placement.gated, placement.ignored, prepared.coverage, prepared.stats(0, 1.0))
+    document: dict[str, Any] = json.loads(out.getvalue())
+    return document
+
+
+def failure(entry: dict[str, Any] | None) -> Any:
+    return entry and (entry.get("plugin", ""), entry["code"], sorted(entry.get("reasons") or []))
+
+
+def differences(want: dict[str, Any], got: dict[str, Any]) -> Iterator[str]:
+    for key in PLAIN:
+        if (want.get(key) or None) != (got.get(key) or None):
+            yield f"{key}: want {want.get(key)} got {got.get(key)}"
+    for key in SETS:
+        if sorted(want.get(key) or []) != sorted(got.get(key) or []):
+            yield f"{key}: want {want.get(key)} got {got.get(key)}"
+    if failure(want.get("preFilter")) != failure(got.get("preFilter")):
+        yield f"preFilter: want {want.get('preFilter')} got {got.get('preFilter')}"
+    wanted, gotten = want.get("filters") or {}, got.get("filters") or {}
+    for node in sorted(set(wanted) | set(gotten)):
+        if failure(wanted.get(node)) != failure(gotten.get(node)):
+            yield f"filters of {node}: want {wanted.get(node)} got {gotten.get(node)}"
+    if preemption(want) != preemption(got):
+        yield f"preemption: want {want.get('preemption')} got {got.get('preemption')}"
+
+
+def preemption(entry: dict[str, Any]) -> Any:
+    done = entry.get("preemption")
+    return done and (done["node"], sorted(done.get("victims") or []), done.get("pdbViolations", 0))
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
+def test_identical_to_kube_scheduler(case: Path) -> None:
+    want, got = json.loads((case / "expected.json").read_text()), simulate(case)
+    assert [pod["pod"] for pod in got["pods"]] == [pod["pod"] for pod in want["pods"]]
+    assert sorted(got["gated"]) == sorted(want.get("gated") or [])
+    assert sorted(got["ignored"]) == sorted(want.get("ignored") or [])
+    found = {pod["pod"]: list(differences(pod, mine)) for pod, mine in zip(want["pods"], got["pods"], strict=True)}
+    assert {pod: each for pod, each in found.items() if each} == {}
+
+
+def test_every_subject_has_its_cases() -> None:
+    """Copied whole: a fixture that went missing would make the suite pass with nothing in it."""
+    assert len(CASES) == 10 * len(SUBJECTS)
+    assert len(list(CORPUS.iterdir())) == 188

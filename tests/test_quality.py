@@ -1,0 +1,43 @@
+"""Lint, types and layers, so that one line runs every check."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BIN = Path(sys.executable).parent
+
+CHECKS = {
+    "ruff check": [BIN / "ruff", "check", "--no-cache", "."],
+    "ruff format": [BIN / "ruff", "format", "--no-cache", "--check", "."],
+    "mypy": [BIN / "mypy", "--cache-dir", "{tmp}"],
+    "import-linter": [BIN / "lint-imports", "--no-cache"],
+}
+
+
+@pytest.mark.parametrize("command", [pytest.param(each, id=name) for name, each in CHECKS.items()])
+def test_check(command: list[str | Path], tmp_path: Path) -> None:
+    words = [str(word).replace("{tmp}", str(tmp_path)) for word in command]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_file_is_longer_than_500_lines() -> None:
+    files = [path for folder in ("ksched_cli", "tests") for path in (ROOT / folder).rglob("*.py")]
+    assert len(files) > 50
+    assert [str(path) for path in files if len(path.read_text().splitlines()) > 500] == []
+
+
+def test_importing_what_the_help_needs_loads_nothing_heavy() -> None:
+    """`ksched version` and `--help` must not pay for numpy, the Kubernetes client or the engine."""
+    code = (
+        "import sys, ksched_cli.cli.main\n"
+        "try: ksched_cli.cli.main.run(['version'])\n"
+        "finally: print([m for m in ('numpy', 'kubernetes', 'yaml', 'msgspec', 'rich.table') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
