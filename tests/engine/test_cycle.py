@@ -325,7 +325,7 @@ NOTHING_TO_DO = "no new claims to deallocate, preemption: 0/2 nodes are availabl
     [
         pytest.param(
             [_Narrows, _NarrowsElsewhere],
-            "0/2 nodes are available: node(s) didn't satisfy plugin(s) [Narrows NarrowsElsewhere] simultaneously. no new",
+            "0/2 nodes are available: node(s) didn't satisfy plugin(s) [Narrows NarrowsElsewhere] simultaneously.",
             {"Narrows", "NarrowsElsewhere"},
             id="no node in common",
         ),
