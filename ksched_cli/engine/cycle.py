@@ -77,7 +77,6 @@ class Cycle:
             decision.result, decision.row, decision.message = "error", None, str(problem)
             self.nominator.delete(pod_row)
             self.cluster.displace(pod_row)
-        decision.nominated_node = self.nominator.node_of(pod_row)
         return decision
 
     def _schedule(self, runtime: Runtime, state: CycleState, decision: Decision) -> None:
@@ -195,7 +194,7 @@ class Cycle:
         self._refuse(decision, row, refusal)
 
     def _refuse(self, decision: Decision, row: int, refusal: Status) -> None:
-        decision.row, decision.nominated_node = None, ""
+        decision.row = None
         self.nominator.delete(decision.pod_row)
         if not refusal.rejected:
             raise CycleError(refusal.message)
@@ -244,7 +243,7 @@ class Cycle:
         self.nominator.delete(decision.pod_row)
         if not result.nominated_node:
             return
-        decision.preemption = result
+        decision.preemption, decision.nominated_node = result, result.nominated_node
         for victim in result.victims:
             self.cluster.preempt(victim)
         for other in list(self.nominator.nominated_on(result.nominated_node)):

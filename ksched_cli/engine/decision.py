@@ -22,7 +22,8 @@ def no_rows() -> RowColumn:
 
 @dataclass
 class Decision:
-    """`ties` are all rows with the highest total, in name order; empty when nothing was scored."""
+    """`ties` are all rows with the highest total, in name order; empty when nothing was scored. `nominated_node` is
+    where this cycle nominated the pod to; an earlier nomination is the nominator's to know."""
 
     pod_row: int
     pod: PodInfo
