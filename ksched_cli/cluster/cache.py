@@ -12,6 +12,7 @@ from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.node_selection import NodeSelection
 from ksched_cli.cluster.nodes import NodeTable
+from ksched_cli.cluster.pod_counts import PodCounts
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOWHERE, PodTable
 from ksched_cli.cluster.resources import ResourceIndex
@@ -35,6 +36,7 @@ class Cluster:
         self.selection = NodeSelection(self.nodes)
         self.journal: list[int] = []
         self.preempted: set[int] = set()
+        self.counts = PodCounts(self)
         self.structure = 0
         for pod in pods:
             if not is_terminal(pod):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.columns import FloatColumn, Int64Column
 
 MAX_NODE_SCORE = 100
 MIN_NODE_SCORE = 0
@@ -25,3 +27,36 @@ def default_normalize_score(scores: Int64Column, max_priority: int = MAX_NODE_SC
         return np.full_like(scores, max_priority) if reverse else scores.copy()
     scaled = truncated_divide(max_priority * scores, highest)
     return max_priority - scaled if reverse else scaled
+
+
+def go_round(values: FloatColumn) -> Int64Column:
+    """math.Round: halves go away from zero."""
+    whole = np.trunc(values)
+    return (whole + np.where(np.abs(values - whole) >= 0.5, np.sign(values), 0.0)).astype(np.int64)
+
+
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_LOG = (
+    6.666666666666735130e-01,
+    3.999999999940941908e-01,
+    2.857142874366239149e-01,
+    2.222219843214978396e-01,
+    1.818357216161805012e-01,
+    1.531383769920937332e-01,
+    1.479819860511658591e-01,
+)
+
+
+def go_log(x: float) -> float:
+    """math.Log to the last bit: Go evaluates FreeBSD's series, which can differ from the C library's logarithm."""
+    fraction, exponent = math.frexp(x)
+    if fraction < math.sqrt(2) / 2:
+        fraction, exponent = fraction * 2, exponent - 1
+    f, k = fraction - 1, float(exponent)
+    s = f / (2 + f)
+    s2 = s * s
+    s4 = s2 * s2
+    odd = s2 * (_LOG[0] + s4 * (_LOG[2] + s4 * (_LOG[4] + s4 * _LOG[6])))
+    even = s4 * (_LOG[1] + s4 * (_LOG[3] + s4 * _LOG[5]))
+    half = 0.5 * f * f
+    return k * _LN2_HIGH - ((half - (s * (half + (odd + even)) + k * _LN2_LOW)) - f)

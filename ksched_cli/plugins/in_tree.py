@@ -7,12 +7,14 @@ from ksched_cli.plugins.default_binder import DefaultBinder
 from ksched_cli.plugins.default_preemption import DefaultPreemption
 from ksched_cli.plugins.dynamic_resources import DynamicResources
 from ksched_cli.plugins.image_locality import ImageLocality
+from ksched_cli.plugins.inter_pod_affinity import InterPodAffinity
 from ksched_cli.plugins.node_affinity import NodeAffinity
 from ksched_cli.plugins.node_name import NodeName
 from ksched_cli.plugins.node_ports import NodePorts
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
 from ksched_cli.plugins.node_unschedulable import NodeUnschedulable
+from ksched_cli.plugins.pod_topology_spread import PodTopologySpread
 from ksched_cli.plugins.priority_sort import PrioritySort
 from ksched_cli.plugins.scheduling_gates import SchedulingGates
 from ksched_cli.plugins.taint_toleration import TaintToleration
@@ -26,6 +28,8 @@ IN_TREE: tuple[type[Plugin], ...] = (
     NodeAffinity,
     NodePorts,
     NodeResourcesFit,
+    PodTopologySpread,
+    InterPodAffinity,
     DynamicResources,
     DefaultPreemption,
     NodeResourcesBalancedAllocation,

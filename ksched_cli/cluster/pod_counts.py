@@ -1,0 +1,89 @@
+"""How many pods of each node match a selector, kept up to date from the cluster's journal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ksched_cli.api.selectors import Selector
+from ksched_cli.cluster.columns import BoolColumn, Int64Column
+from ksched_cli.cluster.pods import PodTable
+
+if TYPE_CHECKING:
+    from ksched_cli.cluster.cache import Cluster
+
+# Past this share of touched nodes counting afresh is less work than going through their pods.
+_RECOUNT_SHARE = 8
+
+
+class LabelSetMatches:
+    """Which of the pod table's label sets a selector matches; each pair is asked once."""
+
+    def __init__(self, pods: PodTable) -> None:
+        self._pods = pods
+        self._known: dict[Selector, BoolColumn] = {}
+
+    def of(self, selector: Selector) -> BoolColumn:
+        """One entry per label set id. Label sets that came since the last call are judged now."""
+        sets = self._pods.label_sets.values
+        known = self._known.get(selector)
+        have = 0 if known is None else len(known)
+        if known is None or have < len(sets):
+            fresh = np.array([selector.matches(dict(each)) for each in sets[have:]], dtype=np.bool_)
+            known = self._known[selector] = fresh if known is None else np.concatenate([known, fresh])
+        return known
+
+
+@dataclass
+class _Count:
+    per_node: Int64Column
+    structure: int
+    position: int
+
+
+class PodCounts:
+    """Pods that are not leaving, by node, for every (namespace, selector) that was asked for."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.matches = LabelSetMatches(cluster.pods)
+        self._counts: dict[tuple[str, Selector], _Count] = {}
+
+    def per_node(self, namespace: str, selector: Selector) -> Int64Column:
+        """countPodsMatchSelector for every node. Not to be written to."""
+        cluster = self._cluster
+        key = namespace, selector
+        count = self._counts.get(key)
+        touched = cluster.journal[count.position :] if count else []
+        if count is None or count.structure != cluster.structure or len(touched) * _RECOUNT_SHARE > len(cluster.nodes):
+            per_node = self._recount(namespace, selector)
+            count = self._counts[key] = _Count(per_node, cluster.structure, len(cluster.journal))
+        elif touched:
+            self._update(count, set(touched), namespace, selector)
+        return count.per_node
+
+    def _counting(self, namespace: str, selector: Selector) -> BoolColumn:
+        """Which rows of the pod table count, wherever they are."""
+        pods = self._cluster.pods
+        known = pods.namespaces.find(namespace)
+        if known is None:
+            return np.zeros(len(pods), dtype=np.bool_)
+        counting: BoolColumn = self.matches.of(selector)[pods.label_set] & (pods.namespace == known) & ~pods.terminating
+        return counting
+
+    def _recount(self, namespace: str, selector: Selector) -> Int64Column:
+        pods = self._cluster.pods
+        rows = pods.node_row[self._counting(namespace, selector) & (pods.node_row >= 0)]
+        return np.bincount(rows, minlength=len(self._cluster.nodes)).astype(np.int64)
+
+    def _update(self, count: _Count, touched: set[int], namespace: str, selector: Selector) -> None:
+        pods = self._cluster.pods
+        known, matching = pods.namespaces.find(namespace), self.matches.of(selector)
+        for row in touched:
+            count.per_node[row] = sum(
+                bool(matching[pods.label_set[pod]]) and not pods.terminating[pod] and pods.namespace[pod] == known
+                for pod in self._cluster.usage.pods[row]
+            )
+        count.position = len(self._cluster.journal)

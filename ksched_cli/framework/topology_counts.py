@@ -1,0 +1,79 @@
+"""Pods counted by topology key and value (interpodaffinity.topologyToMatchedTermCount): columns by label value id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ksched_cli.cluster.columns import BoolColumn, IdColumn, RowColumn
+from ksched_cli.cluster.labels import ABSENT, LabelColumn
+from ksched_cli.framework.rows import NodeRows
+
+
+class TopologyCounts:
+    """How many of something are at each value of a topology key. Nodes without the key do not count."""
+
+    __slots__ = ("counts", "ids", "key", "total")
+
+    def __init__(self, key: str, column: LabelColumn) -> None:
+        self.key = key
+        self.ids = column.ids
+        self.counts: IdColumn = np.zeros(len(column.values), dtype=np.int32)
+        self.total = 0
+
+    def add(self, node_row: int, amount: int) -> None:
+        value = self.ids[node_row]
+        if value != ABSENT:
+            self.counts[value] += amount
+            self.total += amount
+
+    def add_rows(self, node_rows: RowColumn) -> None:
+        self.counts += np.bincount(self.ids[node_rows], minlength=len(self.counts)).astype(np.int32)
+        self.counts[ABSENT] = 0
+        self.total = int(self.counts.sum())
+
+
+class TrialCounts:
+    """Counts of several topology keys, for one cycle to change."""
+
+    __slots__ = ("_by_key",)
+
+    def __init__(self, by_key: Mapping[str, IdColumn] | None = None) -> None:
+        self._by_key = dict(by_key or {})
+
+    def add(self, counts: TopologyCounts) -> None:
+        known = self._by_key.get(counts.key)
+        if known is None:
+            self._by_key[counts.key] = counts.counts.copy()
+        else:
+            known += counts.counts
+
+    def update(self, column: LabelColumn, key: str, row: int, amount: int) -> None:
+        """For a pod that came to the node or left it."""
+        value = column.ids[row]
+        if value != ABSENT:
+            counts = self._by_key.setdefault(key, np.zeros(len(column.values), dtype=np.int32))
+            counts[value] += amount
+
+    def of(self, key: str, column: LabelColumn) -> IdColumn:
+        known = self._by_key.get(key)
+        return np.zeros(len(column.values), dtype=np.int32) if known is None else known
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(self._by_key)
+
+    @property
+    def empty(self) -> bool:
+        return not any(counts.any() for counts in self._by_key.values())
+
+    def copy(self) -> TrialCounts:
+        return TrialCounts({key: counts.copy() for key, counts in self._by_key.items()})
+
+    def crowded(self, nodes: NodeRows) -> BoolColumn:
+        """Nodes with a counted pod in one of their topologies."""
+        crowded = np.zeros(len(nodes), dtype=np.bool_)
+        for key, counts in self._by_key.items():
+            crowded |= counts[nodes.take(nodes.cluster.nodes.labels.column(key).ids)] > 0
+        return crowded

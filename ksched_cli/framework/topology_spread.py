@@ -1,0 +1,122 @@
+"""Spread constraints, those of the pod and those that the profile gives to pods without any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ksched_cli.api.affinity import TopologySpreadConstraint
+from ksched_cli.api.core import Pod, Service
+from ksched_cli.api.selectors import (
+    EVERYTHING,
+    Selector,
+    SelectorError,
+    compile_selector,
+    selector_from_map,
+)
+from ksched_cli.api.workloads import ReplicaSet, ReplicationController, StatefulSet
+from ksched_cli.cluster.catalog import Catalog
+
+HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
+HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+_HONOR, _IGNORE = "Honor", "Ignore"
+
+SYSTEM_DEFAULTS = (
+    TopologySpreadConstraint(topology_key=HOSTNAME, when_unsatisfiable=SOFT, max_skew=3),
+    TopologySpreadConstraint(topology_key=ZONE, when_unsatisfiable=SOFT, max_skew=5),
+)
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A spread constraint with everything filled in (topologySpreadConstraint)."""
+
+    max_skew: int
+    topology_key: str
+    selector: Selector
+    min_domains: int
+    honor_affinity: bool
+    honor_taints: bool
+
+
+def constraints_of(
+    constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str], action: str, *, match_label_keys: bool
+) -> tuple[Constraint, ...]:
+    """filterTopologySpreadConstraints: those of one kind, compiled. Raises SelectorError."""
+    return tuple(
+        Constraint(
+            max_skew=each.max_skew,
+            topology_key=each.topology_key,
+            selector=_selector(each, labels, match_label_keys),
+            min_domains=1 if each.min_domains is None else each.min_domains,
+            honor_affinity=(each.node_affinity_policy or _HONOR) == _HONOR,
+            honor_taints=(each.node_taints_policy or _IGNORE) == _HONOR,
+        )
+        for each in constraints
+        if each.when_unsatisfiable == action
+    )
+
+
+def _selector(constraint: TopologySpreadConstraint, labels: Mapping[str, str], match_label_keys: bool) -> Selector:
+    selector = compile_selector(constraint.label_selector)
+    if not match_label_keys or selector.nothing:
+        return selector
+    own = {key: labels[key] for key in constraint.match_label_keys if key in labels}
+    return merged(selector_from_map(own), selector)
+
+
+def merged(one: Selector, other: Selector) -> Selector:
+    """Both must hold."""
+    both = dict.fromkeys((*one.requirements, *other.requirements))
+    return Selector(tuple(sorted(both, key=lambda each: each.key)))
+
+
+def default_constraints_of(
+    defaults: Sequence[TopologySpreadConstraint], pod: Pod, catalog: Catalog, action: str
+) -> tuple[Constraint, ...]:
+    """buildDefaultConstraints: the defaults, over the pods that belong together with this one."""
+    constraints = constraints_of(defaults, pod.metadata.labels, action, match_label_keys=False)
+    if not constraints:
+        return ()
+    selector = default_selector(pod, catalog)
+    if selector.everything:
+        return ()
+    return tuple(replace(each, selector=selector) for each in constraints)
+
+
+def default_selector(pod: Pod, catalog: Catalog) -> Selector:
+    """helper.DefaultSelector: what the pod's services and its controller select."""
+    labels: dict[str, str] = {}
+    for service in catalog.in_namespace(Service, pod.metadata.namespace):
+        # A service without a selector selects nothing, and not everything.
+        wanted = service.spec.selector
+        if wanted and selector_from_map(wanted).matches(pod.metadata.labels):
+            labels.update(wanted)
+    owner = next((each for each in pod.metadata.owner_references if each.controller), None)
+    if owner is None:
+        return selector_from_map(labels)
+    namespace = pod.metadata.namespace
+    if (owner.api_version, owner.kind) == ("v1", "ReplicationController"):
+        controller = catalog.get(ReplicationController, owner.name, namespace)
+        return selector_from_map({**labels, **(controller.spec.selector if controller else {})})
+    return merged(
+        selector_from_map(labels), _controllers_selector(owner.api_version, owner.kind, owner.name, namespace, catalog)
+    )
+
+
+def _controllers_selector(api_version: str, kind: str, name: str, namespace: str, catalog: Catalog) -> Selector:
+    """A ReplicaSet's or StatefulSet's; anything else adds nothing."""
+    if api_version != "apps/v1" or kind not in ("ReplicaSet", "StatefulSet"):
+        return EVERYTHING
+    owner: ReplicaSet | StatefulSet | None
+    if kind == "ReplicaSet":
+        owner = catalog.get(ReplicaSet, name, namespace)
+    else:
+        owner = catalog.get(StatefulSet, name, namespace)
+    if owner is None:
+        return EVERYTHING
+    try:
+        selector = compile_selector(owner.spec.selector)
+    except SelectorError:
+        return EVERYTHING
+    return EVERYTHING if selector.nothing else selector

@@ -1,0 +1,265 @@
+"""PodTopologySpread: keeps the pods that a selector matches evenly spread over zones, hosts, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ksched_cli.api.selectors import SelectorError
+from ksched_cli.api.tolerations import find_untolerated
+from ksched_cli.cluster.columns import BoolColumn, FloatColumn, IdColumn, Int64Column
+from ksched_cli.cluster.labels import ABSENT
+from ksched_cli.cluster.node_selection import RequiredNodeAffinity
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.plugin_args import PodTopologySpreadArgs
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import (
+    Detail,
+    FilterPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+)
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.scoring import MAX_NODE_SCORE, go_log, go_round
+from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
+from ksched_cli.framework.topology_spread import (
+    HARD,
+    HOSTNAME,
+    SOFT,
+    SYSTEM_DEFAULTS,
+    Constraint,
+    constraints_of,
+    default_constraints_of,
+)
+from ksched_cli.framework.verdict import Verdict
+
+_MISMATCH = "node(s) didn't match pod topology spread constraints"
+_STATUSES = (SUCCESS, unresolvable(f"{_MISMATCH} (missing required label)"), unschedulable(_MISMATCH))
+_MISSING, _SKEWED = 1, 2
+# What Go starts looking for the least count with; it shows where no node is eligible.
+_NO_MINIMUM = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Domains:
+    """A hard constraint's topology: matching pods by label value id, and which values have an eligible node."""
+
+    constraint: Constraint
+    ids: IdColumn
+    counts: Int64Column
+    present: BoolColumn
+    eligible: BoolColumn
+    matches_itself: bool
+
+    @property
+    def minimum(self) -> int:
+        """minMatchNum: 0 while there are fewer domains than the constraint asks for."""
+        if int(self.present.sum()) < self.constraint.min_domains:
+            return 0
+        return int(self.counts[self.present].min(initial=_NO_MINIMUM))
+
+
+@dataclass(frozen=True)
+class SpreadState:
+    """preFilterState."""
+
+    domains: tuple[Domains, ...]
+
+
+@dataclass(frozen=True)
+class SoftDomains:
+    """A soft constraint's counts as the nodes see them, and the weight of its topology."""
+
+    constraint: Constraint
+    seen: Int64Column
+    labelled: BoolColumn
+    weight: float
+
+
+@dataclass(frozen=True)
+class SoftState:
+    """preScoreState."""
+
+    domains: tuple[SoftDomains, ...]
+    ignored: BoolColumn
+
+
+class PodTopologySpread(
+    PreFilterPlugin[SpreadState],
+    FilterPlugin[SpreadState],
+    PreScorePlugin[SpreadState, SoftState],
+    ScorePlugin[SoftState],
+):
+    name = "PodTopologySpread"
+    scope = "cluster"
+    summary = "Honours topologySpreadConstraints, and spreads the pods of a service or controller that has none."
+    normalizes = True
+    args: PodTopologySpreadArgs
+    events = (
+        ClusterEvent("Pod", Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL | Action.UPDATE_POD_TOLERATION),
+        ClusterEvent("Node", Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT),
+    )
+
+    # Constraints
+
+    def _constraints(self, pod: PodInfo, action: str) -> tuple[Constraint, ...]:
+        own = pod.pod.spec.topology_spread_constraints
+        if own:
+            keys = self.handle.gates.enabled("MatchLabelKeysInPodTopologySpread")
+            return constraints_of(own, pod.labels, action, match_label_keys=keys)
+        system = self.args.defaulting_type == "System"
+        defaults = SYSTEM_DEFAULTS if system else self.args.default_constraints
+        return default_constraints_of(defaults, pod.pod, self.handle.cluster.catalog, action)
+
+    def _included(self, constraint: Constraint, pod: PodInfo) -> BoolColumn:
+        """matchNodeInclusionPolicies for every node."""
+        cluster = self.handle.cluster
+        included = np.ones(len(cluster.nodes), dtype=np.bool_)
+        if constraint.honor_affinity:
+            included &= cluster.selection.matching(RequiredNodeAffinity.of(pod.pod))
+        if constraint.honor_taints:
+            comparison = self.handle.gates.enabled("TaintTolerationComparisonOperators")
+            tolerated = [
+                find_untolerated(taints, pod.pod.spec.tolerations, ("NoSchedule", "NoExecute"), comparison=comparison)
+                is None
+                for taints in cluster.nodes.taint_sets.values
+            ]
+            included &= np.array(tolerated, dtype=np.bool_)[cluster.nodes.taint_set]
+        return included
+
+    def _fully_labelled(self, constraints: Sequence[Constraint]) -> BoolColumn:
+        """Nodes that have every topology key."""
+        nodes = self.handle.cluster.nodes
+        labelled = np.ones(len(nodes), dtype=np.bool_)
+        for each in constraints:
+            labelled &= nodes.labels.column(each.topology_key).present
+        return labelled
+
+    def _counts(self, constraint: Constraint, pod: PodInfo) -> Int64Column:
+        if constraint.selector.everything:
+            return np.zeros(len(self.handle.cluster.nodes), dtype=np.int64)
+        return self.handle.cluster.counts.per_node(pod.namespace, constraint.selector)
+
+    # Filter
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[SpreadState] | Status:
+        try:
+            constraints = self._constraints(pod, HARD)
+        except SelectorError as problem:
+            return error(f"obtaining pod's hard topology spread constraints: {problem}")
+        if not constraints:
+            return SKIP
+        labelled = self._fully_labelled(constraints)
+        return PreFilterResult(SpreadState(tuple(self._domains(each, pod, labelled) for each in constraints)))
+
+    def _domains(self, constraint: Constraint, pod: PodInfo, labelled: BoolColumn) -> Domains:
+        column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
+        eligible = labelled & self._included(constraint, pod)
+        ids, size = column.ids[eligible], len(column.values)
+        counts = np.bincount(ids, weights=self._counts(constraint, pod)[eligible], minlength=size).astype(np.int64)
+        present = np.bincount(ids, minlength=size) > 0
+        return Domains(constraint, column.ids, counts, present, eligible, constraint.selector.matches(pod.labels))
+
+    def clone_state(self, state: SpreadState) -> SpreadState:
+        return SpreadState(
+            tuple(
+                Domains(each.constraint, each.ids, each.counts.copy(), each.present, each.eligible, each.matches_itself)
+                for each in state.domains
+            )
+        )
+
+    def add_pod(self, state: SpreadState, pod: PodInfo, other: int, row: int) -> None:
+        self._update(state, pod, other, row, 1)
+
+    def remove_pod(self, state: SpreadState, pod: PodInfo, other: int, row: int) -> None:
+        self._update(state, pod, other, row, -1)
+
+    def _update(self, state: SpreadState, pod: PodInfo, other: int, row: int, delta: int) -> None:
+        """updateWithPod. Pods that are leaving are not told apart here, in Go neither."""
+        info = self.handle.cluster.pods.infos[other]
+        if info.namespace != pod.namespace:
+            return
+        for each in state.domains:
+            if each.eligible[row] and each.constraint.selector.matches(info.labels):
+                each.counts[each.ids[row]] += delta
+
+    def filter(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        if state is None:
+            missing = error('reading "PreFilterPodTopologySpread" from cycleState: not found')
+            return Verdict.from_statuses([missing] * len(nodes))
+        failing = np.zeros(len(nodes), dtype=np.int32)
+        for each in state.domains:
+            ids = nodes.take(each.ids)
+            skewed = each.counts + int(each.matches_itself) - each.minimum > each.constraint.max_skew
+            found = np.where(ids == ABSENT, _MISSING, np.where(skewed[ids], _SKEWED, 0))
+            failing = np.where(failing == 0, found, failing).astype(np.int32)
+        return Verdict.by_group(failing, _STATUSES)
+
+    def explain(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        row = nodes.rows[index]
+        return {
+            each.constraint.topology_key: {
+                "matching": int(each.counts[each.ids[row]]),
+                "minimum": each.minimum,
+                "maxSkew": each.constraint.max_skew,
+            }
+            for each in (state.domains if state else ())
+        }
+
+    # Score
+
+    def pre_score(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows) -> SoftState | Status:
+        try:
+            constraints = self._constraints(pod, SOFT)
+        except SelectorError as problem:
+            return error(f"obtaining pod's soft topology spread constraints: {problem}")
+        if not constraints:
+            return SKIP
+        # Under the system's defaults a node without a zone is still spread over by host.
+        require_all = bool(pod.pod.spec.topology_spread_constraints) or self.args.defaulting_type != "System"
+        size = len(nodes.cluster.nodes)
+        labelled = self._fully_labelled(constraints) if require_all else np.ones(size, dtype=np.bool_)
+        scored = np.zeros(size, dtype=np.bool_)
+        scored[nodes.rows] = True
+        scored &= labelled
+        return SoftState(tuple(self._soft(each, pod, scored, labelled) for each in constraints), ~labelled)
+
+    def _soft(self, constraint: Constraint, pod: PodInfo, scored: BoolColumn, labelled: BoolColumn) -> SoftDomains:
+        column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
+        counts = self._counts(constraint, pod)
+        if constraint.topology_key == HOSTNAME:
+            # A host is its own domain, and is counted whether or not the policies would include it.
+            return SoftDomains(constraint, counts, column.present, _weight(int(scored.sum())))
+        # A node without the label and one with an empty value are of one domain, as in Go's map of strings.
+        ids = np.where(np.array([value == "" for value in column.values])[column.ids], ABSENT, column.ids)
+        wanted = np.bincount(ids[scored], minlength=len(column.values)) > 0
+        counted = labelled & self._included(constraint, pod)
+        by_value = np.bincount(ids[counted], weights=counts[counted], minlength=len(column.values)).astype(np.int64)
+        return SoftDomains(constraint, by_value[ids], column.present, _weight(int(wanted.sum())))
+
+    def score(self, state: SoftState, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+        """The matching pods of the node's domains, each topology with its weight."""
+        total: FloatColumn = np.zeros(len(nodes))
+        for each in state.domains:
+            share = nodes.take(each.seen).astype(np.float64) * each.weight + float(each.constraint.max_skew - 1)
+            total = total + np.where(nodes.take(each.labelled), share, 0.0)
+        return np.where(nodes.take(state.ignored), 0, go_round(total))
+
+    def normalize(self, state: SoftState, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+        """Fewer matching pods score higher; nodes that lack a label get nothing."""
+        ignored = nodes.take(state.ignored)
+        counted = scores[~ignored]
+        highest = int(counted.max(initial=0))
+        if highest == 0:
+            return np.where(ignored, 0, MAX_NODE_SCORE)
+        lowest = int(counted.min())
+        return np.where(ignored, 0, MAX_NODE_SCORE * (highest + lowest - scores) // highest)
+
+
+def _weight(size: int) -> float:
+    """topologyNormalizingWeight: small topologies must not be drowned by large ones."""
+    return go_log(float(size + 2))
