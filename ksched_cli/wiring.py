@@ -72,6 +72,25 @@ def plugin_points(registry: Registry, current: Release) -> dict[str, tuple[str, 
     return {**dict.fromkeys(current.plugin_names(), ()), **registry.points()}
 
 
+@dataclass(frozen=True)
+class Setting:
+    """What a run goes by, before any cluster."""
+
+    release: Release
+    gates: FeatureGates
+    registry: Registry
+    points: Mapping[str, Collection[str]]
+    configuration: SchedulerConfiguration
+
+
+def make_setting(setup: Setup) -> Setting:
+    current = release(DEFAULT_RELEASE)
+    gates = current.gates(setup.feature_gates)
+    registry = make_registry(setup.plugins)
+    points = plugin_points(registry, current)
+    return Setting(current, gates, registry, points, read_configuration(setup.config, current, gates, points))
+
+
 @dataclass
 class Prepared:
     """A scheduler ready to run, and what there is to say about its input."""
@@ -144,22 +163,18 @@ def make_scheduler(setup: Setup, loaded: Loaded) -> Scheduler:
     from ksched_cli.engine.selection import lowest_name, random_choice
     from ksched_cli.sources.admission import admit_priority
 
-    current = release(DEFAULT_RELEASE)
-    gates = current.gates(setup.feature_gates)
-    registry = make_registry(setup.plugins)
-    points = plugin_points(registry, current)
-    configuration = read_configuration(setup.config, current, gates, points)
+    setting = make_setting(setup)
     pods = sorted(loaded.of(Pod), key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
     admit_priority(pods, loaded.of(PriorityClass))
     nodes = sorted(loaded.of(Node), key=lambda node: node.metadata.name)
     cluster = Cluster(nodes, pods, Catalog(loaded.others()))
     return Scheduler(
         cluster,
-        configuration,
-        registry,
-        current,
-        gates,
-        points,
+        setting.configuration,
+        setting.registry,
+        setting.release,
+        setting.gates,
+        setting.points,
         tie_break=random_choice(setup.seed) if setup.tie_break == "random" else lowest_name,
         sampling=setup.sampling,
     )

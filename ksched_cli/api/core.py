@@ -43,12 +43,17 @@ class ResourceRequirements(Struct, rename="camel"):
     claims: tuple[ContainerResourceClaim, ...] = ()
 
 
+class ContainerRestartRule(Struct, rename="camel", frozen=True):
+    action: str = ""
+
+
 class Container(Struct, rename="camel"):
     name: str = ""
     image: str = ""
     ports: tuple[ContainerPort, ...] = ()
     resources: ResourceRequirements = field(default_factory=ResourceRequirements)
     restart_policy: str | None = None
+    restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
 
 
 class PodSchedulingGate(Struct, rename="camel", frozen=True):

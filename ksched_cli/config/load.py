@@ -28,7 +28,7 @@ class _ProfileDocument(Struct, rename="camel", frozen=True, forbid_unknown_field
     plugin_config: tuple[PluginConfig, ...] = ()
 
 
-class _ConfigDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+class ConfigDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
     """Leader election, client and serving settings are read over: they do not decide where a pod goes."""
 
     api_version: str = ""
@@ -90,7 +90,7 @@ class _Loader:
 
     def load(self, points_of: Mapping[str, Collection[str]]) -> SchedulerConfiguration:
         self._check_identity()
-        raw = self._decode(self._document.value, _ConfigDocument, ())
+        raw = self._decode(self._document.value, ConfigDocument, ())
         self._stop_if_mistaken()
         profiles = self._profiles(raw.profiles or (_ProfileDocument(),))
         self._check_numbers(raw)
@@ -208,7 +208,7 @@ class _Loader:
         if value is not None and not 0 <= value <= 100:
             self._complain(f"{value} is not in the valid range [0-100]", (*steps, "percentageOfNodesToScore"))
 
-    def _check_numbers(self, raw: _ConfigDocument) -> None:
+    def _check_numbers(self, raw: ConfigDocument) -> None:
         if raw.parallelism <= 0:
             self._complain(f"{raw.parallelism} is not greater than zero", ("parallelism",))
         self._check_percentage(raw.percentage_of_nodes_to_score, ())

@@ -9,6 +9,7 @@ from ksched_cli.plugins.dynamic_resources import DynamicResources
 from ksched_cli.plugins.image_locality import ImageLocality
 from ksched_cli.plugins.inter_pod_affinity import InterPodAffinity
 from ksched_cli.plugins.node_affinity import NodeAffinity
+from ksched_cli.plugins.node_declared_features import NodeDeclaredFeatures
 from ksched_cli.plugins.node_name import NodeName
 from ksched_cli.plugins.node_ports import NodePorts
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
@@ -35,4 +36,5 @@ IN_TREE: tuple[type[Plugin], ...] = (
     NodeResourcesBalancedAllocation,
     ImageLocality,
     DefaultBinder,
+    NodeDeclaredFeatures,
 )

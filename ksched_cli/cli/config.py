@@ -1,0 +1,93 @@
+"""`ksched config view|validate|schema`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ksched_cli.cli import options
+from ksched_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from ksched_cli.wiring import Setting
+
+SHORT = "Look at a KubeSchedulerConfiguration, check it, get its schema."
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=SHORT)
+
+Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="KubeSchedulerConfiguration files.")]
+
+VIEW_HELP = """The effective configuration, every default written out.
+
+What is printed can be used as a configuration itself; it means the same.
+
+Examples:
+
+  ksched config view
+
+  ksched config view --config scheduler.yaml -o json"""
+
+VALIDATE_HELP = """Whether kube-scheduler would accept the files; if not, every mistake with its line and path.
+
+Examples:
+
+  ksched config validate scheduler.yaml"""
+
+SCHEMA_HELP = """A JSON Schema of KubeSchedulerConfiguration, for editors.
+
+Examples:
+
+  ksched config schema > kube-scheduler.schema.json"""
+
+
+@app.command("view", help=VIEW_HELP, short_help="Print the effective configuration.")
+def view(
+    config: options.Config = None,
+    feature_gates: options.FeatureGates = "",
+    output: options.OutputOption = options.Output.YAML,
+) -> None:
+    from ksched_cli.config.view import to_document
+
+    if output not in (options.Output.YAML, options.Output.JSON):
+        raise UsageError(f"a configuration is shown as yaml or json, not as {output.value}")
+    setting = _setting(config, feature_gates)
+    document = to_document(setting.configuration, setting.release, setting.gates)
+    if output is options.Output.JSON:
+        typer.echo(json.dumps(document, indent=2))
+    else:
+        import yaml
+
+        yaml.safe_dump(document, sys.stdout, sort_keys=False)
+
+
+@app.command("validate", help=VALIDATE_HELP, short_help="Check configurations, all mistakes at once.")
+def validate(files: Files, feature_gates: options.FeatureGates = "") -> None:
+    from ksched_cli.errors import ConfigError, InputError, Problem
+
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            _setting(file, feature_gates)
+        except InputError as mistake:
+            problems.extend(mistake.problems)
+        else:
+            typer.echo(f"{file}: valid")
+    if problems:
+        raise ConfigError(problems)
+
+
+@app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema for editors.")
+def schema() -> None:
+    from ksched_cli.config import schema as schemas
+    from ksched_cli.config.releases import release
+    from ksched_cli.wiring import DEFAULT_RELEASE
+
+    typer.echo(json.dumps(schemas.schema(release(DEFAULT_RELEASE)), indent=2))
+
+
+def _setting(path: str | None, feature_gates: str) -> Setting:
+    from ksched_cli.wiring import Setup, make_setting
+
+    return make_setting(Setup(config=path, feature_gates=feature_gates))

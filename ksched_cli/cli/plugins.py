@@ -1,0 +1,85 @@
+"""`ksched plugins [NAME]`."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from ksched_cli.cli import options
+from ksched_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from ksched_cli.wiring import Setting
+
+SHORT = "What each plugin does, where, and with which arguments."
+HELP = """What each plugin does, its extension points, its default weight, its arguments, and the events that make
+kube-scheduler retry a pod that it rejected."""
+EPILOG = """Examples:
+
+  ksched plugins
+
+  ksched plugins NodeResourcesFit
+
+  ksched plugins -o json"""
+
+Name = Annotated[Optional[str], typer.Argument(metavar="[NAME]", show_default=False, help="One plugin, in full.")]  # noqa: UP045
+
+
+def plugins(
+    name: Name = None,
+    feature_gates: options.FeatureGates = "",
+    plugin: options.PluginOption = [],  # noqa: B006  # typer takes the default from here and never changes it
+    output: options.OutputOption = options.Output.TABLE,
+) -> None:
+    from ksched_cli.wiring import Setup, make_setting
+
+    setting = make_setting(Setup(feature_gates=feature_gates, plugins=plugin))
+    known = list(setting.registry)
+    if name is not None and name not in known:
+        close = difflib.get_close_matches(name, known, 1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+        raise UsageError(f"no plugin is named {name}; {hint}")
+    found = [_describe(each, setting) for each in (known if name is None else [name])]
+    if output is options.Output.JSON:
+        typer.echo(json.dumps(found, indent=2))
+    elif output is options.Output.NAME:
+        typer.echo("\n".join(each["name"] for each in found))
+    elif output is options.Output.YAML:
+        import yaml
+
+        typer.echo(yaml.safe_dump(found, sort_keys=False), nl=False)
+    else:
+        _show(found, in_full=name is not None)
+
+
+def _describe(name: str, setting: Setting) -> dict[str, Any]:
+    import msgspec
+
+    from ksched_cli.config.plugin_args import ARGS_OF
+    from ksched_cli.framework.interfaces import extension_points
+
+    plugin = setting.registry[name]
+    weights = {each.name: each.weight for each in setting.release.default_multi_point(setting.gates)}
+    return {
+        "name": name,
+        "summary": plugin.summary,
+        "default": name in weights,
+        "weight": weights.get(name) or None,
+        "extensionPoints": list(extension_points(plugin)),
+        "arguments": msgspec.to_builtins(ARGS_OF[name]()) if name in ARGS_OF else {},
+        "events": [str(event) for event in plugin.events],
+        "origin": setting.registry.origin(name),
+    }
+
+
+def _show(found: list[dict[str, Any]], *, in_full: bool) -> None:
+    from ksched_cli.report.console import make_console
+    from ksched_cli.report.plugins import print_plugin, print_plugins
+
+    if in_full:
+        print_plugin(found[0], make_console())
+    else:
+        print_plugins(found, make_console())

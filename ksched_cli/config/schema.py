@@ -1,0 +1,54 @@
+"""A JSON Schema of KubeSchedulerConfiguration, for editors and CI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.json import schema_components
+
+from ksched_cli.config.load import ConfigDocument
+from ksched_cli.config.plugin_args import ARGS_OF
+from ksched_cli.config.releases import Release
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_REF = "#/$defs/{name}"
+
+
+def schema(release: Release) -> dict[str, Any]:
+    """Derived from the types that decode a file, so that the two cannot part. Go reads null as absent: so does this."""
+    (root, *_), components = schema_components([ConfigDocument, *ARGS_OF.values()], ref_template=_REF)
+    definitions = {name: _nullable(component) for name, component in components.items()}
+    document = dict(definitions.pop(root["$ref"].rpartition("/")[2]))
+    document["properties"] = {
+        **document["properties"],
+        "apiVersion": {"enum": list(release.config_versions)},
+        "kind": {"const": "KubeSchedulerConfiguration"},
+    }
+    document["required"] = ["apiVersion", "kind"]
+    definitions["PluginConfig"] = _typed_by_name(definitions["PluginConfig"])
+    title = f"KubeSchedulerConfiguration of Kubernetes {release.version}"
+    return {"$schema": DIALECT, **document, "title": title, "$defs": definitions}
+
+
+def _nullable(component: dict[str, Any]) -> dict[str, Any]:
+    """Every optional field may be null; defaults and Python's docstrings say nothing to an editor."""
+    component = {key: value for key, value in component.items() if key != "description"}
+    properties = {
+        name: {"anyOf": [{key: value for key, value in each.items() if key != "default"}, {"type": "null"}]}
+        for name, each in component.get("properties", {}).items()
+    }
+    return {**component, "properties": properties} if properties else component
+
+
+def _typed_by_name(component: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of an in-tree plugin have that plugin's type."""
+    cases = [
+        {
+            "if": {"properties": {"name": {"const": name}}, "required": ["name"]},
+            "then": {
+                "properties": {"args": {"anyOf": [{"$ref": _REF.format(name=struct.__name__)}, {"type": "null"}]}}
+            },
+        }
+        for name, struct in ARGS_OF.items()
+    ]
+    return {**component, "allOf": cases}

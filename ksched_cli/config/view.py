@@ -1,0 +1,70 @@
+"""The effective configuration as a document, after defaults; reading it again gives the same configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ksched_cli.config.model import PluginSet, Profile, SchedulerConfiguration
+from ksched_cli.config.plugin_args import ARGS_OF
+from ksched_cli.config.profiles import merge_with_defaults
+from ksched_cli.config.releases import FeatureGates, Release
+
+
+def to_document(configuration: SchedulerConfiguration, release: Release, gates: FeatureGates) -> dict[str, Any]:
+    """A KubeSchedulerConfiguration with every default written out."""
+    document: dict[str, Any] = {
+        "apiVersion": release.config_versions[0],
+        "kind": "KubeSchedulerConfiguration",
+        "parallelism": configuration.parallelism,
+        "percentageOfNodesToScore": configuration.percentage_of_nodes_to_score,
+        "podInitialBackoffSeconds": configuration.pod_initial_backoff_seconds,
+        "podMaxBackoffSeconds": configuration.pod_max_backoff_seconds,
+        "profiles": [_profile(each, release, gates) for each in configuration.profiles],
+    }
+    if configuration.extenders:
+        document["extenders"] = [_filled(msgspec.to_builtins(each)) for each in configuration.extenders]
+    return document
+
+
+def _profile(profile: Profile, release: Release, gates: FeatureGates) -> dict[str, Any]:
+    merged = merge_with_defaults(profile.plugins, release, gates)
+    plugins = {name: _plugin_set(own) for name, own in merged.points() if own.enabled or own.disabled}
+    # The default plugins are switched off as a whole and listed one by one, so that the list is all there is.
+    plugins["multiPoint"] = {**_plugin_set(merged.multi_point), "disabled": [{"name": "*"}]}
+    named = {plugin.name for plugin in merged.multi_point.enabled}
+    named |= {plugin.name for _, own in merged.points() for plugin in own.enabled} | set(profile.args)
+    document: dict[str, Any] = {"schedulerName": profile.scheduler_name}
+    if profile.percentage_of_nodes_to_score is not None:
+        document["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score
+    document["plugins"] = plugins
+    document["pluginConfig"] = [
+        {"name": name, "args": args} for name in sorted(named) if (args := _args(name, profile.args)) is not None
+    ]
+    return document
+
+
+def _plugin_set(own: PluginSet) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    if own.enabled:
+        document["enabled"] = [
+            {"name": plugin.name, **({"weight": plugin.weight} if plugin.weight else {})} for plugin in own.enabled
+        ]
+    if own.disabled:
+        document["disabled"] = [{"name": plugin.name} for plugin in own.disabled]
+    return document
+
+
+def _args(name: str, given: Mapping[str, Any]) -> Any:
+    """Typed arguments with their defaults, or what an out-of-tree plugin was given."""
+    args = given.get(name, ARGS_OF[name]() if name in ARGS_OF else None)
+    if args is None:
+        return None
+    return _filled(msgspec.to_builtins(args)) if isinstance(args, msgspec.Struct) else args
+
+
+def _filled(document: dict[str, Any]) -> dict[str, Any]:
+    """Without what says nothing."""
+    return {key: value for key, value in document.items() if value not in (None, "", [], {}, ())}

@@ -1,0 +1,65 @@
+"""NodeDeclaredFeatures: features of the kubelet that a pod needs and a node has to declare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from ksched_cli.api.core import PodSpec
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SKIP, Status, error, unresolvable
+from ksched_cli.framework.verdict import Verdict
+
+Features = frozenset[str]
+
+
+def _restarts_all_containers(spec: PodSpec) -> bool:
+    return any(
+        rule.action == "RestartAllContainers"
+        for container in (*spec.containers, *spec.init_containers)
+        for rule in container.restart_policy_rules
+    )
+
+
+def _user_namespace_on_the_hosts_network(spec: PodSpec) -> bool:
+    return spec.host_network and spec.host_users is False
+
+
+# The features of 1.36 that placing a pod depends on; the others concern updates of running pods.
+NEEDED_BY: Mapping[str, Callable[[PodSpec], bool]] = {
+    "RestartAllContainersOnContainerExits": _restarts_all_containers,
+    "UserNamespacesHostNetworkSupport": _user_namespace_on_the_hosts_network,
+}
+
+
+class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
+    name = "NodeDeclaredFeatures"
+    summary = "Rejects nodes whose kubelet does not declare a feature that the pod needs."
+    events = (
+        ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE),
+        ClusterEvent("Pod", Action.UPDATE),
+    )
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[Features] | Status:
+        if not self.handle.gates.enabled("NodeDeclaredFeatures"):
+            return SKIP
+        needed = frozenset(name for name, needs in NEEDED_BY.items() if needs(pod.pod.spec))
+        return PreFilterResult(needed) if needed else SKIP
+
+    def filter(self, state: Features | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        if state is None:
+            missing = error('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')
+            return Verdict.from_statuses([missing] * len(nodes))
+        objects = nodes.cluster.nodes.objects
+        lacking = np.array(
+            [not state.issubset(objects[row].status.declared_features) for row in nodes.rows], dtype=np.bool_
+        )
+        return Verdict.rejecting(lacking, unresolvable("node(s) didn't match Pod's required features"))
+
+    def explain(self, state: Features | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        declared = nodes.cluster.nodes.objects[nodes.rows[index]].status.declared_features
+        return {"missing": sorted((state or frozenset()).difference(declared))}

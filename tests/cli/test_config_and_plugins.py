@@ -1,0 +1,110 @@
+"""`ksched config` and `ksched plugins`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from ksched_cli.cli.main import run
+from ksched_cli.config.releases import release
+from ksched_cli.config.schema import schema
+from ksched_cli.wiring import Setup, make_setting
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
+VALID = sorted(FIXTURES.glob("1.36/*/config.yaml"))
+# Mistakes of types and names, which a schema can see; the others are of values.
+SEEN_BY_THE_SCHEMA = (
+    "bad-api-version",
+    "old-api-version",
+    "string-for-int",
+    "unknown-arg-field",
+    "unknown-field",
+    "wrong-kind",
+)
+
+
+@pytest.mark.parametrize("config", [None, *VALID], ids=lambda path: "default" if path is None else path.parent.name)
+def test_what_view_prints_means_the_same(
+    config: Path | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--config", str(config)] if config else []
+    assert run(["config", "view", *options]) == 0
+    shown = tmp_path / "shown.yaml"
+    shown.write_text(capsys.readouterr().out)
+    before = make_setting(Setup(config=str(config) if config else None))
+    after = make_setting(Setup(config=str(shown)))
+    from ksched_cli.config.profiles import expand_profile
+
+    for mine, theirs in zip(before.configuration.profiles, after.configuration.profiles, strict=True):
+        assert expand_profile(mine, before.release, before.gates, before.points) == expand_profile(
+            theirs, after.release, after.gates, after.points
+        )
+    jsonschema.validate(yaml.safe_load(shown.read_text()), schema(release("1.36")))
+
+
+def test_view_as_json_and_as_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["config", "view", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["profiles"][0]["schedulerName"] == "default-scheduler"
+    assert run(["config", "view", "-o", "wide"]) == 2
+    assert "shown as yaml or json" in capsys.readouterr().err
+
+
+def test_validate(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["config", "validate", str(VALID[0])]) == 0
+    assert capsys.readouterr().out == f"{VALID[0]}: valid\n"
+
+
+def test_validate_tells_all_mistakes_of_all_files(capsys: pytest.CaptureFixture[str]) -> None:
+    bad = [
+        str(FIXTURES / "invalid-config-1.36" / name / "config.yaml") for name in ("preemption-args", "backoff-order")
+    ]
+    assert run(["config", "validate", *bad, str(VALID[0])]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == f"{VALID[0]}: valid\n"
+    assert [line.split(": ")[2] for line in captured.err.splitlines()] == [
+        "profiles[0].pluginConfig[0].args.minCandidateNodesPercentage",
+        "profiles[0].pluginConfig[0].args.minCandidateNodesAbsolute",
+        "podMaxBackoffSeconds",
+    ]
+
+
+def test_the_schema_is_one_and_accepts_what_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["config", "schema"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator.check_schema(document)
+    validator = jsonschema.Draft202012Validator(document)
+    for path in VALID:
+        assert validator.is_valid(yaml.safe_load(path.read_text())), path
+
+
+@pytest.mark.parametrize("name", SEEN_BY_THE_SCHEMA)
+def test_the_schema_refuses_wrong_types_and_names(name: str) -> None:
+    document = yaml.safe_load((FIXTURES / "invalid-config-1.36" / name / "config.yaml").read_text())
+    assert not jsonschema.Draft202012Validator(schema(release("1.36"))).is_valid(document)
+
+
+def test_plugins_lists_every_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plugins", "-o", "json"]) == 0
+    found = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+    assert found["TaintToleration"]["weight"] == 3
+    assert found["NodeResourcesFit"]["extensionPoints"] == ["preFilter", "filter", "preScore", "score"]
+    assert found["NodeResourcesFit"]["events"] == ["Pod Delete/UpdatePodScaleDown", "Node Add/UpdateNodeAllocatable"]
+    assert found["InterPodAffinity"]["arguments"]["hardPodAffinityWeight"] == 1
+    assert all(each["summary"] for each in found.values())
+
+
+def test_one_plugin_in_full(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["plugins", "DefaultPreemption"]) == 0
+    shown = capsys.readouterr().out
+    assert "minCandidateNodesPercentage: 10" in shown
+    assert "preEnqueue, postFilter" in shown
+
+
+def test_an_unknown_plugin_with_a_near_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plugins", "NodeResourceFit"]) == 2
+    assert "did you mean NodeResourcesFit?" in capsys.readouterr().err
