@@ -34,10 +34,14 @@ def _nullable(component: dict[str, Any]) -> dict[str, Any]:
     """Every optional field may be null; defaults and Python's docstrings say nothing to an editor."""
     component = {key: value for key, value in component.items() if key != "description"}
     properties = {
-        name: {"anyOf": [{key: value for key, value in each.items() if key != "default"}, {"type": "null"}]}
+        name: _or_null({key: value for key, value in each.items() if key != "default"})
         for name, each in component.get("properties", {}).items()
     }
     return {**component, "properties": properties} if properties else component
+
+
+def _or_null(each: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [each, {"type": "null"}]}
 
 
 def _typed_by_name(component: dict[str, Any]) -> dict[str, Any]:
@@ -45,9 +49,7 @@ def _typed_by_name(component: dict[str, Any]) -> dict[str, Any]:
     cases = [
         {
             "if": {"properties": {"name": {"const": name}}, "required": ["name"]},
-            "then": {
-                "properties": {"args": {"anyOf": [{"$ref": _REF.format(name=struct.__name__)}, {"type": "null"}]}}
-            },
+            "then": {"properties": {"args": _or_null({"$ref": _REF.format(name=struct.__name__)})}},
         }
         for name, struct in ARGS_OF.items()
     ]

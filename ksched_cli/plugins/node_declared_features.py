@@ -55,9 +55,8 @@ class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
             missing = error('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')
             return Verdict.from_statuses([missing] * len(nodes))
         objects = nodes.cluster.nodes.objects
-        lacking = np.array(
-            [not state.issubset(objects[row].status.declared_features) for row in nodes.rows], dtype=np.bool_
-        )
+        declared = (objects[row].status.declared_features for row in nodes.rows)
+        lacking = np.array([not state.issubset(each) for each in declared], dtype=np.bool_)
         return Verdict.rejecting(lacking, unresolvable("node(s) didn't match Pod's required features"))
 
     def explain(self, state: Features | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
