@@ -7,32 +7,32 @@ from msgspec import Struct
 from ksched_cli.api.meta import LabelSelector
 
 
-class NodeSelectorRequirement(Struct, rename="camel", frozen=True):
+class NodeSelectorRequirement(Struct, rename="camel", frozen=True, gc=False):
     key: str = ""
     operator: str = ""
     values: tuple[str, ...] = ()
 
 
-class NodeSelectorTerm(Struct, rename="camel", frozen=True):
+class NodeSelectorTerm(Struct, rename="camel", frozen=True, gc=False):
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
     match_fields: tuple[NodeSelectorRequirement, ...] = ()
 
 
-class NodeSelector(Struct, rename="camel", frozen=True):
+class NodeSelector(Struct, rename="camel", frozen=True, gc=False):
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 
 
-class PreferredSchedulingTerm(Struct, rename="camel", frozen=True):
+class PreferredSchedulingTerm(Struct, rename="camel", frozen=True, gc=False):
     weight: int = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
-class NodeAffinity(Struct, rename="camel", frozen=True):
+class NodeAffinity(Struct, rename="camel", frozen=True, gc=False):
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
     preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
 
 
-class PodAffinityTerm(Struct, rename="camel", frozen=True):
+class PodAffinityTerm(Struct, rename="camel", frozen=True, gc=False):
     label_selector: LabelSelector | None = None
     topology_key: str = ""
     namespaces: tuple[str, ...] = ()
@@ -41,28 +41,28 @@ class PodAffinityTerm(Struct, rename="camel", frozen=True):
     mismatch_label_keys: tuple[str, ...] = ()
 
 
-class WeightedPodAffinityTerm(Struct, rename="camel", frozen=True):
+class WeightedPodAffinityTerm(Struct, rename="camel", frozen=True, gc=False):
     weight: int = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 
-class PodAffinity(Struct, rename="camel", frozen=True):
+class PodAffinity(Struct, rename="camel", frozen=True, gc=False):
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
 
 
-class PodAntiAffinity(Struct, rename="camel", frozen=True):
+class PodAntiAffinity(Struct, rename="camel", frozen=True, gc=False):
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
 
 
-class Affinity(Struct, rename="camel", frozen=True):
+class Affinity(Struct, rename="camel", frozen=True, gc=False):
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAntiAffinity | None = None
 
 
-class Toleration(Struct, rename="camel", frozen=True):
+class Toleration(Struct, rename="camel", frozen=True, gc=False):
     key: str = ""
     operator: str = ""
     value: str = ""
@@ -70,7 +70,7 @@ class Toleration(Struct, rename="camel", frozen=True):
     toleration_seconds: int | None = None
 
 
-class TopologySpreadConstraint(Struct, rename="camel", frozen=True):
+class TopologySpreadConstraint(Struct, rename="camel", frozen=True, gc=False):
     max_skew: int = 0
     topology_key: str = ""
     when_unsatisfiable: str = ""

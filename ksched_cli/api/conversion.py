@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, inspect
 
 # Beyond this an object is not mistaken but something else altogether.
 MAX_PROBLEMS = 20
@@ -19,7 +20,7 @@ Mistake: TypeAlias = tuple[tuple[Step, ...], str]
 def problems_in(value: Any, struct: type[Struct]) -> tuple[Any, list[Mistake]]:
     """The typed value and its mistakes. What is mistaken is taken out and the rest tried again, so that all are
     found; the value is None where nothing could be made of the rest."""
-    plain = without_nulls(value)
+    plain = without_nulls(value, _type_of(struct))
     mistakes: list[Mistake] = []
     while len(mistakes) < MAX_PROBLEMS:
         try:
@@ -32,13 +33,57 @@ def problems_in(value: Any, struct: type[Struct]) -> tuple[Any, list[Mistake]]:
     return None, mistakes
 
 
-def without_nulls(value: Any) -> Any:
-    """Go leaves a field alone that is null, and a null in a list stays an error."""
+def without_nulls(value: Any, expected: inspect.Type) -> Any:
+    """Go leaves a field alone that is null; an entry of a map that is null is there, and is the zero of its type.
+    A null in a list stays an error."""
     if isinstance(value, dict):
-        return {key: without_nulls(each) for key, each in value.items() if each is not None}
+        found = _one_of(expected, inspect.DictType)
+        if isinstance(found, inspect.DictType):
+            zero = _zero(found.value_type)
+            filled = {key: zero if each is None else each for key, each in value.items()}
+            return {key: without_nulls(each, found.value_type) for key, each in filled.items() if each is not None}
+        fields = _fields(expected)
+        return {key: without_nulls(each, fields.get(key, _ANY)) for key, each in value.items() if each is not None}
     if isinstance(value, list):
-        return [without_nulls(each) for each in value]
+        found = _one_of(expected, inspect.VarTupleType, inspect.ListType)
+        element = found.item_type if isinstance(found, inspect.VarTupleType | inspect.ListType) else _ANY
+        return [without_nulls(each, element) for each in value]
     return value
+
+
+_ANY = inspect.AnyType()
+
+
+def _one_of(expected: inspect.Type, *wanted: type[inspect.Type]) -> inspect.Type | None:
+    """The part of an optional type that is of that sort."""
+    choices = expected.types if isinstance(expected, inspect.UnionType) else (expected,)
+    return next((each for each in choices if isinstance(each, wanted)), None)
+
+
+def _fields(expected: inspect.Type) -> Mapping[str, inspect.Type]:
+    found = _one_of(expected, inspect.StructType)
+    return _fields_of(found.cls) if isinstance(found, inspect.StructType) else {}
+
+
+@cache
+def _type_of(struct: type[Struct]) -> inspect.Type:
+    return inspect.type_info(struct)
+
+
+@cache
+def _fields_of(struct: type[Struct]) -> Mapping[str, inspect.Type]:
+    described = _type_of(struct)
+    assert isinstance(described, inspect.StructType)
+    return {each.encode_name: each.type for each in described.fields}
+
+
+def _zero(expected: inspect.Type) -> object:
+    """Of text it is the empty one, of a quantity 0; None where the type has none to offer."""
+    if isinstance(expected, inspect.StrType):
+        return ""
+    if isinstance(expected, inspect.StructType):
+        return {}
+    return 0 if _one_of(expected, inspect.IntType) is not None else None
 
 
 _PATH = re.compile(r" - at `(?:key in )?(\$.*)`$")

@@ -24,7 +24,7 @@ from ksched_cli.api.volumes import Volume
 Quantities = dict[str, str | int | float]
 
 
-class ContainerPort(Struct, rename="camel", frozen=True):
+class ContainerPort(Struct, rename="camel", frozen=True, gc=False):
     container_port: int = 0
     host_port: int = 0
     host_ip: str = field(default="", name="hostIP")
@@ -32,22 +32,22 @@ class ContainerPort(Struct, rename="camel", frozen=True):
     name: str = ""
 
 
-class ContainerResourceClaim(Struct, rename="camel", frozen=True):
+class ContainerResourceClaim(Struct, rename="camel", frozen=True, gc=False):
     name: str = ""
     request: str = ""
 
 
-class ResourceRequirements(Struct, rename="camel"):
+class ResourceRequirements(Struct, rename="camel", gc=False):
     requests: Quantities = {}
     limits: Quantities = {}
     claims: tuple[ContainerResourceClaim, ...] = ()
 
 
-class ContainerRestartRule(Struct, rename="camel", frozen=True):
+class ContainerRestartRule(Struct, rename="camel", frozen=True, gc=False):
     action: str = ""
 
 
-class Container(Struct, rename="camel"):
+class Container(Struct, rename="camel", gc=False):
     name: str = ""
     image: str = ""
     ports: tuple[ContainerPort, ...] = ()
@@ -56,25 +56,25 @@ class Container(Struct, rename="camel"):
     restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
 
 
-class PodSchedulingGate(Struct, rename="camel", frozen=True):
+class PodSchedulingGate(Struct, rename="camel", frozen=True, gc=False):
     name: str = ""
 
 
-class PodResourceClaim(Struct, rename="camel", frozen=True):
+class PodResourceClaim(Struct, rename="camel", frozen=True, gc=False):
     name: str = ""
     resource_claim_name: str | None = None
     resource_claim_template_name: str | None = None
 
 
-class PodSchedulingGroup(Struct, rename="camel", frozen=True):
+class PodSchedulingGroup(Struct, rename="camel", frozen=True, gc=False):
     pod_group_name: str | None = None
 
 
-class PodOS(Struct, rename="camel", frozen=True):
+class PodOS(Struct, rename="camel", frozen=True, gc=False):
     name: str = ""
 
 
-class PodSpec(Struct, rename="camel"):
+class PodSpec(Struct, rename="camel", gc=False):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     node_name: str = ""
@@ -100,36 +100,36 @@ class PodSpec(Struct, rename="camel"):
     os: PodOS | None = None
 
 
-class PodCondition(Struct, rename="camel", frozen=True):
+class PodCondition(Struct, rename="camel", frozen=True, gc=False):
     type: str = ""
     status: str = ""
     reason: str = ""
     message: str = ""
 
 
-class ContainerStatus(Struct, rename="camel", frozen=True):
+class ContainerStatus(Struct, rename="camel", frozen=True, gc=False):
     name: str = ""
     allocated_resources: Quantities = {}
     resources: ResourceRequirements | None = None
 
 
-class PodResourceClaimStatus(Struct, rename="camel", frozen=True):
+class PodResourceClaimStatus(Struct, rename="camel", frozen=True, gc=False):
     name: str = ""
     resource_claim_name: str | None = None
 
 
-class ContainerExtendedResourceRequest(Struct, rename="camel", frozen=True):
+class ContainerExtendedResourceRequest(Struct, rename="camel", frozen=True, gc=False):
     container_name: str = ""
     resource_name: str = ""
     request_name: str = ""
 
 
-class PodExtendedResourceClaimStatus(Struct, rename="camel", frozen=True):
+class PodExtendedResourceClaimStatus(Struct, rename="camel", frozen=True, gc=False):
     resource_claim_name: str = ""
     request_mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
 
 
-class PodStatus(Struct, rename="camel"):
+class PodStatus(Struct, rename="camel", gc=False):
     phase: str = ""
     start_time: str | None = None
     nominated_node_name: str = ""
@@ -143,36 +143,36 @@ class PodStatus(Struct, rename="camel"):
     resize: str = ""
 
 
-class Pod(Struct, rename="camel"):
+class Pod(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: PodSpec = field(default_factory=PodSpec)
     status: PodStatus = field(default_factory=PodStatus)
 
 
-class Taint(Struct, rename="camel", frozen=True):
+class Taint(Struct, rename="camel", frozen=True, gc=False):
     key: str = ""
     value: str = ""
     effect: str = ""
 
 
-class NodeSpec(Struct, rename="camel"):
+class NodeSpec(Struct, rename="camel", gc=False):
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
     provider_id: str = field(default="", name="providerID")
 
 
-class NodeCondition(Struct, rename="camel", frozen=True):
+class NodeCondition(Struct, rename="camel", frozen=True, gc=False):
     type: str = ""
     status: str = ""
     reason: str = ""
 
 
-class ContainerImage(Struct, rename="camel", frozen=True):
+class ContainerImage(Struct, rename="camel", frozen=True, gc=False):
     names: tuple[str, ...] = ()
     size_bytes: int = 0
 
 
-class NodeStatus(Struct, rename="camel"):
+class NodeStatus(Struct, rename="camel", gc=False):
     capacity: Quantities = {}
     allocatable: Quantities = {}
     conditions: tuple[NodeCondition, ...] = ()
@@ -181,21 +181,21 @@ class NodeStatus(Struct, rename="camel"):
     volumes_in_use: tuple[str, ...] = ()
 
 
-class Node(Struct, rename="camel"):
+class Node(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: NodeSpec = field(default_factory=NodeSpec)
     status: NodeStatus = field(default_factory=NodeStatus)
 
 
-class Namespace(Struct, rename="camel"):
+class Namespace(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
 
 
-class ServiceSpec(Struct, rename="camel"):
+class ServiceSpec(Struct, rename="camel", gc=False):
     selector: dict[str, str] = {}
 
 
-class Service(Struct, rename="camel"):
+class Service(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: ServiceSpec = field(default_factory=ServiceSpec)
 

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Container, ContainerPort, Node, Pod, PodSpec, Quantities
+from ksched_cli.api.core import (
+    Container,
+    ContainerPort,
+    ContainerStatus,
+    Namespace,
+    Node,
+    Pod,
+    PodSpec,
+    PodStatus,
+    Quantities,
+)
+from ksched_cli.api.quantity import NANO, nano_value
 from ksched_cli.api.resources import container_requests, is_pod_level_resource
-from ksched_cli.api.storage import StorageClass
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from ksched_cli.api.volumes import Volume
 
 DEFAULT_SCHEDULER = "default-scheduler"
 DEFAULT_NAMESPACE = "default"
 _GRACE_PERIOD = 30
 _HUGEPAGES = "hugepages-"
+_NANO_PER_MILLI = NANO // 1000
+# What the namespaceSelector of an affinity term can always go by.
+_NAMESPACE_NAME = "kubernetes.io/metadata.name"
+_RBD_POOL = "rbd"
+_FILESYSTEM = "Filesystem"
 
 
 def default_pod(pod: Pod) -> None:
@@ -28,6 +47,47 @@ def default_pod(pod: Pod) -> None:
     if spec.host_network:
         for container in (*spec.containers, *spec.init_containers):
             _publish_ports(container)
+    if spec.volumes:
+        spec.volumes = tuple(_name_rbd_pool(volume) for volume in spec.volumes)
+    # Last, as in SetObjectDefaults_Pod: what was filled in above is rounded too.
+    for quantities in _quantities_of(pod):
+        _round_up_to_milli(quantities)
+
+
+def _quantities_of(pod: Pod) -> Iterator[Quantities]:
+    """Those that scheduling reads."""
+    spec, status = pod.spec, pod.status
+    for container in (*spec.containers, *spec.init_containers):
+        yield container.resources.requests
+        yield container.resources.limits
+    yield spec.overhead
+    if spec.resources is not None:
+        yield spec.resources.requests
+        yield spec.resources.limits
+    holders: tuple[ContainerStatus | PodStatus, ...] = (
+        *status.container_statuses,
+        *status.init_container_statuses,
+        status,
+    )
+    for each in holders:
+        yield each.allocated_resources
+        if each.resources is not None:
+            yield each.resources.requests
+
+
+def _round_up_to_milli(quantities: Quantities) -> None:
+    """SetDefaults_ResourceList: nothing finer than a thousandth is stored, and so added up."""
+    for name, quantity in quantities.items():
+        nano = nano_value(quantity)
+        if nano % _NANO_PER_MILLI:
+            quantities[name] = f"{-(-nano // _NANO_PER_MILLI)}m"
+
+
+def _name_rbd_pool(volume: Volume) -> Volume:
+    """VolumeRestrictions tells images of different pools apart."""
+    if volume.rbd is None or volume.rbd.pool:
+        return volume
+    return replace(volume, rbd=replace(volume.rbd, pool=_RBD_POOL))
 
 
 def default_pod_spec(spec: PodSpec) -> None:
@@ -91,6 +151,31 @@ def default_node(node: Node) -> None:
     """A node that reports no allocatable can give what it has."""
     if not node.status.allocatable and node.status.capacity:
         node.status.allocatable = dict(node.status.capacity)
+    _round_up_to_milli(node.status.capacity)
+    _round_up_to_milli(node.status.allocatable)
+
+
+def default_namespace(namespace: Namespace) -> None:
+    """SetDefaults_Namespace."""
+    if namespace.metadata.name:
+        namespace.metadata.labels[_NAMESPACE_NAME] = namespace.metadata.name
+
+
+def default_volume(volume: PersistentVolume) -> None:
+    """SetDefaults_PersistentVolume."""
+    spec = volume.spec
+    spec.persistent_volume_reclaim_policy = spec.persistent_volume_reclaim_policy or "Retain"
+    spec.volume_mode = spec.volume_mode or _FILESYSTEM
+    if not volume.status.phase:
+        volume.status = replace(volume.status, phase="Pending")
+    _round_up_to_milli(spec.capacity)
+
+
+def default_claim(claim: PersistentVolumeClaim) -> None:
+    """SetDefaults_PersistentVolumeClaim and SetDefaults_PersistentVolumeClaimSpec."""
+    claim.status.phase = claim.status.phase or "Pending"
+    claim.spec.volume_mode = claim.spec.volume_mode or _FILESYSTEM
+    _round_up_to_milli(claim.spec.resources.requests)
 
 
 def default_storage_class(storage_class: StorageClass) -> None:

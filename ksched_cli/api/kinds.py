@@ -16,7 +16,16 @@ from ksched_cli.api.storage import (
     StorageClass,
     VolumeAttachment,
 )
-from ksched_cli.api.workloads import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
+from ksched_cli.api.workloads import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    PodTemplate,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
 
 # Versions whose fields differ from these in what scheduling reads are not listed, and so are named in `coverage`.
 _KINDS_OF: dict[tuple[str, ...], tuple[type[Struct], ...]] = {
@@ -25,6 +34,7 @@ _KINDS_OF: dict[tuple[str, ...], tuple[type[Struct], ...]] = {
         Node,
         Namespace,
         Service,
+        PodTemplate,
         ReplicationController,
         PersistentVolume,
         PersistentVolumeClaim,
@@ -32,7 +42,7 @@ _KINDS_OF: dict[tuple[str, ...], tuple[type[Struct], ...]] = {
         ResourceQuota,
     ),
     ("apps/v1",): (ReplicaSet, StatefulSet, Deployment, DaemonSet),
-    ("batch/v1",): (Job,),
+    ("batch/v1",): (Job, CronJob),
     ("policy/v1", "policy/v1beta1"): (PodDisruptionBudget,),
     ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1"): (PriorityClass,),
     ("node.k8s.io/v1", "node.k8s.io/v1beta1"): (RuntimeClass,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class OwnerReference(Struct, rename="camel", frozen=True):
+class OwnerReference(Struct, rename="camel", frozen=True, gc=False):
     kind: str = ""
     name: str = ""
     api_version: str = ""
@@ -13,7 +13,7 @@ class OwnerReference(Struct, rename="camel", frozen=True):
     controller: bool = False
 
 
-class ObjectMeta(Struct, rename="camel"):
+class ObjectMeta(Struct, rename="camel", gc=False):
     name: str = ""
     namespace: str = ""
     generate_name: str = ""
@@ -26,22 +26,22 @@ class ObjectMeta(Struct, rename="camel"):
     resource_version: str = ""
 
 
-class LabelSelectorRequirement(Struct, rename="camel", frozen=True):
+class LabelSelectorRequirement(Struct, rename="camel", frozen=True, gc=False):
     key: str = ""
     operator: str = ""
     values: tuple[str, ...] = ()
 
 
-class LabelSelector(Struct, rename="camel", frozen=True):
+class LabelSelector(Struct, rename="camel", frozen=True, gc=False):
     match_labels: dict[str, str] = {}
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
 
 
-class LocalObjectReference(Struct, rename="camel", frozen=True):
+class LocalObjectReference(Struct, rename="camel", frozen=True, gc=False):
     name: str = ""
 
 
-class ObjectReference(Struct, rename="camel", frozen=True):
+class ObjectReference(Struct, rename="camel", frozen=True, gc=False):
     kind: str = ""
     namespace: str = ""
     name: str = ""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from functools import lru_cache
 
 from ksched_cli.api.core import Pod
+
+# datetime reads all of ISO 8601, the API server only this.
+_RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 def pod_key(pod: Pod) -> str:
@@ -26,7 +30,6 @@ def is_terminal(pod: Pod) -> bool:
 @lru_cache(maxsize=65536)
 def parse_time(stamp: str) -> float:
     """Seconds since the epoch of an RFC 3339 time; ValueError for anything else."""
-    parsed = datetime.fromisoformat(stamp)
-    if parsed.tzinfo is None:
-        raise ValueError(f"{stamp!r} has no time zone")
-    return parsed.timestamp()
+    if _RFC3339.fullmatch(stamp) is None:
+        raise ValueError(f"{stamp!r} is not a time as RFC 3339 writes it")
+    return datetime.fromisoformat(stamp).timestamp()

@@ -9,14 +9,14 @@ from ksched_cli.api.core import Quantities
 from ksched_cli.api.meta import LabelSelector, ObjectMeta
 
 
-class PodDisruptionBudgetSpec(Struct, rename="camel"):
+class PodDisruptionBudgetSpec(Struct, rename="camel", gc=False):
     selector: LabelSelector | None = None
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
     unhealthy_pod_eviction_policy: str | None = None
 
 
-class PodDisruptionBudgetStatus(Struct, rename="camel"):
+class PodDisruptionBudgetStatus(Struct, rename="camel", gc=False):
     disruptions_allowed: int = 0
     disrupted_pods: dict[str, str] = {}
     current_healthy: int = 0
@@ -24,20 +24,20 @@ class PodDisruptionBudgetStatus(Struct, rename="camel"):
     expected_pods: int = 0
 
 
-class PodDisruptionBudget(Struct, rename="camel"):
+class PodDisruptionBudget(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: PodDisruptionBudgetSpec = field(default_factory=PodDisruptionBudgetSpec)
     status: PodDisruptionBudgetStatus = field(default_factory=PodDisruptionBudgetStatus)
 
 
-class PriorityClass(Struct, rename="camel"):
+class PriorityClass(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     value: int = 0
     global_default: bool = False
     preemption_policy: str | None = None
 
 
-class LimitRangeItem(Struct, rename="camel"):
+class LimitRangeItem(Struct, rename="camel", gc=False):
     type: str = ""
     max: Quantities = {}
     min: Quantities = {}
@@ -46,41 +46,41 @@ class LimitRangeItem(Struct, rename="camel"):
     max_limit_request_ratio: Quantities = {}
 
 
-class LimitRangeSpec(Struct, rename="camel"):
+class LimitRangeSpec(Struct, rename="camel", gc=False):
     limits: tuple[LimitRangeItem, ...] = ()
 
 
-class LimitRange(Struct, rename="camel"):
+class LimitRange(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: LimitRangeSpec = field(default_factory=LimitRangeSpec)
 
 
-class ResourceQuotaSpec(Struct, rename="camel"):
+class ResourceQuotaSpec(Struct, rename="camel", gc=False):
     hard: Quantities = {}
     scopes: tuple[str, ...] = ()
 
 
-class ResourceQuotaStatus(Struct, rename="camel"):
+class ResourceQuotaStatus(Struct, rename="camel", gc=False):
     hard: Quantities = {}
     used: Quantities = {}
 
 
-class ResourceQuota(Struct, rename="camel"):
+class ResourceQuota(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: ResourceQuotaSpec = field(default_factory=ResourceQuotaSpec)
     status: ResourceQuotaStatus = field(default_factory=ResourceQuotaStatus)
 
 
-class Overhead(Struct, rename="camel"):
+class Overhead(Struct, rename="camel", gc=False):
     pod_fixed: Quantities = {}
 
 
-class RuntimeClassScheduling(Struct, rename="camel"):
+class RuntimeClassScheduling(Struct, rename="camel", gc=False):
     node_selector: dict[str, str] = {}
     tolerations: tuple[Toleration, ...] = ()
 
 
-class RuntimeClass(Struct, rename="camel"):
+class RuntimeClass(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     handler: str = ""
     overhead: Overhead | None = None

@@ -27,7 +27,7 @@ class QuantityError(ValueError):
 @lru_cache(maxsize=65536)
 def parse_quantity(text: Quantity) -> Fraction:
     """The exact value; QuantityError for anything that Kubernetes would not read as a quantity."""
-    found = _FORM.fullmatch(text if isinstance(text, str) else _from_number(text))
+    found = _FORM.fullmatch(text.strip() if isinstance(text, str) else _from_number(text))
     if found is None:
         raise QuantityError(f"{text!r} is not a quantity: write a number with a suffix such as 100m, 2, 1.5Gi or 500M")
     number = Fraction(found["digits"])

@@ -10,15 +10,15 @@ from ksched_cli.api.affinity import NodeSelector
 from ksched_cli.api.meta import ObjectMeta
 
 
-class CELDeviceSelector(Struct, rename="camel", frozen=True):
+class CELDeviceSelector(Struct, rename="camel", frozen=True, gc=False):
     expression: str = ""
 
 
-class DeviceSelector(Struct, rename="camel", frozen=True):
+class DeviceSelector(Struct, rename="camel", frozen=True, gc=False):
     cel: CELDeviceSelector | None = None
 
 
-class DeviceToleration(Struct, rename="camel", frozen=True):
+class DeviceToleration(Struct, rename="camel", frozen=True, gc=False):
     key: str = ""
     operator: str = ""
     value: str = ""
@@ -26,11 +26,11 @@ class DeviceToleration(Struct, rename="camel", frozen=True):
     toleration_seconds: int | None = None
 
 
-class CapacityRequirements(Struct, rename="camel"):
+class CapacityRequirements(Struct, rename="camel", gc=False):
     requests: dict[str, str | int | float] = {}
 
 
-class ExactDeviceRequest(Struct, rename="camel"):
+class ExactDeviceRequest(Struct, rename="camel", gc=False):
     device_class_name: str = ""
     selectors: tuple[DeviceSelector, ...] = ()
     allocation_mode: str = ""
@@ -40,7 +40,7 @@ class ExactDeviceRequest(Struct, rename="camel"):
     capacity: CapacityRequirements | None = None
 
 
-class DeviceSubRequest(Struct, rename="camel"):
+class DeviceSubRequest(Struct, rename="camel", gc=False):
     name: str = ""
     device_class_name: str = ""
     selectors: tuple[DeviceSelector, ...] = ()
@@ -50,28 +50,28 @@ class DeviceSubRequest(Struct, rename="camel"):
     capacity: CapacityRequirements | None = None
 
 
-class DeviceRequest(Struct, rename="camel"):
+class DeviceRequest(Struct, rename="camel", gc=False):
     name: str = ""
     exactly: ExactDeviceRequest | None = None
     first_available: tuple[DeviceSubRequest, ...] = ()
 
 
-class DeviceConstraint(Struct, rename="camel", frozen=True):
+class DeviceConstraint(Struct, rename="camel", frozen=True, gc=False):
     requests: tuple[str, ...] = ()
     match_attribute: str | None = None
     distinct_attribute: str | None = None
 
 
-class DeviceClaim(Struct, rename="camel"):
+class DeviceClaim(Struct, rename="camel", gc=False):
     requests: tuple[DeviceRequest, ...] = ()
     constraints: tuple[DeviceConstraint, ...] = ()
 
 
-class ResourceClaimSpec(Struct, rename="camel"):
+class ResourceClaimSpec(Struct, rename="camel", gc=False):
     devices: DeviceClaim = field(default_factory=DeviceClaim)
 
 
-class DeviceRequestAllocationResult(Struct, rename="camel"):
+class DeviceRequestAllocationResult(Struct, rename="camel", gc=False):
     request: str = ""
     driver: str = ""
     pool: str = ""
@@ -80,93 +80,108 @@ class DeviceRequestAllocationResult(Struct, rename="camel"):
     tolerations: tuple[DeviceToleration, ...] = ()
     share_id: str | None = field(default=None, name="shareID")
     consumed_capacity: dict[str, str | int | float] = {}
+    binding_conditions: tuple[str, ...] = ()
+    binding_failure_conditions: tuple[str, ...] = ()
 
 
-class DeviceAllocationResult(Struct, rename="camel"):
+class DeviceAllocationResult(Struct, rename="camel", gc=False):
     results: tuple[DeviceRequestAllocationResult, ...] = ()
 
 
-class AllocationResult(Struct, rename="camel"):
+class AllocationResult(Struct, rename="camel", gc=False):
     devices: DeviceAllocationResult = field(default_factory=DeviceAllocationResult)
     node_selector: NodeSelector | None = None
 
 
-class ResourceClaimConsumerReference(Struct, rename="camel", frozen=True):
+class ResourceClaimConsumerReference(Struct, rename="camel", frozen=True, gc=False):
     resource: str = ""
     name: str = ""
     uid: str = ""
 
 
-class ResourceClaimStatus(Struct, rename="camel"):
+class DeviceCondition(Struct, rename="camel", frozen=True, gc=False):
+    type: str = ""
+    status: str = ""
+
+
+class AllocatedDeviceStatus(Struct, rename="camel", gc=False):
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
+    conditions: tuple[DeviceCondition, ...] = ()
+
+
+class ResourceClaimStatus(Struct, rename="camel", gc=False):
     allocation: AllocationResult | None = None
     reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()
+    devices: tuple[AllocatedDeviceStatus, ...] = ()
 
 
-class ResourceClaim(Struct, rename="camel"):
+class ResourceClaim(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: ResourceClaimSpec = field(default_factory=ResourceClaimSpec)
     status: ResourceClaimStatus = field(default_factory=ResourceClaimStatus)
 
 
-class ResourceClaimTemplateSpec(Struct, rename="camel"):
+class ResourceClaimTemplateSpec(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: ResourceClaimSpec = field(default_factory=ResourceClaimSpec)
 
 
-class ResourceClaimTemplate(Struct, rename="camel"):
+class ResourceClaimTemplate(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: ResourceClaimTemplateSpec = field(default_factory=ResourceClaimTemplateSpec)
 
 
-class DeviceClassSpec(Struct, rename="camel"):
+class DeviceClassSpec(Struct, rename="camel", gc=False):
     selectors: tuple[DeviceSelector, ...] = ()
     extended_resource_name: str | None = None
 
 
-class DeviceClass(Struct, rename="camel"):
+class DeviceClass(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: DeviceClassSpec = field(default_factory=DeviceClassSpec)
 
 
-class ResourcePool(Struct, rename="camel", frozen=True):
+class ResourcePool(Struct, rename="camel", frozen=True, gc=False):
     name: str = ""
     generation: int = 0
     resource_slice_count: int = 0
 
 
-class DeviceCapacity(Struct, rename="camel"):
+class DeviceCapacity(Struct, rename="camel", gc=False):
     value: str | int | float = "0"
     request_policy: dict[str, Any] | None = None
 
 
-class Counter(Struct, rename="camel", frozen=True):
+class Counter(Struct, rename="camel", frozen=True, gc=False):
     value: str | int | float = "0"
 
 
-class CounterSet(Struct, rename="camel"):
+class CounterSet(Struct, rename="camel", gc=False):
     name: str = ""
     counters: dict[str, Counter] = {}
 
 
-class DeviceCounterConsumption(Struct, rename="camel"):
+class DeviceCounterConsumption(Struct, rename="camel", gc=False):
     counter_set: str = ""
     counters: dict[str, Counter] = {}
 
 
-class DeviceAttribute(Struct, rename={"int_value": "int", "bool_value": "bool"}, frozen=True):
+class DeviceAttribute(Struct, rename={"int_value": "int", "bool_value": "bool"}, frozen=True, gc=False):
     int_value: int | None = None
     bool_value: bool | None = None
     string: str | None = None
     version: str | None = None
 
 
-class DeviceTaint(Struct, rename="camel", frozen=True):
+class DeviceTaint(Struct, rename="camel", frozen=True, gc=False):
     key: str = ""
     value: str = ""
     effect: str = ""
 
 
-class Device(Struct, rename="camel"):
+class Device(Struct, rename="camel", gc=False):
     name: str = ""
     attributes: dict[str, DeviceAttribute] = {}
     capacity: dict[str, DeviceCapacity] = {}
@@ -177,10 +192,11 @@ class Device(Struct, rename="camel"):
     taints: tuple[DeviceTaint, ...] = ()
     binds_to_node: bool | None = None
     binding_conditions: tuple[str, ...] = ()
+    binding_failure_conditions: tuple[str, ...] = ()
     allow_multiple_allocations: bool | None = None
 
 
-class ResourceSliceSpec(Struct, rename="camel"):
+class ResourceSliceSpec(Struct, rename="camel", gc=False):
     driver: str = ""
     pool: ResourcePool = ResourcePool()
     node_name: str | None = None
@@ -191,7 +207,7 @@ class ResourceSliceSpec(Struct, rename="camel"):
     shared_counters: tuple[CounterSet, ...] = ()
 
 
-class ResourceSlice(Struct, rename="camel"):
+class ResourceSlice(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: ResourceSliceSpec = field(default_factory=ResourceSliceSpec)
 

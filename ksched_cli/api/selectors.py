@@ -84,6 +84,7 @@ def _checked(requirement: Requirement) -> Requirement:
     return requirement
 
 
+@lru_cache(maxsize=16384)
 def is_label_key(key: str) -> bool:
     """validation.IsQualifiedName: an optional domain and a name of at most 63 characters."""
     domain, slash, name = key.rpartition("/")
@@ -92,6 +93,7 @@ def is_label_key(key: str) -> bool:
     return len(name) <= 63 and _NAME.fullmatch(name) is not None
 
 
+@lru_cache(maxsize=16384)
 def is_label_value(value: str) -> bool:
     """validation.IsValidLabelValue."""
     return not value or (len(value) <= 63 and _NAME.fullmatch(value) is not None)
@@ -120,7 +122,7 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
     """metav1.LabelSelectorAsSelector: none matches nothing, an empty one matches everything."""
     if selector is None:
         return NOTHING
-    requirements = [*_equalities(selector.match_labels)]
+    requirements = [_checked(each) for each in _equalities(selector.match_labels)]
     requirements += [
         _checked(make_requirement(each.key, each.operator, each.values, LABEL_OPERATORS))
         for each in selector.match_expressions
@@ -129,7 +131,7 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
 
 
 def selector_from_map(labels: Mapping[str, str]) -> Selector:
-    """labels.SelectorFromSet."""
+    """labels.SelectorFromSet, which checks neither keys nor values."""
     return Selector(tuple(sorted(_equalities(labels), key=lambda each: each.key)))
 
 

@@ -22,11 +22,11 @@ from ksched_cli.api.volumes import (
 )
 
 
-class VolumeNodeAffinity(Struct, rename="camel", frozen=True):
+class VolumeNodeAffinity(Struct, rename="camel", frozen=True, gc=False):
     required: NodeSelector | None = None
 
 
-class PersistentVolumeSpec(Struct, rename="camel"):
+class PersistentVolumeSpec(Struct, rename="camel", gc=False):
     capacity: Quantities = {}
     access_modes: tuple[str, ...] = ()
     claim_ref: ObjectReference | None = None
@@ -47,38 +47,38 @@ class PersistentVolumeSpec(Struct, rename="camel"):
     local: LocalVolumeSource | None = None
 
 
-class PersistentVolumeStatus(Struct, rename="camel", frozen=True):
+class PersistentVolumeStatus(Struct, rename="camel", frozen=True, gc=False):
     phase: str = ""
 
 
-class PersistentVolume(Struct, rename="camel"):
+class PersistentVolume(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: PersistentVolumeSpec = field(default_factory=PersistentVolumeSpec)
     status: PersistentVolumeStatus = PersistentVolumeStatus()
 
 
-class PersistentVolumeClaimStatus(Struct, rename="camel"):
+class PersistentVolumeClaimStatus(Struct, rename="camel", gc=False):
     phase: str = ""
     capacity: Quantities = {}
     current_volume_attributes_class_name: str | None = None
 
 
-class PersistentVolumeClaim(Struct, rename="camel"):
+class PersistentVolumeClaim(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: PersistentVolumeClaimSpec = field(default_factory=PersistentVolumeClaimSpec)
     status: PersistentVolumeClaimStatus = field(default_factory=PersistentVolumeClaimStatus)
 
 
-class TopologySelectorLabelRequirement(Struct, rename="camel", frozen=True):
+class TopologySelectorLabelRequirement(Struct, rename="camel", frozen=True, gc=False):
     key: str = ""
     values: tuple[str, ...] = ()
 
 
-class TopologySelectorTerm(Struct, rename="camel", frozen=True):
+class TopologySelectorTerm(Struct, rename="camel", frozen=True, gc=False):
     match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] = ()
 
 
-class StorageClass(Struct, rename="camel"):
+class StorageClass(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     provisioner: str = ""
     parameters: dict[str, str] = {}
@@ -87,38 +87,38 @@ class StorageClass(Struct, rename="camel"):
     allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
 
 
-class VolumeNodeResources(Struct, rename="camel", frozen=True):
+class VolumeNodeResources(Struct, rename="camel", frozen=True, gc=False):
     count: int | None = None
 
 
-class CSINodeDriver(Struct, rename="camel", frozen=True):
+class CSINodeDriver(Struct, rename="camel", frozen=True, gc=False):
     name: str = ""
     node_id: str = field(default="", name="nodeID")
     topology_keys: tuple[str, ...] = ()
     allocatable: VolumeNodeResources | None = None
 
 
-class CSINodeSpec(Struct, rename="camel"):
+class CSINodeSpec(Struct, rename="camel", gc=False):
     drivers: tuple[CSINodeDriver, ...] = ()
 
 
-class CSINode(Struct, rename="camel"):
+class CSINode(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: CSINodeSpec = field(default_factory=CSINodeSpec)
 
 
-class CSIDriverSpec(Struct, rename="camel"):
+class CSIDriverSpec(Struct, rename="camel", gc=False):
     attach_required: bool | None = None
     storage_capacity: bool | None = None
     prevent_pod_scheduling_if_missing: bool | None = None
 
 
-class CSIDriver(Struct, rename="camel"):
+class CSIDriver(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: CSIDriverSpec = field(default_factory=CSIDriverSpec)
 
 
-class CSIStorageCapacity(Struct, rename="camel"):
+class CSIStorageCapacity(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     node_topology: LabelSelector | None = None
     storage_class_name: str = ""
@@ -126,16 +126,16 @@ class CSIStorageCapacity(Struct, rename="camel"):
     maximum_volume_size: str | int | float | None = None
 
 
-class VolumeAttachmentSource(Struct, rename="camel"):
+class VolumeAttachmentSource(Struct, rename="camel", gc=False):
     persistent_volume_name: str | None = None
 
 
-class VolumeAttachmentSpec(Struct, rename="camel"):
+class VolumeAttachmentSpec(Struct, rename="camel", gc=False):
     attacher: str = ""
     node_name: str = ""
     source: VolumeAttachmentSource = field(default_factory=VolumeAttachmentSource)
 
 
-class VolumeAttachment(Struct, rename="camel"):
+class VolumeAttachment(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: VolumeAttachmentSpec = field(default_factory=VolumeAttachmentSpec)

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 
 from ksched_cli.api.core import Taint, Toleration
 
-# What Go's strconv.ParseInt reads and the API allows: no leading zeros, no plus sign.
-_DECIMAL = re.compile(r"-?(0|[1-9]\d*)", re.ASCII)
+# content.IsDecimalInteger: as a person writes it, so no leading zeros, no plus sign and no minus zero.
+_DECIMAL = re.compile(r"0|-?[1-9]\d*", re.ASCII)
 
 
 def tolerates(toleration: Toleration, taint: Taint, *, comparison: bool = False) -> bool:

@@ -6,62 +6,95 @@ from msgspec import Struct, field
 
 from ksched_cli.api.core import PodSpec
 from ksched_cli.api.meta import LabelSelector, ObjectMeta
+from ksched_cli.api.volumes import PersistentVolumeClaimTemplate
 
 
-class PodTemplateSpec(Struct, rename="camel"):
+class PodTemplateSpec(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: PodSpec = field(default_factory=PodSpec)
 
 
-class ReplicationControllerSpec(Struct, rename="camel"):
+class ReplicationControllerSpec(Struct, rename="camel", gc=False):
     replicas: int | None = None
     selector: dict[str, str] = {}
     template: PodTemplateSpec | None = None
 
 
-class ReplicationController(Struct, rename="camel"):
+class ReplicationController(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: ReplicationControllerSpec = field(default_factory=ReplicationControllerSpec)
 
 
-class ReplicaSetSpec(Struct, rename="camel"):
+class ReplicaSetSpec(Struct, rename="camel", gc=False):
     replicas: int | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
 
 
-class ReplicaSet(Struct, rename="camel"):
+class ReplicaSet(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: ReplicaSetSpec = field(default_factory=ReplicaSetSpec)
 
 
-class StatefulSet(Struct, rename="camel"):
+class StatefulSetOrdinals(Struct, rename="camel", frozen=True, gc=False):
+    start: int = 0
+
+
+class StatefulSetSpec(ReplicaSetSpec, rename="camel", gc=False):
+    service_name: str = ""
+    ordinals: StatefulSetOrdinals | None = None
+    volume_claim_templates: tuple[PersistentVolumeClaimTemplate, ...] = ()
+
+
+class StatefulSet(Struct, rename="camel", gc=False):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: StatefulSetSpec = field(default_factory=StatefulSetSpec)
+
+
+class Deployment(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: ReplicaSetSpec = field(default_factory=ReplicaSetSpec)
 
 
-class Deployment(Struct, rename="camel"):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
-    spec: ReplicaSetSpec = field(default_factory=ReplicaSetSpec)
-
-
-class DaemonSetSpec(Struct, rename="camel"):
+class DaemonSetSpec(Struct, rename="camel", gc=False):
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
 
 
-class DaemonSet(Struct, rename="camel"):
+class DaemonSet(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: DaemonSetSpec = field(default_factory=DaemonSetSpec)
 
 
-class JobSpec(Struct, rename="camel"):
+class JobSpec(Struct, rename="camel", gc=False):
     parallelism: int | None = None
     completions: int | None = None
     completion_mode: str | None = None
+    suspend: bool | None = None
     template: PodTemplateSpec | None = None
 
 
-class Job(Struct, rename="camel"):
+class Job(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: JobSpec = field(default_factory=JobSpec)
+
+
+class JobTemplateSpec(Struct, rename="camel", gc=False):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: JobSpec = field(default_factory=JobSpec)
+
+
+class CronJobSpec(Struct, rename="camel", gc=False):
+    schedule: str = ""
+    suspend: bool | None = None
+    job_template: JobTemplateSpec = field(default_factory=JobTemplateSpec)
+
+
+class CronJob(Struct, rename="camel", gc=False):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: CronJobSpec = field(default_factory=CronJobSpec)
+
+
+class PodTemplate(Struct, rename="camel", gc=False):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    template: PodTemplateSpec = field(default_factory=PodTemplateSpec)

@@ -8,11 +8,19 @@ from typing import BinaryIO
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.api.decode import Found, UnknownKind, decode_json, decode_plain
-from ksched_cli.api.defaults import DEFAULT_NAMESPACE, default_node, default_pod, default_storage_class
+from ksched_cli.api.defaults import (
+    DEFAULT_NAMESPACE,
+    default_claim,
+    default_namespace,
+    default_node,
+    default_pod,
+    default_storage_class,
+    default_volume,
+)
 from ksched_cli.api.kinds import CLUSTER_SCOPED
-from ksched_cli.api.storage import StorageClass
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.loaded import Loaded
@@ -105,6 +113,12 @@ def _default(item: Struct) -> None:
             default_pod(item)
         case Node():
             default_node(item)
+        case Namespace():
+            default_namespace(item)
+        case PersistentVolume():
+            default_volume(item)
+        case PersistentVolumeClaim():
+            default_claim(item)
         case StorageClass():
             default_storage_class(item)
 

@@ -58,6 +58,9 @@ def _pod(pod: Pod) -> Iterator[Complaint]:
             yield from _quantities(status.allocated_resources, f"{path}.allocatedResources")
             if status.resources is not None:
                 yield from _quantities(status.resources.requests, f"{path}.resources.requests")
+    yield from _quantities(pod.status.allocated_resources, "status.allocatedResources")
+    if pod.status.resources is not None:
+        yield from _quantities(pod.status.resources.requests, "status.resources.requests")
     yield from _time(pod.metadata.creation_timestamp, "metadata.creationTimestamp")
     yield from _time(pod.status.start_time, "status.startTime")
 

@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.decode import UnknownKind, decode_json, decode_plain
+from ksched_cli.api.kinds import KINDS
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 
@@ -94,6 +96,71 @@ def test_null_is_as_good_as_absent() -> None:
     assert (found.value.spec.node_name, found.value.spec.tolerations) == ("", ())
 
 
+def test_a_null_entry_of_a_map_is_there_and_empty() -> None:
+    """As Go has it; were it dropped, the pod could go to any node."""
+    spec = {"nodeSelector": {"disk": None}, "containers": [{"resources": {"requests": {"cpu": None}}}]}
+    document = pod(spec=spec, status=None)
+    for found in (*decode_json(json.dumps(document).encode()), *decode_plain(document)):
+        assert isinstance(found.value, Pod)
+        assert found.value.spec.node_selector == {"disk": ""}
+        assert found.value.spec.containers[0].resources.requests == {"cpu": 0}
+
+
+def test_a_null_in_a_list_is_a_mistake() -> None:
+    assert problems(pod(spec={"containers": [None]})) == [
+        "f.json:3: Pod shop/a: spec.containers[0]: expected an object, got null"
+    ]
+
+
+def test_the_input_is_not_changed() -> None:
+    document = pod(spec={"priority": "x", "nodeName": None, "containers": [{"name": 5}]})
+    before = json.dumps(document)
+    assert problems(document)
+    assert json.dumps(document) == before
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind"),
+    [
+        ("v1", "PodTemplate"),
+        ("batch/v1", "CronJob"),
+        ("policy/v1beta1", "PodDisruptionBudget"),
+        ("resource.k8s.io/v1", "ResourceClaim"),
+        ("resource.k8s.io/v1beta2", "ResourceSlice"),
+    ],
+)
+def test_kinds_that_are_read(api_version: str, kind: str) -> None:
+    (found,) = decode_plain({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}})
+    assert type(found.value).__name__ == kind
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind"), [("resource.k8s.io/v1beta1", "ResourceClaim"), ("apps/v1", "Pod"), ("v1", "pod")]
+)
+def test_kinds_that_are_not_read(api_version: str, kind: str) -> None:
+    (found,) = decode_plain({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}})
+    assert found.value == UnknownKind(api_version, kind)
+
+
+@pytest.mark.parametrize(
+    "struct", sorted(set(KINDS.values()), key=lambda each: each.__name__), ids=lambda each: each.__name__
+)
+def test_every_kind_can_be_empty_and_has_metadata(struct: type[msgspec.Struct]) -> None:
+    assert msgspec.convert({"metadata": {"name": "a"}}, struct).metadata.name == "a"
+
+
+def test_names_of_fields_that_are_no_camel_case() -> None:
+    ports = [{"hostIP": "10.0.0.1", "containerPort": 1}]
+    volumes = [{"name": "v", "awsElasticBlockStore": {"volumeID": "vol"}, "azureDisk": {"diskURI": "uri"}}]
+    (found,) = decode_plain(pod(spec={"containers": [{"ports": ports}], "volumes": volumes}))
+    assert isinstance(found.value, Pod)
+    (volume,) = found.value.spec.volumes
+    assert found.value.spec.containers[0].ports[0].host_ip == "10.0.0.1"
+    assert volume.aws_elastic_block_store is not None
+    assert volume.azure_disk is not None
+    assert (volume.aws_elastic_block_store.volume_id, volume.azure_disk.disk_uri) == ("vol", "uri")
+
+
 def test_unknown_fields_are_passed_over() -> None:
     (found,) = decode_json(json.dumps(pod(spec={"fromTheFuture": {"x": 1}}, extra=1)).encode())
     assert isinstance(found.value, Pod)
@@ -140,3 +207,11 @@ def test_recorded_clusters_decode_alike_from_json_and_from_values(case: Path) ->
     typed = [found.value for found in decode_json(raw)]
     assert typed == [found.value for found in decode_plain(json.loads(raw))]
     assert not any(isinstance(value, UnknownKind) for value in typed)
+
+
+def test_every_recorded_cluster_decodes() -> None:
+    for case in sorted(CORPUS.iterdir()):
+        problems_of = [
+            str(p) for found in decode_json((case / "cluster.json").read_bytes(), case.name) for p in found.problems
+        ]
+        assert problems_of == []

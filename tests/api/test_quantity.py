@@ -15,6 +15,7 @@ from ksched_cli.api.quantity import (
     nano_value,
     parse_quantity,
     value,
+    whole_unbounded,
 )
 
 
@@ -37,7 +38,14 @@ from ksched_cli.api.quantity import (
         pytest.param("3n", Fraction(3, 10**9), id="nano"),
         pytest.param("2k", Fraction(2000), id="kilo"),
         pytest.param("1e-3", Fraction(1, 1000), id="negative exponent"),
+        pytest.param("1E", Fraction(10**18), id="one exa"),
+        pytest.param("1e+3", Fraction(1000), id="signed exponent"),
+        pytest.param("007", Fraction(7), id="leading zeros"),
+        pytest.param("0.00000000001Gi", Fraction(2**30, 10**11), id="a small part of a binary unit"),
+        pytest.param(" 1Gi\n", Fraction(2**30), id="space around it"),
         pytest.param(4, Fraction(4), id="a JSON number"),
+        pytest.param(1e21, Fraction(10**21), id="a large JSON number"),
+        pytest.param(1e-05, Fraction(1, 10**5), id="a small JSON number"),
         pytest.param(0.1, Fraction(1, 10), id="a JSON fraction"),
     ],
 )
@@ -80,3 +88,44 @@ def test_rounds_up_and_by_less_than_one(number: int, suffix: str) -> None:
 def test_formats_read_back(number: int) -> None:
     assert milli_value(format_milli(number)) == number
     assert value(format_bytes(number)) == number
+
+
+SUFFIXES = {
+    "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": Fraction(1),
+    "k": Fraction(10**3), "M": Fraction(10**6), "G": Fraction(10**9), "T": Fraction(10**12), "P": Fraction(10**15), "E": Fraction(10**18),
+    "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30), "Ti": Fraction(2**40), "Pi": Fraction(2**50), "Ei": Fraction(2**60),
+    "e3": Fraction(1000), "E-2": Fraction(1, 100), "e+1": Fraction(10),
+}  # fmt: skip
+
+
+@given(
+    st.sampled_from(["", "+", "-"]),
+    st.integers(0, 10**12),
+    st.text("0123456789", max_size=9),
+    st.sampled_from(sorted(SUFFIXES)),
+)
+def test_every_form_is_exact(sign: str, whole: int, decimals: str, suffix: str) -> None:
+    number = Fraction(f"{whole}.{decimals}0") * SUFFIXES[suffix]
+    exact = -number if sign == "-" else number
+    text = f"{sign}{whole}.{decimals}{suffix}"
+    assert parse_quantity(text) == exact
+    units = min(-(-abs(exact).numerator // abs(exact).denominator), MAX_INT64)
+    assert value(text) == (units if exact >= 0 else -units)
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), st.sampled_from(["m", "u", "n"]))
+def test_sums_of_billionths_are_sums_of_quantities(numbers: list[int], suffix: str) -> None:
+    total = sum(parse_quantity(f"{number}{suffix}") for number in numbers)
+    assert sum(nano_value(f"{number}{suffix}") for number in numbers) == total * 10**9
+
+
+@given(st.text(max_size=8))
+def test_any_text_is_a_quantity_or_told_to_be_none(text: str) -> None:
+    try:
+        exact = parse_quantity(text)
+    except QuantityError as mistake:
+        told = str(mistake)
+    else:
+        told = ""
+        assert whole_unbounded(exact) == value(text) or abs(exact) > MAX_INT64
+    assert not told or "not a quantity" in told

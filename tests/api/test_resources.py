@@ -3,6 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.resources import nonzero_requests_of, requests_of, scoring_requests_of
@@ -43,7 +45,9 @@ SIDECAR = {"restartPolicy": "Always"}
             6000,
             id="pod level and overhead",
         ),
-        pytest.param(make_pod().requests(cpu="0.1m").container(**cpu("0.1m")), 1, id="sums are rounded and not terms"),
+        pytest.param(
+            make_pod().requests(cpu="0.1m").container(**cpu("0.1m")), 2, id="stored in thousandths, then added up"
+        ),
         pytest.param(make_pod().limits(cpu="2"), 2000, id="limits fill requests"),
         pytest.param(make_pod().spec(resources={"limits": {"cpu": "2"}}), 2000, id="pod limits fill pod requests"),
         pytest.param(
@@ -103,3 +107,60 @@ def test_stand_ins_for_scoring(pod: Any, cached: tuple[int, int], scored: tuple[
     made = pod.obj()
     assert nonzero_requests_of(made, use_status=True) == cached
     assert scoring_requests_of(made) == scored
+
+
+def test_sums_are_rounded_and_not_terms() -> None:
+    halves = {"resources": {"requests": {"memory": "500m"}}}
+    assert requests_of(make_pod().requests(memory="500m").container(**halves).obj(), use_status=False)["memory"] == 1
+
+
+def test_resources_only_an_init_container_asks_for_count_too() -> None:
+    pod = make_pod().requests(cpu="1").init(resources={"requests": {"example.com/gpu": "2"}}).obj()
+    assert requests_of(pod, use_status=False) == {"cpu": 1000, "example.com/gpu": 2}
+
+
+def test_a_pod_level_request_stands_for_cpu_memory_and_huge_pages_alone() -> None:
+    own = {"requests": {"cpu": "2", "hugepages-2Mi": "4Mi", "example.com/gpu": "8"}}
+    asked = {"cpu": "1", "memory": "1Mi", "example__com": "1"}
+    pod = make_pod().requests(**asked).spec(resources=own).obj()
+    assert requests_of(pod, use_status=False) == {
+        "cpu": 2000,
+        "memory": MI,
+        "hugepages-2Mi": 4 * MI,
+        "example/com": 1,
+    }
+
+
+def test_a_sidecar_that_is_resized_counts_as_a_container_and_an_init_container_does_not() -> None:
+    def status(name: str) -> dict[str, Any]:
+        return {"name": name, "resources": {"requests": {"cpu": "5"}}, "allocatedResources": {"cpu": "5"}}
+
+    sidecar = make_pod().requests(cpu="1").init(**cpu("1", **SIDECAR)).status(initContainerStatuses=[status("i0")])
+    passing = make_pod().requests(cpu="1").init(**cpu("1")).status(initContainerStatuses=[status("i0")])
+    assert requests_of(sidecar.obj(), use_status=True)["cpu"] == 6000
+    assert requests_of(passing.obj(), use_status=True)["cpu"] == 1000
+
+
+def test_pod_level_requests_that_are_resized() -> None:
+    held = {"requests": {"cpu": "3"}}
+    pod = make_pod().spec(resources={"requests": {"cpu": "2"}}).status(resources=held, allocatedResources={"cpu": "1"})
+    assert requests_of(pod.obj(), use_status=True)["cpu"] == 3000
+    assert requests_of(pod.obj(), use_status=False)["cpu"] == 2000
+
+
+@given(st.lists(st.tuples(st.integers(0, 5000), st.booleans()), max_size=5), st.integers(0, 5000))
+def test_init_containers_never_lower_what_the_containers_ask(inits: list[tuple[int, bool]], milli: int) -> None:
+    pod = make_pod().requests(cpu=f"{milli}m")
+    for amount, is_sidecar in inits:
+        pod.init(**cpu(f"{amount}m", **(SIDECAR if is_sidecar else {})))
+    asked = requests_of(pod.obj(), use_status=False)["cpu"]
+    stays = milli + sum(amount for amount, is_sidecar in inits if is_sidecar)
+    passes = max(
+        (
+            amount + sum(before for before, stayed in inits[:at] if stayed)
+            for at, (amount, is_sidecar) in enumerate(inits)
+            if not is_sidecar
+        ),
+        default=0,
+    )
+    assert asked == max(stays, passes)

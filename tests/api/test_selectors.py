@@ -5,14 +5,18 @@ from typing import Any
 import msgspec
 import pytest
 
+from ksched_cli.api.affinity import NodeSelectorTerm
 from ksched_cli.api.meta import LabelSelector
 from ksched_cli.api.selectors import (
+    NOTHING,
     SelectorError,
+    compile_node_selector_term,
     compile_selector,
     is_label_key,
     is_label_value,
     selector_from_map,
 )
+from tests.builders import term
 
 LABELS = {"app": "web", "tier": "front", "gen": "5"}
 
@@ -53,6 +57,8 @@ def test_label_selector(given: LabelSelector | None, matches: bool) -> None:
         pytest.param(expression("app", "Like", "x"), id="unknown operator"),
         pytest.param(expression("-app", "In", "x"), id="not a key"),
         pytest.param(expression("app", "In", "no spaces"), id="not a value"),
+        pytest.param(selector(matchLabels={"-app": "x"}), id="not a key in matchLabels"),
+        pytest.param(selector(matchLabels={"app": "no spaces"}), id="not a value in matchLabels"),
     ],
 )
 def test_selectors_that_cannot_be_compiled(given: LabelSelector) -> None:
@@ -87,3 +93,78 @@ def test_label_keys(key: str, valid: bool) -> None:
 )
 def test_label_values(value: str, valid: bool) -> None:
     assert is_label_value(value) is valid
+
+
+def test_a_selector_from_a_map_is_not_checked() -> None:
+    assert selector_from_map({"-app": "no spaces"}).matches({"-app": "no spaces"})
+    assert selector_from_map({}).everything
+
+
+def test_nothing_and_everything_are_told_apart() -> None:
+    assert compile_selector(None) == NOTHING
+    assert not compile_selector(None).everything
+    assert compile_selector(selector()).everything
+
+
+def node_term(
+    *expressions: tuple[str, str, list[str]], fields: tuple[tuple[str, str, list[str]], ...] = ()
+) -> NodeSelectorTerm:
+    return msgspec.convert(term(*expressions, fields=fields), NodeSelectorTerm)
+
+
+@pytest.mark.parametrize(
+    ("given", "matches"),
+    [
+        pytest.param(node_term(("app", "In", ["web"])), True, id="In"),
+        pytest.param(node_term(("app", "NotIn", ["web"])), False, id="NotIn"),
+        pytest.param(node_term(("none", "NotIn", ["web"])), True, id="NotIn of an absent label"),
+        pytest.param(node_term(("app", "Exists", [])), True, id="Exists"),
+        pytest.param(node_term(("app", "DoesNotExist", [])), False, id="DoesNotExist"),
+        pytest.param(node_term(("gen", "Gt", ["4"])), True, id="Gt"),
+        pytest.param(node_term(("gen", "Gt", ["5"])), False, id="Gt is strict"),
+        pytest.param(node_term(("gen", "Lt", ["10"])), True, id="Lt compares numbers"),
+        pytest.param(node_term(("app", "Gt", ["4"])), False, id="Gt of what is no number"),
+        pytest.param(node_term(("none", "Lt", ["4"])), False, id="Lt of an absent label"),
+        pytest.param(node_term(("app", "In", ["web"]), ("gen", "Lt", ["5"])), False, id="all expressions"),
+        pytest.param(node_term(fields=(("metadata.name", "In", ["node-1"]),)), True, id="the name"),
+        pytest.param(node_term(fields=(("metadata.name", "NotIn", ["node-1"]),)), False, id="not the name"),
+        pytest.param(
+            node_term(("app", "In", ["web"]), fields=(("metadata.name", "In", ["node-2"]),)),
+            False,
+            id="labels and name",
+        ),
+        pytest.param(node_term(fields=(("metadata.uid", "In", ["x"]),)), False, id="a field that nodes do not offer"),
+        pytest.param(
+            node_term(fields=(("metadata.uid", "NotIn", ["x"]),)), True, id="not in a field that nodes do not offer"
+        ),
+    ],
+)
+def test_node_selector_term(given: NodeSelectorTerm, matches: bool) -> None:
+    compiled = compile_node_selector_term(given)
+    assert compiled is not None
+    assert compiled.matches_node(LABELS, "node-1") is matches
+
+
+def test_an_empty_term_is_no_term() -> None:
+    assert compile_node_selector_term(NodeSelectorTerm()) is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param(node_term(("app", "In", [])), id="In without values"),
+        pytest.param(node_term(("app", "Exists", ["x"])), id="Exists with values"),
+        pytest.param(node_term(("gen", "Gt", ["1", "2"])), id="Gt of two"),
+        pytest.param(node_term(("gen", "Gt", ["many"])), id="Gt of a word"),
+        pytest.param(node_term(("gen", "Lt", ["-5"])), id="Lt of what cannot be a label's value"),
+        pytest.param(node_term(("gen", "Lt", ["9223372036854775808"])), id="Lt of more than 64 bits"),
+        pytest.param(node_term(("app", "Like", ["x"])), id="unknown operator"),
+        pytest.param(node_term(("-app", "Exists", [])), id="not a key"),
+        pytest.param(node_term(fields=(("metadata.name", "Exists", []),)), id="Exists of a field"),
+        pytest.param(node_term(fields=(("metadata.name", "In", ["a", "b"]),)), id="two names"),
+        pytest.param(node_term(fields=(("metadata.name", "In", []),)), id="no name"),
+    ],
+)
+def test_terms_that_cannot_be_compiled(given: NodeSelectorTerm) -> None:
+    with pytest.raises(SelectorError):
+        compile_node_selector_term(given)

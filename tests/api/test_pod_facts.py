@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from ksched_cli.api.pod_facts import is_terminal, parse_time, pod_key, pod_priority
+from tests.builders import make_pod
+
+
+def test_key_and_priority() -> None:
+    pod = make_pod("web", "shop")
+    assert pod_key(pod.obj()) == "shop/web"
+    assert pod_priority(pod.obj()) == 0
+    assert pod_priority(pod.priority(-5).obj()) == -5
+
+
+@pytest.mark.parametrize(
+    ("phase", "terminal"),
+    [("", False), ("Pending", False), ("Running", False), ("Unknown", False), ("Succeeded", True), ("Failed", True)],
+)
+def test_is_terminal(phase: str, terminal: bool) -> None:
+    assert is_terminal(make_pod().phase(phase).obj()) is terminal
+
+
+@pytest.mark.parametrize(
+    ("stamp", "seconds"),
+    [
+        pytest.param("1970-01-01T00:00:00Z", 0, id="the epoch"),
+        pytest.param("2026-01-31T12:00:00Z", 1769860800, id="UTC"),
+        pytest.param("2026-01-31T13:00:00+01:00", 1769860800, id="another zone"),
+        pytest.param("2026-01-31T12:00:00.5Z", 1769860800.5, id="a fraction"),
+        pytest.param("2026-01-31T12:00:00.250000000Z", 1769860800.25, id="nanoseconds"),
+    ],
+)
+def test_parse_time(stamp: str, seconds: float) -> None:
+    assert parse_time(stamp) == seconds
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        pytest.param("", id="nothing"),
+        pytest.param("yesterday", id="words"),
+        pytest.param("2026-01-31", id="a day"),
+        pytest.param("2026-01-31T12:00:00", id="no zone"),
+        pytest.param("2026-01-31 12:00:00Z", id="no T"),
+        pytest.param("20260131T120000Z", id="ISO 8601 without separators"),
+        pytest.param("2026-01-31T12:00Z", id="no seconds"),
+        pytest.param("2026-13-01T12:00:00Z", id="no such month"),
+        pytest.param("2026-01-31T12:00:00Z ", id="something after it"),
+    ],
+)
+def test_what_is_no_time(stamp: str) -> None:
+    with pytest.raises(ValueError, match=r"time|month|isoformat"):
+        parse_time(stamp)
