@@ -13,10 +13,10 @@ from ksched_cli.cluster.pods import PodTable
 from ksched_cli.framework.affinity_terms import PodMatcher
 
 T = TypeVar("T")
-Handle = tuple[str, str]
+Label = tuple[str, str]
 
 
-def handles_of(selector: Selector) -> tuple[Handle, ...] | None:
+def handles_of(selector: Selector) -> tuple[Label, ...] | None:
     """Labels of which a matching set has at least one; None if no requirement says so."""
     for requirement in selector.requirements:
         if requirement.operator == "In":
@@ -28,7 +28,7 @@ class BySelector(Generic[T]):
     """Things that have a selector, found by the labels that the selector might match. Nothing is ever taken out."""
 
     def __init__(self) -> None:
-        self._by_handle: dict[Handle, list[T]] = {}
+        self._by_handle: dict[Label, list[T]] = {}
         self._without: list[T] = []
         self.version = 0
 
@@ -43,7 +43,7 @@ class BySelector(Generic[T]):
         for handle in dict.fromkeys(handles):
             self._by_handle.setdefault(handle, []).append(item)
 
-    def candidates(self, labels: Iterable[Handle]) -> Iterator[T]:
+    def candidates(self, labels: Iterable[Label]) -> Iterator[T]:
         """Everything whose selector may match these labels, each once: a label has only one value."""
         yield from self._without
         for handle in labels:
@@ -55,7 +55,7 @@ class PodMatching:
 
     def __init__(self, pods: PodTable) -> None:
         self._pods = pods
-        self._label_sets: dict[Handle, list[int]] = {}
+        self._label_sets: dict[Label, list[int]] = {}
         self._seen = 0
 
     def mask(self, matcher: PodMatcher) -> BoolColumn:

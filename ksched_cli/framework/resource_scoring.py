@@ -11,6 +11,7 @@ from ksched_cli.api.resources import requests_of, scoring_requests_of
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, MEMORY, is_scalar
+from ksched_cli.framework.dra.totals import DeviceTotals
 from ksched_cli.framework.rows import NodeRows
 
 
@@ -20,6 +21,7 @@ class MeasuredResource:
 
     row: int | None
     asked: int
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,14 @@ def measured(pod: PodInfo, names: Sequence[str], nodes: NodeRows, *, use_request
         amount = asked.get(name, 0)
         # An extended resource that the pod does not ask for is left out of the score altogether.
         row = None if amount == 0 and is_scalar(name) else nodes.cluster.resources.find(name)
-        found.append(MeasuredResource(row, amount))
+        found.append(MeasuredResource(row, amount, name))
     return found
 
 
-def measure(resources: Sequence[MeasuredResource], nodes: NodeRows, *, use_requested: bool) -> Allocation:
-    """calculateNodeAllocatableRequest for all rows at once."""
+def measure(
+    resources: Sequence[MeasuredResource], nodes: NodeRows, totals: DeviceTotals, *, use_requested: bool
+) -> Allocation:
+    """calculateNodeAllocatableRequest for all rows at once. Devices count where a node does not announce a resource."""
     shape = (len(resources), len(nodes))
     allocatable, allocated = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     table, usage = nodes.cluster.nodes, nodes.cluster.usage
@@ -64,6 +68,11 @@ def measure(resources: Sequence[MeasuredResource], nodes: NodeRows, *, use_reque
         used = usage.nonzero if row in (CPU, MEMORY) and not use_requested else usage.requested
         allocatable[index] = nodes.take(table.allocatable[row])
         allocated[index] = np.where(allocatable[index] == 0, 0, nodes.take(used[row]))
+        devices = totals.of(resource.name)
+        if devices is not None:
+            unannounced = allocatable[index] == 0
+            allocated[index] = np.where(unannounced, nodes.take(devices[1]), allocated[index])
+            allocatable[index] = np.where(unannounced, nodes.take(devices[0]), allocatable[index])
     asked = np.array([resource.asked for resource in resources], dtype=np.int64)[:, np.newaxis]
     requested = np.where(allocatable == 0, 0, allocated + asked)
     return Allocation(requested, allocated, allocatable)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ksched_cli.cluster.columns import FloatColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import NodeResourcesBalancedAllocationArgs
+from ksched_cli.framework.dra.totals import DeviceTotals
+from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
 from ksched_cli.framework.resource_scoring import MeasuredResource, measure, measured
 from ksched_cli.framework.rows import NodeRows
@@ -20,6 +24,10 @@ class NodeResourcesBalancedAllocation(
     name = "NodeResourcesBalancedAllocation"
     summary = "Prefers nodes whose use of cpu, memory, ... the pod makes more even."
     args: NodeResourcesBalancedAllocationArgs
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._totals = DeviceTotals(handle)
 
     @property
     def _names(self) -> list[str]:
@@ -37,7 +45,7 @@ class NodeResourcesBalancedAllocation(
             state = measured(pod, self._names, nodes, use_requested=True)
             if not any(resource.asked for resource in state):
                 return np.zeros(len(nodes), dtype=np.int64)
-        allocation = measure(state, nodes, use_requested=True)
+        allocation = measure(state, nodes, self._totals, use_requested=True)
         with_pod = balance(allocation.requested, allocation.allocatable)
         without_pod = balance(allocation.allocated, allocation.allocatable)
         half = MAX_NODE_SCORE // 2

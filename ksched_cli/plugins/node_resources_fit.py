@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,10 @@ from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_extended
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs, ScoringStrategy
+from ksched_cli.framework.dra.extended import ExtendedResourceIndex
+from ksched_cli.framework.dra.totals import DeviceTotals
 from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
     Detail,
     FilterPlugin,
@@ -54,6 +58,12 @@ class NodeResourcesFit(
         ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_ALLOCATABLE),
     )
 
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        enabled = handle.gates.enabled("DRAExtendedResource")
+        self._extended = ExtendedResourceIndex(handle.cluster.catalog, enabled=enabled)
+        self._totals = DeviceTotals(handle)
+
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[FitState] | Status:
         wanted = [pair for pair in pod.incoming_requests if not self._ignored(pair[0])]
         wanted.sort(key=lambda pair: (pair[0] not in (CPU, MEMORY, EPHEMERAL_STORAGE), pair[0]))
@@ -77,6 +87,9 @@ class NodeResourcesFit(
         for bit, (resource, amount) in enumerate(state.requests, start=1):
             allocatable = nodes.take(table.allocatable[resource])
             short = amount > allocatable - nodes.take(usage.requested[resource])
+            if self._extended.backs(nodes.cluster.resources.names[resource]):
+                # shouldDelegateResourceToDRA: devices may provide what the node does not announce.
+                short &= allocatable > 0
             if short.any():
                 lacks |= short.astype(np.int64) << bit
                 hopeless |= short & (amount > allocatable)
@@ -121,7 +134,7 @@ class NodeResourcesFit(
         if not self.args.scoring_strategy.resources:
             return error("resources not found")
         resources = self.pre_score(None, pod, nodes) if state is None else state
-        return scorer_of(self.args.scoring_strategy)(measure(resources, nodes, use_requested=False))
+        return scorer_of(self.args.scoring_strategy)(measure(resources, nodes, self._totals, use_requested=False))
 
 
 def scorer_of(strategy: ScoringStrategy) -> Scorer:

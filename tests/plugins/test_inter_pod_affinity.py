@@ -340,7 +340,22 @@ def test_score(incoming: Pod, running: list[Pod], args: dict[str, Any], expected
         assert scores == expected
 
 
-def test_normalized_from_least_to_most_and_cut_off() -> None:
+@pytest.mark.parametrize(
+    ("likes", "running", "expected"),
+    [
+        pytest.param([2, 1], ["a1", "a1", "b1"], {"a1": 100, "a2": 66, "b1": 50, "b2": 33, "x": 0}, id="66.67 is 66"),
+        pytest.param([1], ["a1"], {"a1": 100, "a2": 100, "b1": 0, "b2": 0, "x": 0}, id="one topology"),
+    ],
+)
+def test_normalized(likes: list[int], running: list[str], expected: dict[str, int]) -> None:
+    terms = [
+        weighted(weight, about(key)) for weight, key in zip(likes, ("zone", "kubernetes.io/hostname"), strict=False)
+    ]
+    made = bench(pod(likes=terms), [pod(f"r{index}", on=node, app="db") for index, node in enumerate(running)])
+    assert made.scores(normalized=True) == expected
+
+
+def test_normalized_from_least_to_most() -> None:
     likes, dislikes = [weighted(2, about())], [weighted(1, about("kubernetes.io/hostname"))]
     running = [pod("r", on="a1", app="db"), pod("s", on="a1", app="db"), pod("t", on="b1", app="db")]
     made = bench(pod(likes=likes, dislikes=dislikes), running)
@@ -371,3 +386,64 @@ def test_a_changed_node_and_a_changed_namespace_are_noticed() -> None:
     assert made.statuses() == rejected(("a1",), ANTI)
     made.cluster.remove_node("a1")
     assert made.statuses() == {}
+
+
+def test_the_index_is_not_changed_by_a_trial() -> None:
+    """What a cycle is handed is a copy even of what is kept for the next one."""
+    made = bench(pod(apart=[about()]), [pod("r", on="a1", app="db")])
+    first, second = made.state(), made.state()
+    made.plugin.remove_pod(first, made.pod, made.cluster.pods.row_of["default/r"], 0)
+    assert made.plugin.filter(first, made.pod, made.nodes()).passed.all()
+    assert not made.plugin.filter(second, made.pod, made.nodes()).passed.all()
+    assert made.statuses() == rejected(("a1", "a2"), ANTI)
+
+
+@pytest.mark.parametrize(
+    ("incoming", "other", "without", "with_other"),
+    [
+        pytest.param(
+            pod(near=[about()]),
+            pod("r", on="a1", app="db"),
+            rejected(ALL, AFFINITY),
+            rejected(("b1", "b2", "x"), AFFINITY),
+            id="affinity",
+        ),
+        pytest.param(
+            pod(app="db", near=[about()]),
+            pod("r", on="a1", app="db"),
+            rejected(("x",), AFFINITY),
+            rejected(("b1", "b2", "x"), AFFINITY),
+            id="affinity to its own kind",
+        ),
+        pytest.param(
+            pod(apart=[about()]), pod("r", on="a1", app="db"), {}, rejected(("a1", "a2"), ANTI), id="anti-affinity"
+        ),
+        pytest.param(
+            pod(app="db", apart=[about(labelSelector=None)]),
+            pod("r", on="a1", apart=[about()]),
+            {},
+            rejected(("a1", "a2"), EXISTING),
+            id="the other's anti-affinity",
+        ),
+    ],
+)
+def test_add_and_remove(incoming: Pod, other: Pod, without: Any, with_other: Any) -> None:
+    made = bench(incoming, [other])
+    row = made.cluster.displace(0)
+    state = made.state()
+    for change, expected in ((made.plugin.add_pod, with_other), (made.plugin.remove_pod, without)):
+        change(state, made.pod, 0, row)
+        verdict = made.plugin.filter(state, made.pod, made.nodes())
+        found = {name: verdict.status(index) for index, name in enumerate(ALL)}
+        assert {name: (each.code.go_name, each.reasons) for name, each in found.items() if not each.ok} == expected
+
+
+def test_the_pods_namespace_gets_other_labels() -> None:
+    elsewhere: dict[str, Any] = {"namespaceSelector": {"matchLabels": {"team": "b"}}}
+    running = [pod("r", "dev", on="a1", apart=[about(**elsewhere)], likes=[weighted(3, about(**elsewhere))])]
+    made = bench(pod(app="db"), running)
+    assert made.statuses() == {}
+    assert isinstance(made.scores(), Status)
+    made.cluster.catalog.put(namespace("default", team="b"))
+    assert made.statuses() == rejected(("a1", "a2"), EXISTING)
+    assert made.scores() == {"a1": 3, "a2": 3, "b1": 0, "b2": 0, "x": 0}

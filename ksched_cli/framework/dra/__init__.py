@@ -1,0 +1,1 @@
+"""Dynamic resource allocation: device selectors, resource pools, and the search for devices."""

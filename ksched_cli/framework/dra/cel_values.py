@@ -1,0 +1,180 @@
+"""What CEL expressions work with: values, their equality and order, and the ways in which they fail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ksched_cli.api.quantity import QuantityError, parse_quantity
+
+MIN_INT, MAX_INT, MAX_UINT = -(2**63), 2**63 - 1, 2**64 - 1
+
+
+class CelCompileError(ValueError):
+    """The expression can never be evaluated."""
+
+
+class CelError(ValueError):
+    """Evaluating failed on this device; logical operators may still make a result of the other side."""
+
+
+class UInt(int):
+    """CEL's uint, a type apart from its int."""
+
+
+@dataclass(frozen=True, slots=True)
+class CelQuantity:
+    """kubernetes.Quantity."""
+
+    amount: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Semver:
+    """kubernetes.Semver: semantic version 2.0.0. Build metadata takes no part in comparisons."""
+
+    major: int
+    minor: int
+    patch: int
+    pre: tuple[str, ...] = ()
+
+    def order(self) -> tuple[Any, ...]:
+        """A release comes after its pre-releases; numbers come before words."""
+        parts = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in self.pre)
+        return (self.major, self.minor, self.patch, not self.pre, parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Maybe:
+    """An optional value."""
+
+    present: bool
+    value: Any = None
+
+
+class DefaultingMap(dict[str, Any]):
+    """Looking up an unknown key gives an empty map; `in` and iteration know only what is there."""
+
+
+class ObjectValue(dict[str, Any]):
+    """A value with a fixed set of fields."""
+
+
+_SEMVER = re.compile(
+    r"(?P<major>0|[1-9]\d*)\.(?P<minor>0|[1-9]\d*)\.(?P<patch>0|[1-9]\d*)"
+    r"(?:-(?P<pre>[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?",
+    re.ASCII,
+)
+
+
+def parse_semver(text: str) -> Semver:
+    """Strict: CelError for anything but major.minor.patch with optional suffixes."""
+    found = _SEMVER.fullmatch(text)
+    if found is None:
+        raise CelError(_semver_mistake(text))
+    pre = tuple(found["pre"].split(".")) if found["pre"] else ()
+    for part in pre:
+        if part.isdigit() and len(part) > 1 and part[0] == "0":
+            raise CelError(f'Numeric PreRelease version must not contain leading zeroes "{part}"')
+    return Semver(int(found["major"]), int(found["minor"]), int(found["patch"]), pre)
+
+
+def _semver_mistake(text: str) -> str:
+    if not text:
+        return "Version string empty"
+    parts = text.split(".", 2)
+    if len(parts) != 3:
+        return "No Major.Minor.Patch elements found"
+    for name, part in zip(("Major", "Minor", "Patch"), (*parts[:2], re.split(r"[-+]", parts[2])[0]), strict=True):
+        if not part.isdigit():
+            return f'Invalid character(s) found in {name.lower()} number "{part}"'
+        if len(part) > 1 and part[0] == "0":
+            return f'{name} number must not contain leading zeroes "{part}"'
+    return f"Invalid character(s) found in version {text!r}"
+
+
+def normalized_semver(text: str) -> str:
+    """What semver(text, true) forgives: a leading v, missing minor and patch, leading zeros."""
+    parts = [_without_zeros(part) for part in text.removeprefix("v").split(".", 2)]
+    if len(parts) < 3 and re.search(r"[-+]", parts[-1]):
+        raise CelError("short version cannot contain PreRelease/Build meta data")
+    return ".".join(parts + ["0"] * (3 - len(parts)))
+
+
+def _without_zeros(part: str) -> str:
+    rest = part.lstrip("0") if len(part) > 1 else part
+    return rest if len(part) <= 1 or rest[:1].isdigit() else f"0{rest}"
+
+
+def to_quantity(text: str) -> CelQuantity:
+    try:
+        return CelQuantity(parse_quantity(text))
+    except QuantityError:
+        raise CelError(
+            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+        ) from None
+
+
+def type_name(value: Any) -> str:
+    """As cel-go names the type."""
+    for kind, name in _TYPE_NAMES:
+        if isinstance(value, kind):
+            return name
+    return "null_type" if value is None else "dyn"
+
+
+_TYPE_NAMES: tuple[tuple[type, str], ...] = (
+    (bool, "bool"),
+    (UInt, "uint"),
+    (int, "int"),
+    (float, "double"),
+    (str, "string"),
+    (CelQuantity, "kubernetes.Quantity"),
+    (Semver, "kubernetes.Semver"),
+    (list, "list"),
+    (Mapping, "map"),
+    (Maybe, "optional_type"),
+)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Numbers are equal across their types; values of other different types are just not equal."""
+    if is_number(left) and is_number(right):
+        return bool(left == right)
+    if isinstance(left, Semver) and isinstance(right, Semver):
+        return left.order() == right.order()
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(equal, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(equal(value, right[key]) for key, value in left.items())
+    return type(left) is type(right) and bool(left == right)
+
+
+def compare(left: Any, right: Any) -> int:
+    """-1, 0 or 1 of what CEL's <, <=, > and >= take; CelError for the rest."""
+    comparable = (is_number(left) and is_number(right)) or (type(left) is type(right) and isinstance(left, (bool, str)))
+    if not comparable:
+        raise no_overload()
+    return int(left > right) - int(left < right)
+
+
+def no_overload() -> CelError:
+    return CelError("no such overload")
+
+
+def whole_number(result: int, like: Any) -> int:
+    """The result within the range of its type."""
+    if isinstance(like, UInt):
+        if not 0 <= result <= MAX_UINT:
+            raise CelError("unsigned integer overflow")
+        return UInt(result)
+    if not MIN_INT <= result <= MAX_INT:
+        raise CelError("integer overflow")
+    return result
