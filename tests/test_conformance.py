@@ -19,6 +19,7 @@ CORPUS = Path(__file__).parent.parent / "fixtures" / "conformance" / "1.36"
 SUBJECTS = (
     "basic",
     "defaultspread",
+    "dra",
     "gates",
     "images",
     "mixed",
@@ -34,6 +35,7 @@ SUBJECTS = (
     "scoring",
     "spread",
     "taints",
+    "volumes",
 )
 CASES = sorted(case for subject in SUBJECTS for case in CORPUS.glob(f"{subject}-*"))
 

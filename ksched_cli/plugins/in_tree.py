@@ -15,10 +15,14 @@ from ksched_cli.plugins.node_ports import NodePorts
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
 from ksched_cli.plugins.node_unschedulable import NodeUnschedulable
+from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
 from ksched_cli.plugins.pod_topology_spread import PodTopologySpread
 from ksched_cli.plugins.priority_sort import PrioritySort
 from ksched_cli.plugins.scheduling_gates import SchedulingGates
 from ksched_cli.plugins.taint_toleration import TaintToleration
+from ksched_cli.plugins.volume_binding import VolumeBinding
+from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
+from ksched_cli.plugins.volume_zone import VolumeZone
 
 IN_TREE: tuple[type[Plugin], ...] = (
     SchedulingGates,
@@ -29,6 +33,10 @@ IN_TREE: tuple[type[Plugin], ...] = (
     NodeAffinity,
     NodePorts,
     NodeResourcesFit,
+    VolumeRestrictions,
+    NodeVolumeLimits,
+    VolumeBinding,
+    VolumeZone,
     PodTopologySpread,
     InterPodAffinity,
     DynamicResources,

@@ -1,0 +1,87 @@
+"""NodeVolumeLimits: how many volumes a CSI driver can attach to a node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from ksched_cli.api.storage import CSINode
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
+from ksched_cli.framework.verdict import Verdict
+from ksched_cli.framework.volumes.attached import (
+    Attached,
+    ForeignClaim,
+    MissingClaim,
+    attachable_volumes,
+    attached_by_controller,
+)
+from ksched_cli.framework.volumes.claims import claim_names
+from ksched_cli.framework.volumes.migration import in_tree_plugin
+
+_TOO_MANY = unschedulable("node(s) exceed max volume count")
+
+
+class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
+    name = "NodeVolumeLimits"
+    summary = "Rejects nodes to which a CSI driver cannot attach as many volumes more as the pod needs."
+    events = (
+        ClusterEvent("CSINode", Action.ADD | Action.UPDATE),
+        ClusterEvent("Pod", Action.DELETE),
+        ClusterEvent("PersistentVolumeClaim", Action.ADD),
+        ClusterEvent("VolumeAttachment", Action.DELETE),
+    )
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
+        claims = any(True for _ in claim_names(pod.pod))
+        disks = any(in_tree_plugin(volume) is not None for volume in pod.pod.spec.volumes)
+        return PreFilterResult(None) if claims or disks else SKIP
+
+    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        return Verdict.from_statuses([self._check(pod, int(row)) for row in nodes.rows])
+
+    def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        row = int(nodes.rows[index])
+        csi_node = self._csi_node(row)
+        new, used = self._counts(pod, row, csi_node)
+        limits = _limits(csi_node)
+        return {driver: {"limit": limits[driver], "attached": used[driver], "new": new[driver]} for driver in limits}
+
+    def _check(self, pod: PodInfo, row: int) -> Status:
+        csi_node = self._csi_node(row)
+        limits = _limits(csi_node)
+        try:
+            wanted = attachable_volumes(pod.pod, self.handle.cluster.catalog, csi_node, required=True)
+            if not wanted or not limits:
+                return SUCCESS
+            new, used = self._counts(pod, row, csi_node)
+        except MissingClaim as problem:
+            return unresolvable(str(problem))
+        except ForeignClaim as problem:
+            return error(str(problem))
+        exceeded = any(driver in limits and used[driver] + count > limits[driver] for driver, count in new.items())
+        return _TOO_MANY if exceeded else SUCCESS
+
+    def _counts(self, pod: PodInfo, row: int, csi_node: CSINode | None) -> tuple[Counter[str], Counter[str]]:
+        """Volumes by driver: those that the pod would add, and those that are there. One volume counts once."""
+        cluster = self.handle.cluster
+        present: Attached = {}
+        for other in cluster.usage.pods[row]:
+            present |= attachable_volumes(cluster.pods.infos[other].pod, cluster.catalog, csi_node, required=False)
+        wanted = attachable_volumes(pod.pod, cluster.catalog, csi_node, required=True)
+        new = Counter(driver for name, driver in wanted.items() if name not in present)
+        present |= attached_by_controller(cluster.nodes.names[row], cluster.catalog)
+        return new, Counter(present.values())
+
+    def _csi_node(self, row: int) -> CSINode | None:
+        return self.handle.cluster.catalog.get(CSINode, self.handle.cluster.nodes.names[row])
+
+
+def _limits(csi_node: CSINode | None) -> Mapping[str, int]:
+    """Drivers that say how many volumes they can attach to the node."""
+    drivers = csi_node.spec.drivers if csi_node is not None else ()
+    counted = ((driver.name, driver.allocatable) for driver in drivers)
+    return {name: most.count for name, most in counted if most is not None and most.count is not None}

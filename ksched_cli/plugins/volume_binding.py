@@ -1,0 +1,154 @@
+"""VolumeBinding: claims that are bound elsewhere, and volumes for the claims that wait for a node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.meta import ObjectReference
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult, ReservePlugin
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable
+from ksched_cli.framework.verdict import Verdict
+from ksched_cli.framework.volumes.claims import (
+    SELECTED_NODE,
+    claim_names,
+    find_claim,
+    foreign_claim,
+    is_fully_bound,
+    missing_claim,
+    waits_for_consumer,
+)
+from ksched_cli.framework.volumes.placement import Placement, PodClaims, place_claims
+
+_IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
+_LOST = "Lost"
+
+
+@dataclass
+class Volumes:
+    """The pod's claims; where their volumes would be is worked out when the first node asks for it."""
+
+    cluster: Cluster
+    claims: PodClaims
+
+    @cached_property
+    def placement(self) -> Placement:
+        return place_claims(self.cluster, self.claims)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        return self.placement.verdict()
+
+    def __post_init__(self) -> None:
+        # What a reservation replaced, so that it can be taken back.
+        self.replaced: list[PersistentVolume | PersistentVolumeClaim] = []
+
+
+class VolumeBinding(PreFilterPlugin[Volumes], FilterPlugin[Volumes], ReservePlugin[Volumes]):
+    name = "VolumeBinding"
+    summary = "Rejects nodes from which a claim's volume is not reached, or where none can be found or made for it."
+    events = (
+        ClusterEvent("StorageClass", Action.ADD | Action.UPDATE),
+        ClusterEvent("PersistentVolumeClaim", Action.ADD | Action.UPDATE),
+        ClusterEvent("PersistentVolume", Action.ADD | Action.UPDATE),
+        ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_LABEL),
+        ClusterEvent("CSINode", Action.ADD | Action.UPDATE),
+        ClusterEvent("CSIDriver", Action.UPDATE),
+        ClusterEvent("CSIStorageCapacity", Action.ADD | Action.UPDATE),
+    )
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[Volumes] | Status:
+        catalog = self.handle.cluster.catalog
+        found = _claims_of(pod.pod, catalog)
+        if isinstance(found, Status):
+            return found
+        if not found:
+            return SKIP
+        unbound = [claim for claim in found if not is_fully_bound(claim)]
+        delayed = [each for each in unbound if waits_for_consumer(each, catalog) and not each.spec.volume_name]
+        if len(delayed) < len(unbound):
+            return _IMMEDIATE
+        bound = tuple(claim for claim in found if is_fully_bound(claim))
+        return PreFilterResult(Volumes(self.handle.cluster, PodClaims(bound, tuple(delayed))))
+
+    def filter(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        if state is None:
+            return Verdict.from_statuses([error("not found")] * len(nodes))
+        whole = state.verdict
+        return Verdict(nodes.take(whole.codes), nodes.take(whole.reason_ids), whole.reasons)
+
+    def explain(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        if state is None:
+            return {}
+        bound = {claim.metadata.name: claim.spec.volume_name for claim in state.claims.bound}
+        waiting = [claim.metadata.name for claim in state.claims.delayed]
+        return {"bound": bound, "waitingForNode": waiting}
+
+    def reserve(self, state: Volumes | None, pod: PodInfo, row: int) -> Status:
+        """AssumePodVolumes: later pods see the volumes taken and the claims promised to this node."""
+        if state is None:
+            return SUCCESS
+        catalog = self.handle.cluster.catalog
+        for choice in state.placement.static:
+            if choice.chosen[row] >= 0:
+                volume = choice.volumes[choice.chosen[row]]
+                state.replaced.append(volume)
+                catalog.put(_bound_to(volume, choice.claim))
+        for claim, rows in state.placement.provisioned:
+            if rows[row]:
+                state.replaced.append(claim)
+                catalog.put(_promised_to(claim, self.handle.cluster.nodes.names[row]))
+        return SUCCESS
+
+    def unreserve(self, state: Volumes | None, pod: PodInfo, row: int) -> None:
+        if state is not None:
+            for item in state.replaced:
+                self.handle.cluster.catalog.put(item)
+            state.replaced.clear()
+
+
+def _claims_of(pod: Pod, catalog: Catalog) -> list[PersistentVolumeClaim] | Status:
+    """All claims of the pod, or what is wrong with the first that it cannot be scheduled with."""
+    found: list[PersistentVolumeClaim] = []
+    for name, ephemeral in claim_names(pod):
+        claim = find_claim(catalog, pod, name)
+        if claim is None and ephemeral:
+            return unresolvable(f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"')
+        if claim is None:
+            return unresolvable(missing_claim(name))
+        problem = _problem_of(claim) or (foreign_claim(pod, claim) if ephemeral else None)
+        if problem:
+            return unresolvable(problem)
+        found.append(claim)
+    return found
+
+
+def _problem_of(claim: PersistentVolumeClaim) -> str | None:
+    name = claim.metadata.name
+    if claim.status.phase == _LOST:
+        return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{claim.spec.volume_name}"'
+    if claim.metadata.deletion_timestamp is not None:
+        return f'persistentvolumeclaim "{name}" is being deleted'
+    return None
+
+
+def _bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
+    meta = claim.metadata
+    ref = ObjectReference(
+        kind="PersistentVolumeClaim", api_version="v1", namespace=meta.namespace, name=meta.name, uid=meta.uid
+    )
+    return replace(volume, spec=replace(volume.spec, claim_ref=ref))
+
+
+def _promised_to(claim: PersistentVolumeClaim, node: str) -> PersistentVolumeClaim:
+    annotations = {**claim.metadata.annotations, SELECTED_NODE: node}
+    return replace(claim, metadata=replace(claim.metadata, annotations=annotations))

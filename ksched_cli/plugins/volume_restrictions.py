@@ -1,0 +1,129 @@
+"""VolumeRestrictions: disks that one pod at a time may write, and claims that one pod at a time may use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.volumes import Volume
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import BoolColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
+from ksched_cli.framework.verdict import Verdict
+from ksched_cli.framework.volumes.claims import find_claim, missing_claim
+
+_ONE_POD = "ReadWriteOncePod"
+_DISK_CONFLICT = unschedulable("node(s) had no available disk")
+_CLAIM_IN_USE = unschedulable(
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
+
+
+@dataclass
+class ClaimsInUse:
+    """The pod's claims for one pod only, and how often placed pods refer to them."""
+
+    claims: frozenset[str]
+    references: int
+
+
+class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]):
+    name = "VolumeRestrictions"
+    scope = "cluster"
+    summary = "Rejects nodes where a disk is mounted that cannot be shared, and claims that another pod uses alone."
+    events = (
+        ClusterEvent("Pod", Action.DELETE),
+        ClusterEvent("Node", Action.ADD),
+        ClusterEvent("PersistentVolumeClaim", Action.ADD | Action.UPDATE),
+    )
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[ClaimsInUse] | Status:
+        cluster = self.handle.cluster
+        exclusive: set[str] = set()
+        for name in _claims(pod.pod):
+            claim = find_claim(cluster.catalog, pod.pod, name)
+            if claim is None:
+                return unresolvable(missing_claim(name))
+            if _ONE_POD in claim.spec.access_modes:
+                exclusive.add(name)
+        used = len(exclusive & _claims_in_use(cluster, pod.namespace)) if exclusive else 0
+        if not used and not any(map(_is_disk, pod.pod.spec.volumes)):
+            return SKIP
+        return PreFilterResult(ClaimsInUse(frozenset(exclusive), used))
+
+    def clone_state(self, state: ClaimsInUse) -> ClaimsInUse:
+        return ClaimsInUse(state.claims, state.references)
+
+    def add_pod(self, state: ClaimsInUse, pod: PodInfo, other: int, row: int) -> None:
+        state.references += self._references(state, other)
+
+    def remove_pod(self, state: ClaimsInUse, pod: PodInfo, other: int, row: int) -> None:
+        state.references -= self._references(state, other)
+
+    def _references(self, state: ClaimsInUse, other: int) -> int:
+        """kube-scheduler compares names alone here, so a pod of another namespace counts too."""
+        return sum(name in state.claims for name in _claims(self.handle.cluster.pods.infos[other].pod))
+
+    def filter(self, state: ClaimsInUse | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        conflict = _disk_conflicts(pod.pod, nodes)
+        if state is None:
+            other = error('cannot read "PreFilterVolumeRestrictions" from cycleState')
+        else:
+            other = _CLAIM_IN_USE if state.references > 0 else SUCCESS
+        return Verdict.by_group(conflict.astype(np.int32), (other, _DISK_CONFLICT))
+
+    def explain(self, state: ClaimsInUse | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        return {"exclusiveClaims": sorted(state.claims)} if state is not None and state.claims else {}
+
+
+def _claims(pod: Pod) -> Iterable[str]:
+    """Claims that the pod's volumes name; those of ephemeral volumes belong to the pod alone anyway."""
+    claims = (volume.persistent_volume_claim for volume in pod.spec.volumes)
+    return (claim.claim_name for claim in claims if claim is not None)
+
+
+def _claims_in_use(cluster: Cluster, namespace: str) -> set[str]:
+    pods = cluster.pods
+    here = (pods.node_row >= 0) & (pods.namespace == pods.namespaces.id(namespace))
+    return {name for row in np.nonzero(here)[0] for name in _claims(pods.infos[row].pod)}
+
+
+def _is_disk(volume: Volume) -> bool:
+    disks = volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.rbd, volume.iscsi
+    return any(disk is not None for disk in disks)
+
+
+def _disk_conflicts(pod: Pod, nodes: NodeRows) -> BoolColumn:
+    wanted = [volume for volume in pod.spec.volumes if _is_disk(volume)]
+    conflict = np.zeros(len(nodes), dtype=np.bool_)
+    if wanted:
+        usage, infos = nodes.cluster.usage, nodes.cluster.pods.infos
+        for index, row in enumerate(nodes.rows):
+            mounted = (volume for other in usage.pods[row] for volume in infos[other].pod.spec.volumes)
+            conflict[index] = any(clashes(mine, theirs) for theirs in mounted for mine in wanted)
+    return conflict
+
+
+def clashes(mine: Volume, theirs: Volume) -> bool:
+    """Both are the same disk, and at least one of them may write to it."""
+    gce, other_gce = mine.gce_persistent_disk, theirs.gce_persistent_disk
+    if gce and other_gce and gce.pd_name == other_gce.pd_name and not (gce.read_only and other_gce.read_only):
+        return True
+    ebs, other_ebs = mine.aws_elastic_block_store, theirs.aws_elastic_block_store
+    if ebs and other_ebs and ebs.volume_id == other_ebs.volume_id:
+        return True
+    iscsi, other_iscsi = mine.iscsi, theirs.iscsi
+    if iscsi and other_iscsi and iscsi.iqn == other_iscsi.iqn and not (iscsi.read_only and other_iscsi.read_only):
+        return True
+    rbd, other_rbd = mine.rbd, theirs.rbd
+    if rbd is None or other_rbd is None or (rbd.read_only and other_rbd.read_only):
+        return False
+    same_image = (rbd.pool, rbd.image) == (other_rbd.pool, other_rbd.image)
+    return same_image and not set(rbd.monitors).isdisjoint(other_rbd.monitors)

@@ -1,0 +1,141 @@
+"""VolumeZone: volumes whose labels say in which zone or region they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.cluster.columns import BoolColumn
+from ksched_cli.cluster.labels import LabelColumns
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SKIP, Status, unresolvable
+from ksched_cli.framework.verdict import Verdict
+from ksched_cli.framework.volumes.claims import (
+    WAIT_FOR_FIRST_CONSUMER,
+    class_of_claim,
+    find_claim,
+    missing_claim,
+)
+
+# The beta labels, and those that took their place.
+_GA_LABEL = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+}
+_TOPOLOGY_LABELS = (*_GA_LABEL, *_GA_LABEL.values())
+_SEPARATOR = "__"
+
+_CONFLICT = unresolvable("node(s) had no available volume zone")
+
+
+@dataclass(frozen=True)
+class VolumeTopology:
+    """A volume is only in these zones (or regions)."""
+
+    volume: str
+    key: str
+    values: frozenset[str]
+
+
+Topologies = tuple[VolumeTopology, ...]
+
+
+class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
+    name = "VolumeZone"
+    summary = "Rejects nodes in another zone or region than the labels of the pod's volumes say."
+    events = (
+        ClusterEvent("StorageClass", Action.ADD),
+        ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_LABEL),
+        ClusterEvent("PersistentVolumeClaim", Action.ADD | Action.UPDATE),
+        ClusterEvent("PersistentVolume", Action.ADD | Action.UPDATE),
+    )
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[Topologies] | Status:
+        topologies = _topologies_of(pod.pod, self.handle.cluster.catalog)
+        if isinstance(topologies, Status):
+            return topologies
+        return PreFilterResult(topologies) if topologies else SKIP
+
+    def filter(self, state: Topologies | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        # With PreFilter switched off by the profile the volumes are looked up here instead.
+        topologies = _topologies_of(pod.pod, nodes.cluster.catalog) if state is None else state
+        if isinstance(topologies, Status):
+            return Verdict.rejecting(np.ones(len(nodes), dtype=np.bool_), topologies)
+        labels = nodes.cluster.nodes.labels
+        # A node without any of the labels is taken for one of a cluster that has a single zone.
+        constrained = np.logical_or.reduce([labels.column(key).present for key in _TOPOLOGY_LABELS])
+        conflict = np.zeros(len(nodes.cluster.nodes), dtype=np.bool_)
+        for topology in topologies:
+            conflict |= ~_inside(labels, topology)
+        return Verdict.rejecting(nodes.take(constrained & conflict), _CONFLICT)
+
+    def explain(self, state: Topologies | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        labels, row = nodes.cluster.nodes.labels, nodes.rows[index]
+        elsewhere = [each for each in state or () if not _inside(labels, each)[row]]
+        return {each.volume: {each.key: sorted(each.values)} for each in elsewhere}
+
+
+def _inside(labels: LabelColumns, topology: VolumeTopology) -> BoolColumn:
+    """Nodes with one of the values; one without the beta label is asked for the label that took its place."""
+    column = labels.column(topology.key)
+    inside = column.where(lambda value: value in topology.values)
+    replacement = _GA_LABEL.get(topology.key)
+    if replacement is not None:
+        inside |= ~column.present & labels.column(replacement).where(lambda value: value in topology.values)
+    return inside
+
+
+def _topologies_of(pod: Pod, catalog: Catalog) -> Topologies | Status:
+    """The topologies of the bound volumes of the pod's claims; ephemeral volumes are none of this plugin's business."""
+    found: list[VolumeTopology] = []
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is None:
+            continue
+        name = volume.persistent_volume_claim.claim_name
+        if not name:
+            return unresolvable("PersistentVolumeClaim had no name")
+        claim = find_claim(catalog, pod, name)
+        if claim is None:
+            return unresolvable(missing_claim(name))
+        bound = claim.spec.volume_name
+        if not bound:
+            problem = _problem_of_unbound(claim, catalog)
+            if problem:
+                return unresolvable(problem)
+            continue
+        persistent = catalog.get(PersistentVolume, bound)
+        if persistent is None:
+            return unresolvable(f'persistentvolume "{bound}" not found')
+        found += _topologies_in(persistent)
+    return tuple(found)
+
+
+def _problem_of_unbound(claim: PersistentVolumeClaim, catalog: Catalog) -> str | None:
+    """A claim without a volume is fine only while it waits for a pod to be scheduled."""
+    name = class_of_claim(claim)
+    if not name:
+        return "PersistentVolumeClaim had no pv name and storageClass name"
+    found = catalog.get(StorageClass, name)
+    if found is None:
+        return f'storageclass.storage.k8s.io "{name}" not found'
+    if found.volume_binding_mode is None:
+        return f'VolumeBindingMode not set for StorageClass "{name}"'
+    return None if found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER else "PersistentVolume had no name"
+
+
+def _topologies_in(volume: PersistentVolume) -> list[VolumeTopology]:
+    labels = volume.metadata.labels
+    listed = [(key, labels[key].split(_SEPARATOR)) for key in _TOPOLOGY_LABELS if key in labels]
+    # A list with an empty entry is not a list of zones: kube-scheduler logs it and leaves the label out.
+    return [
+        VolumeTopology(volume.metadata.name, key, frozenset(value.strip() for value in values))
+        for key, values in listed
+        if all(value.strip() for value in values)
+    ]

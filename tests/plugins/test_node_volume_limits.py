@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
+from tests.builders import make_node, make_pod
+from tests.harness import Bench, make_bench
+from tests.plugins.storage import attachment, claim, csi_node, storage_class, volume, with_claims, with_volumes
+
+EXCEEDED = ("Unschedulable", ("node(s) exceed max volume count",))
+CLAIMS = [claim(name, volume=f"pv-{name}") for name in "abc"]
+VOLUMES = [volume(f"pv-{name}", handle=f"h-{name}") for name in "abc"]
+
+
+def bench(pod: Any, running: list[Any], *objects: Any) -> Bench:
+    return make_bench(NodeVolumeLimits, [make_node("n").obj()], pod, running, objects=[*CLAIMS, *VOLUMES, *objects])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "running", "objects", "exceeded"),
+    [
+        pytest.param("a", "", [csi_node("n", 1)], False, id="up to the limit"),
+        pytest.param("ab", "", [csi_node("n", 1)], True, id="two at once over the limit"),
+        pytest.param("a", "b", [csi_node("n", 1)], True, id="another pod's volume counts"),
+        pytest.param("a", "a", [csi_node("n", 1)], False, id="a volume counts once for all its pods"),
+        pytest.param("ab", "", [csi_node("n", None)], False, id="a driver without a limit"),
+        pytest.param("ab", "", [], False, id="a node without CSINode"),
+        pytest.param("a", "", [csi_node("n", 0)], True, id="a limit of none"),
+        pytest.param("ab", "", [csi_node("n", 1, "other")], False, id="another driver's limit"),
+        pytest.param("a", "", [csi_node("n", 1), attachment("x", "n", "pv-b")], True, id="an attachment counts"),
+        pytest.param("a", "b", [csi_node("n", 2), attachment("x", "n", "pv-b")], False, id="attached by a known pod"),
+        pytest.param("a", "", [csi_node("n", 1), attachment("x", "m", "pv-b")], False, id="attached elsewhere"),
+    ],
+)
+def test_limits(wanted: str, running: str, objects: list[Any], exceeded: bool) -> None:
+    others = [with_claims(*running, pod="r", node="n")] if running else []
+    assert bench(with_claims(*wanted), others, *objects).statuses() == ({"n": EXCEEDED} if exceeded else {})
+
+
+def test_an_unbound_claim_counts_for_the_driver_of_its_class() -> None:
+    objects = [claim("d"), claim("e"), storage_class(), csi_node("n", 1)]
+    assert bench(with_claims("d"), [], *objects).statuses() == {}
+    assert bench(with_claims("d", "e"), [], *objects).statuses() == {"n": EXCEEDED}
+
+
+@pytest.mark.parametrize(
+    ("migrated", "exceeded"),
+    [
+        pytest.param("kubernetes.io/aws-ebs", True, id="the node's driver handles it"),
+        pytest.param("kubernetes.io/gce-pd", False, id="another plugin is migrated"),
+        pytest.param("", False, id="nothing is migrated"),
+    ],
+)
+def test_an_in_tree_disk_counts_where_it_is_migrated(migrated: str, exceeded: bool) -> None:
+    disks = [{"name": name, "awsElasticBlockStore": {"volumeID": f"aws://z/{name}"}} for name in ("v1", "v2")]
+    node = csi_node("n", 1, "ebs.csi.aws.com", migrated)
+    assert bench(with_volumes(*disks), [], node).statuses() == ({"n": EXCEEDED} if exceeded else {})
+
+
+def test_a_missing_claim() -> None:
+    assert bench(with_claims("zz"), []).statuses() == {
+        "n": (
+            "UnschedulableAndUnresolvable",
+            ('looking up PVC default/zz: persistentvolumeclaim "zz" not found',),
+        )
+    }
+
+
+def test_a_running_pods_missing_claim_is_passed_over() -> None:
+    assert bench(with_claims("a"), [with_claims("zz", pod="r", node="n")], csi_node("n", 1)).statuses() == {}
+
+
+def test_somebody_elses_claim_under_an_ephemeral_volumes_name_is_an_error() -> None:
+    pod = with_volumes({"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}})
+    made = bench(pod, [], claim("pod-v"))
+    message = "PVC default/pod-v was not created for pod default/pod (pod is not owner)"
+    assert made.statuses() == {"n": ("Error", (message,))}
+
+
+def test_skips_a_pod_without_such_volumes() -> None:
+    assert bench(make_pod().obj(), []).pre_filter().skipped
+
+
+def test_explain_gives_the_counts() -> None:
+    made = bench(with_claims("a", "b"), [with_claims("c", pod="r", node="n")], csi_node("n", 2))
+    found = made.plugin.explain(None, made.pod, made.nodes(), 0)
+    assert found == {"csi.example": {"limit": 2, "attached": 1, "new": 2}}

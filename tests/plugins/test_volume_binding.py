@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
+from ksched_cli.framework.volumes.claims import SELECTED_NODE
+from ksched_cli.plugins.volume_binding import VolumeBinding
+from tests.builders import make_node, make_pod
+from tests.harness import Bench, make_bench, make_scheduler, placed
+from tests.plugins.plain_volume_binding import PlainVolumeBinding
+from tests.plugins.storage import claim, csi_driver, pool, storage_class, volume, with_claims, with_volumes
+
+AFFINITY = "node(s) didn't match PersistentVolume's node affinity"
+BIND = "node(s) didn't find available persistent volumes to bind"
+SPACE = "node(s) did not have enough free storage"
+EXISTS = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+
+STATIC = storage_class(provisioner="kubernetes.io/no-provisioner")
+DYNAMIC = storage_class()
+NODES = [make_node("a").zone("a").obj(), make_node("b").zone("b").obj()]
+
+
+def bench(pod: Any, *objects: Any) -> Bench:
+    return make_bench(VolumeBinding, NODES, pod, objects=objects)
+
+
+def reasons(made: Bench) -> dict[str, tuple[str, ...]]:
+    statuses = made.statuses()
+    assert {code for code, _ in statuses.values()} <= {"UnschedulableAndUnresolvable"}
+    return {name: texts for name, (_, texts) in statuses.items()}
+
+
+@pytest.mark.parametrize(
+    ("objects", "expected"),
+    [
+        pytest.param([claim(volume="pv"), volume()], {}, id="bound: a volume for every node"),
+        pytest.param([claim(volume="pv"), volume(zone="a")], {"b": (AFFINITY,)}, id="bound: elsewhere"),
+        pytest.param([claim(volume="pv")], {"a": (EXISTS,), "b": (EXISTS,)}, id="bound: the volume is gone"),
+        pytest.param([claim(), STATIC, volume(zone="a")], {"b": (BIND,)}, id="static: the only volume is elsewhere"),
+        pytest.param([claim(size="2Gi"), STATIC, volume()], {"a": (BIND,), "b": (BIND,)}, id="static: too small"),
+        pytest.param(
+            [claim(), STATIC, volume(phase="Bound")], {"a": (BIND,), "b": (BIND,)}, id="static: not available"
+        ),
+        pytest.param([claim(), STATIC, volume(cls="x")], {"a": (BIND,), "b": (BIND,)}, id="static: another class"),
+        pytest.param(
+            [claim(), STATIC, volume(volumeMode="Block")], {"a": (BIND,), "b": (BIND,)}, id="static: another mode"
+        ),
+        pytest.param(
+            [claim(), STATIC, volume(modes=("ReadOnlyMany",))],
+            {"a": (BIND,), "b": (BIND,)},
+            id="static: another access mode",
+        ),
+        pytest.param(
+            [claim(selector={"matchLabels": {"k": "v"}}), STATIC, volume()],
+            {"a": (BIND,), "b": (BIND,)},
+            id="static: not selected",
+        ),
+        pytest.param(
+            [claim(), STATIC, volume(owner="data", phase="Pending", zone="a"), volume("other")],
+            {"b": (BIND,)},
+            id="static: a volume made for the claim is the only one it may have",
+        ),
+        pytest.param([claim(), STATIC, volume(owner="else")], {"a": (BIND,), "b": (BIND,)}, id="static: promised"),
+        pytest.param([claim(), DYNAMIC], {}, id="dynamic: made anywhere"),
+        pytest.param(
+            [
+                claim(),
+                storage_class(
+                    allowedTopologies=[
+                        {"matchLabelExpressions": [{"key": "topology.kubernetes.io/zone", "values": ["b"]}]}
+                    ]
+                ),
+            ],
+            {"a": (BIND,)},
+            id="dynamic: allowed topologies",
+        ),
+        pytest.param([claim(), DYNAMIC, csi_driver()], {"a": (SPACE,), "b": (SPACE,)}, id="dynamic: nothing published"),
+        pytest.param([claim(), DYNAMIC, csi_driver(publishes=False)], {}, id="dynamic: the driver does not publish"),
+        pytest.param([claim(), DYNAMIC, csi_driver(), pool("a", "1Gi")], {"b": (SPACE,)}, id="dynamic: enough in a"),
+        pytest.param(
+            [claim(), DYNAMIC, csi_driver(), pool("a", "9Gi", "500Mi")],
+            {"a": (SPACE,), "b": (SPACE,)},
+            id="dynamic: the largest volume is what counts",
+        ),
+        pytest.param([claim(annotations={SELECTED_NODE: "b"}), DYNAMIC], {"a": (BIND,)}, id="promised to a node"),
+        pytest.param(
+            [claim(annotations={SELECTED_NODE: "b"}), DYNAMIC, csi_driver()],
+            {"a": (BIND,), "b": (SPACE,)},
+            id="promised to a node without the space",
+        ),
+    ],
+)
+def test_filter(objects: list[Any], expected: dict[str, tuple[str, ...]]) -> None:
+    assert reasons(bench(with_claims("data"), *objects)) == expected
+
+
+def test_reasons_add_up_in_order() -> None:
+    objects = [claim("x", volume="gone"), claim("y", volume="pv"), volume(zone="a", owner="y"), claim("z"), STATIC]
+    assert reasons(bench(with_claims("y", "x", "z"), *objects)) == {"a": (BIND, EXISTS), "b": (AFFINITY, BIND)}
+
+
+def test_the_smallest_claim_takes_the_smallest_volume() -> None:
+    objects = [
+        STATIC,
+        claim("big", size="5Gi"),
+        claim("small"),
+        volume("v5", size="5Gi", zone="a"),
+        volume("v1", zone="a"),
+    ]
+    assert reasons(bench(with_claims("big", "small"), *objects)) == {"b": (BIND,)}
+
+
+def test_a_volume_is_given_out_once() -> None:
+    objects = [STATIC, claim("x"), claim("y"), volume(zone="a"), volume("pv2", zone="b")]
+    assert reasons(bench(with_claims("x", "y"), *objects)) == {"a": (BIND,), "b": (BIND,)}
+
+
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        pytest.param([], 'persistentvolumeclaim "data" not found', id="missing"),
+        pytest.param(
+            [claim(volume="pv", phase="Lost")],
+            'persistentvolumeclaim "data" bound to non-existent persistentvolume "pv"',
+            id="lost",
+        ),
+        pytest.param(
+            [claim(meta={"deletionTimestamp": "2026-01-01T00:00:00Z"})],
+            'persistentvolumeclaim "data" is being deleted',
+            id="being deleted",
+        ),
+        pytest.param([claim()], "pod has unbound immediate PersistentVolumeClaims", id="class is missing"),
+        pytest.param(
+            [claim(), storage_class(mode="Immediate")],
+            "pod has unbound immediate PersistentVolumeClaims",
+            id="immediate",
+        ),
+        pytest.param(
+            [claim(volumeName="pv"), DYNAMIC], "pod has unbound immediate PersistentVolumeClaims", id="not bound yet"
+        ),
+    ],
+)
+def test_pods_that_no_node_can_help(objects: list[Any], message: str) -> None:
+    status = bench(with_claims("data"), *objects).pre_filter()
+    assert (status.code.go_name, status.message) == ("UnschedulableAndUnresolvable", message)
+
+
+EPHEMERAL = with_volumes({"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}})
+
+
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        pytest.param(
+            [], 'waiting for ephemeral volume controller to create the persistentvolumeclaim "pod-v"', id="missing"
+        ),
+        pytest.param(
+            [claim("pod-v")], "PVC default/pod-v was not created for pod default/pod (pod is not owner)", id="foreign"
+        ),
+    ],
+)
+def test_ephemeral_volumes(objects: list[Any], message: str) -> None:
+    assert bench(EPHEMERAL, *objects).pre_filter().message == message
+
+
+def test_the_claim_of_an_ephemeral_volume_is_a_claim_like_any_other() -> None:
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "pod", "uid": "uid-pod", "controller": True}
+    mine = claim("pod-v", volume="pv", meta={"ownerReferences": [owner]})
+    assert reasons(bench(EPHEMERAL, mine, volume(zone="b"))) == {"a": (AFFINITY,)}
+
+
+def test_no_class_to_provision_from_is_an_error() -> None:
+    made = bench(with_claims("data"), claim(annotations={SELECTED_NODE: "a"}), DYNAMIC)
+    state = made.state()
+    made.cluster.catalog.remove(DYNAMIC)
+    assert made.plugin.filter(state, made.pod, made.nodes()).status(0).message == 'failed to find storage class "late"'
+
+
+def test_skips_a_pod_without_claims() -> None:
+    assert bench(make_pod().obj()).pre_filter().skipped
+
+
+def test_a_reservation_binds_and_promises_and_can_be_taken_back() -> None:
+    other = storage_class("other")
+    objects = [STATIC, other, claim("x"), claim("y", cls="other"), volume(zone="a")]
+    made = bench(with_claims("x", "y"), *objects)
+    state, catalog = made.state(), made.cluster.catalog
+
+    def seen() -> tuple[str, str | None]:
+        bound, promised = catalog.get(PersistentVolume, "pv"), catalog.get(PersistentVolumeClaim, "y", "default")
+        assert bound is not None
+        assert promised is not None
+        ref = bound.spec.claim_ref
+        return (ref.name if ref else "", promised.metadata.annotations.get(SELECTED_NODE))
+
+    assert made.plugin.reserve(state, made.pod, 0).ok
+    assert seen() == ("x", "a")
+    made.plugin.unreserve(state, made.pod, 0)
+    assert seen() == ("", None)
+
+
+def test_a_later_pod_sees_what_an_earlier_one_took() -> None:
+    objects = [STATIC, claim("x"), claim("y"), volume("va", zone="a"), volume("vb", size="2Gi", zone="b")]
+    pods = [with_claims("x", pod="p1"), with_claims("y", pod="p2")]
+    assert placed(make_scheduler(NODES, pods, objects=objects)) in (
+        {"default/p1": "a", "default/p2": "b"},
+        {"default/p1": "b", "default/p2": "a"},
+    )
+
+
+ZONES = st.sampled_from(["a", "b", None])
+SIZES = st.sampled_from(["1Gi", "2Gi", "3Gi"])
+NAMES = ("c0", "c1", "c2")
+
+
+@st.composite
+def storage(draw: st.DrawFn) -> list[Any]:
+    volumes = [
+        volume(
+            f"v{index}",
+            size=draw(SIZES),
+            zone=draw(ZONES),
+            cls=draw(st.sampled_from(["late", "made"])),
+            phase=draw(st.sampled_from(["Available", "Available", "Released"])),
+            owner=draw(st.sampled_from([None, None, *NAMES])),
+        )
+        for index in range(draw(st.integers(0, 5)))
+    ]
+    claims = [
+        claim(
+            name,
+            size=draw(SIZES),
+            volume=draw(st.sampled_from(["", "", "v0", "gone"])),
+            cls=draw(st.sampled_from(["late", "made"])),
+            annotations=draw(st.sampled_from([{}, {}, {SELECTED_NODE: "a"}])),
+        )
+        for name in NAMES
+    ]
+    pools = [pool(zone, draw(SIZES), cls="made") for zone in draw(st.sets(st.sampled_from("ab")))]
+    return [STATIC, storage_class("made"), csi_driver(publishes=draw(st.booleans())), *volumes, *claims, *pools]
+
+
+@given(storage(), st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True))
+@settings(max_examples=300, deadline=None)
+def test_agrees_with_a_reading_of_the_rule_node_by_node(objects: list[Any], names: list[str]) -> None:
+    made = bench(with_claims(*names), *objects)
+    plain = PlainVolumeBinding(objects)
+    expected = {node.metadata.name: plain.reasons(names, node) for node in NODES}
+    assert reasons(made) == {name: texts for name, texts in expected.items() if texts}
+
+
+@given(storage(), st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True), st.integers(0, 1))
+@settings(max_examples=100, deadline=None)
+def test_the_answer_for_a_node_does_not_depend_on_the_others(objects: list[Any], names: list[str], row: int) -> None:
+    made = bench(with_claims(*names), *objects)
+    whole, one = made.verdict(), made.verdict([row])
+    assert whole is not None
+    assert one is not None
+    assert one.status(0) == whole.status(row)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ksched_cli.plugins.volume_zone import VolumeZone
+from tests.builders import make_node
+from tests.harness import make_bench
+from tests.plugins.storage import claim, storage_class, volume, with_claims
+
+ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
+CONFLICT = ("UnschedulableAndUnresolvable", ("node(s) had no available volume zone",))
+
+
+@pytest.mark.parametrize(
+    ("volume_labels", "node_labels", "passes"),
+    [
+        pytest.param({ZONE: "a"}, {ZONE: "a"}, True, id="the zone"),
+        pytest.param({ZONE: "a"}, {ZONE: "b"}, False, id="another zone"),
+        pytest.param({ZONE: "a__b"}, {ZONE: "b"}, True, id="one of several zones"),
+        pytest.param({ZONE: "a__"}, {ZONE: "b"}, True, id="a list with an empty entry is left out"),
+        pytest.param({ZONE: "a"}, {}, True, id="a node without any of the labels"),
+        pytest.param({ZONE: "a"}, {REGION: "r"}, False, id="a node with another of the labels"),
+        pytest.param({ZONE: "a", REGION: "r"}, {ZONE: "a", REGION: "s"}, False, id="all labels must agree"),
+        pytest.param({BETA_ZONE: "a"}, {ZONE: "a"}, True, id="beta volume on a GA node"),
+        pytest.param({BETA_ZONE: "a"}, {BETA_ZONE: "b", ZONE: "a"}, False, id="the node's beta label is asked first"),
+        pytest.param({ZONE: "a"}, {BETA_ZONE: "a"}, False, id="GA volume on a beta node"),
+        pytest.param({BETA_REGION: "r"}, {REGION: "r"}, True, id="beta region"),
+    ],
+)
+def test_filter(volume_labels: dict[str, str], node_labels: dict[str, str], passes: bool) -> None:
+    node = make_node("n")
+    for key, value in node_labels.items():
+        node.label(key, value)
+    made = make_bench(
+        VolumeZone, [node.obj()], with_claims("data"), objects=[claim(volume="pv"), volume(labels=volume_labels)]
+    )
+    assert made.statuses() == ({} if passes else {"n": CONFLICT})
+
+
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        pytest.param([], 'persistentvolumeclaim "data" not found', id="no claim"),
+        pytest.param([claim(volume="pv")], 'persistentvolume "pv" not found', id="no volume"),
+        pytest.param([claim(cls=None)], "PersistentVolumeClaim had no pv name and storageClass name", id="no class"),
+        pytest.param([claim()], 'storageclass.storage.k8s.io "late" not found', id="class is missing"),
+        pytest.param(
+            [claim(), storage_class(mode="Immediate")], "PersistentVolume had no name", id="should have been bound"
+        ),
+    ],
+)
+def test_pods_that_no_node_can_help(objects: list[Any], message: str) -> None:
+    status = make_bench(VolumeZone, [make_node().obj()], with_claims("data"), objects=objects).pre_filter()
+    assert (status.code.go_name, status.message) == ("UnschedulableAndUnresolvable", message)
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        pytest.param([claim(), storage_class()], id="the claim waits for a node"),
+        pytest.param([claim(volume="pv"), volume()], id="the volume has no such labels"),
+    ],
+)
+def test_skips(objects: list[Any]) -> None:
+    assert make_bench(VolumeZone, [make_node().obj()], with_claims("data"), objects=objects).pre_filter().skipped
+
+
+def test_looks_the_volumes_up_itself_when_pre_filter_is_off() -> None:
+    objects = [claim(volume="pv"), volume(labels={ZONE: "a"})]
+    made = make_bench(VolumeZone, [make_node("n").zone("b").obj()], with_claims("data"), objects=objects)
+    verdict = made.plugin.filter(None, made.pod, made.nodes())
+    assert verdict.status(0).reasons == CONFLICT[1]
+
+
+def test_explain_names_the_volume_and_its_zones() -> None:
+    objects = [claim(volume="pv"), volume(labels={ZONE: "b__a"})]
+    made = make_bench(VolumeZone, [make_node("n").zone("c").obj()], with_claims("data"), objects=objects)
+    assert made.plugin.explain(made.state(), made.pod, made.nodes(), 0) == {"pv": {ZONE: ["a", "b"]}}
