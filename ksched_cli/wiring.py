@@ -148,6 +148,8 @@ def _coverage(scheduler: Scheduler, loaded: Loaded) -> dict[str, Any]:
         coverage["notRead"] = dict(sorted(loaded.unknown.items()))
     if scheduler.not_modelled:
         coverage["pluginsNotModelled"] = list(scheduler.not_modelled)
+    if scheduler.gates_not_modelled:
+        coverage["featureGatesNotModelled"] = list(scheduler.gates_not_modelled)
     if scheduler.extenders:
         coverage["extendersNotCalled"] = list(scheduler.extenders)
     return coverage

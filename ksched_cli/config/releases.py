@@ -23,10 +23,16 @@ class FeatureGates:
 
     def __init__(self, gates: Mapping[str, Gate], overrides: Mapping[str, bool]) -> None:
         self._enabled = {name: gate.default for name, gate in gates.items()} | dict(overrides)
+        self._changed = sorted(name for name, on in overrides.items() if on != gates[name].default)
 
     def enabled(self, name: str) -> bool:
         """A gate that the minor does not know is off."""
         return self._enabled.get(name, False)
+
+    @property
+    def not_modelled(self) -> tuple[str, ...]:
+        """Gates that were set against their default and that decide something which is answered by the default."""
+        return tuple(name for name in self._changed if name in _NOT_MODELLED)
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,24 @@ class Release:
                 plugins.insert(at, plugin)
         return tuple(plugins)
 
+
+# Those that are neither read by a plugin nor without influence on a single cycle.
+_NOT_MODELLED = frozenset(
+    {
+        "DRADeviceTaintRules",
+        "DRAListTypeAttributes",
+        "DRANodeAllocatableResources",
+        "DRAWorkloadResourceClaims",
+        "GangScheduling",
+        "GenericWorkload",
+        "InPlacePodLevelResourcesVerticalScaling",
+        "MatchLabelKeysInPodTopologySpreadSelectorMerge",
+        "PodLevelResources",
+        "StorageCapacityScoring",
+        "TopologyAwareWorkloadScheduling",
+        "WorkloadAwarePreemption",
+    }
+)
 
 _GATES_1_36: Mapping[str, Gate] = {
     "ClearingNominatedNodeNameAfterBinding": Gate(True, "Beta", False),

@@ -48,6 +48,7 @@ class Scheduler:
         self.nominator = NominatedPods()
         handle = SchedulerHandle(cluster, gates, self.nominator, sampling)
         self.extenders = tuple(extender.url_prefix for extender in configuration.extenders)
+        self.gates_not_modelled = gates.not_modelled
         self.not_modelled = tuple(name for name in release.default_plugin_names(gates) if name not in registry)
         self.runtimes: dict[str, Runtime] = {}
         for entry in configuration.profiles:

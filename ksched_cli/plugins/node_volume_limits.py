@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from ksched_cli.api.storage import CSINode
+from ksched_cli.api.storage import CSIDriver, CSINode
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
@@ -55,6 +55,9 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         limits = _limits(csi_node)
         try:
             wanted = attachable_volumes(pod.pod, self.handle.cluster.catalog, csi_node, required=True)
+            missing = self._missing_driver(wanted, csi_node)
+            if missing:
+                return unschedulable(f"{missing} CSI driver is not installed on the node")
             if not wanted or not limits:
                 return SUCCESS
             new, used = self._counts(pod, row, csi_node)
@@ -64,6 +67,17 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
             return error(str(problem))
         exceeded = any(driver in limits and used[driver] + count > limits[driver] for driver, count in new.items())
         return _TOO_MANY if exceeded else SUCCESS
+
+    def _missing_driver(self, wanted: Attached, csi_node: CSINode | None) -> str | None:
+        """A driver that wants its pods kept away from nodes where it does not run (gate VolumeLimitScaling)."""
+        if not self.handle.gates.enabled("VolumeLimitScaling"):
+            return None
+        installed = {driver.name for driver in csi_node.spec.drivers} if csi_node is not None else set()
+        for name in sorted(set(wanted.values()) - installed):
+            driver = self.handle.cluster.catalog.get(CSIDriver, name)
+            if driver is not None and driver.spec.prevent_pod_scheduling_if_missing:
+                return name
+        return None
 
     def _counts(self, pod: PodInfo, row: int, csi_node: CSINode | None) -> tuple[Counter[str], Counter[str]]:
         """Volumes by driver: those that the pod would add, and those that are there. One volume counts once."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
@@ -52,6 +53,17 @@ def print_simulation(simulation: Simulation, console: Console, *, wide: bool = F
     if simulation.gated or simulation.ignored:
         console.print()
     console.print(summary_line(simulation))
+    omitted = omissions(simulation.coverage)
+    if omitted:
+        console.print(Text(f"not taken into account: {'; '.join(omitted)}", style="yellow"))
+
+
+def omissions(coverage: Mapping[str, Any]) -> list[str]:
+    """What the answer leaves out, most weighty first."""
+    found = [f"plugin {name}" for name in coverage.get("pluginsNotModelled", ())]
+    found += [f"feature gate {name}" for name in coverage.get("featureGatesNotModelled", ())]
+    found += [f"extender {name}" for name in coverage.get("extendersNotCalled", ())]
+    return found + [f"{count} {kind}" for kind, count in coverage.get("notRead", {}).items()]
 
 
 def summary_line(simulation: Simulation) -> Text:

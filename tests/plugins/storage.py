@@ -104,8 +104,9 @@ def csi_node(name: str, limit: int | None, driver: str = "csi.example", migrated
     return msgspec.convert(document, CSINode)
 
 
-def csi_driver(name: str = "csi.example", publishes: bool = True) -> CSIDriver:
-    return msgspec.convert({"metadata": {"name": name}, "spec": {"storageCapacity": publishes}}, CSIDriver)
+def csi_driver(name: str = "csi.example", publishes: bool = True, keeps_away: bool = False) -> CSIDriver:
+    spec = {"storageCapacity": publishes, "preventPodSchedulingIfMissing": keeps_away}
+    return msgspec.convert({"metadata": {"name": name}, "spec": spec}, CSIDriver)
 
 
 def pool(zone: str, capacity: str | None, largest: str | None = None, cls: str = "late") -> CSIStorageCapacity:

@@ -7,7 +7,16 @@ import pytest
 from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
 from tests.builders import make_node, make_pod
 from tests.harness import Bench, make_bench
-from tests.plugins.storage import attachment, claim, csi_node, storage_class, volume, with_claims, with_volumes
+from tests.plugins.storage import (
+    attachment,
+    claim,
+    csi_driver,
+    csi_node,
+    storage_class,
+    volume,
+    with_claims,
+    with_volumes,
+)
 
 EXCEEDED = ("Unschedulable", ("node(s) exceed max volume count",))
 CLAIMS = [claim(name, volume=f"pv-{name}") for name in "abc"]
@@ -77,6 +86,31 @@ def test_somebody_elses_claim_under_an_ephemeral_volumes_name_is_an_error() -> N
     made = bench(pod, [], claim("pod-v"))
     message = "PVC default/pod-v was not created for pod default/pod (pod is not owner)"
     assert made.statuses() == {"n": ("Error", (message,))}
+
+
+@pytest.mark.parametrize(
+    ("gates", "driver", "node", "rejected"),
+    [
+        pytest.param("VolumeLimitScaling=true", csi_driver(keeps_away=True), [], True, id="no CSINode"),
+        pytest.param(
+            "VolumeLimitScaling=true",
+            csi_driver(keeps_away=True),
+            [csi_node("n", None, "other")],
+            True,
+            id="other only",
+        ),
+        pytest.param(
+            "VolumeLimitScaling=true", csi_driver(keeps_away=True), [csi_node("n", None)], False, id="installed"
+        ),
+        pytest.param("VolumeLimitScaling=true", csi_driver(), [], False, id="the driver does not ask for it"),
+        pytest.param("", csi_driver(keeps_away=True), [], False, id="the gate is off"),
+    ],
+)
+def test_a_driver_may_keep_pods_away_from_nodes_without_it(gates: str, driver: Any, node: Any, rejected: bool) -> None:
+    objects = [*CLAIMS, *VOLUMES, driver, *node]
+    made = make_bench(NodeVolumeLimits, [make_node("n").obj()], with_claims("a"), objects=objects, gates=gates)
+    reason = ("Unschedulable", ("csi.example CSI driver is not installed on the node",))
+    assert made.statuses() == ({"n": reason} if rejected else {})
 
 
 def test_skips_a_pod_without_such_volumes() -> None:
