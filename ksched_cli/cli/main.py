@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import typer
 
-from ksched_cli.cli import config, demo, plugins, simulate, version
+from ksched_cli.cli import completion, config, demo, plugins, simulate, version
 from ksched_cli.errors import KschedError, UsageError
 
 INTERNAL_ERROR = 2
@@ -28,6 +28,9 @@ app.command("simulate", help=simulate.HELP, short_help=simulate.SHORT, epilog=si
 app.command("demo", help=demo.HELP, short_help=demo.SHORT, epilog=demo.EPILOG)(demo.demo)
 app.add_typer(config.app, name="config", short_help=config.SHORT)
 app.command("plugins", help=plugins.HELP, short_help=plugins.SHORT, epilog=plugins.EPILOG)(plugins.plugins)
+app.command("completion", help=completion.HELP, short_help=completion.SHORT, epilog=completion.EPILOG)(
+    completion.completion
+)
 app.command("version", help=version.HELP, short_help=version.SHORT)(version.version)
 
 

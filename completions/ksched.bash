@@ -1,0 +1,37 @@
+# Completion of ksched for bash; `ksched completion bash` prints it.
+_ksched() {
+    local at="" word found=""
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        case "$at $word" in
+            " simulate"|" demo"|" plugins"|" completion"|" version"|" config"|"config view"|"config validate"|"config schema") at="${at:+$at }$word" ;;
+        esac
+    done
+    case "$at ${COMP_WORDS[COMP_CWORD-1]}" in
+        "simulate -o") found="table wide json yaml name" ;;
+        "simulate --output") found="table wide json yaml name" ;;
+        "simulate --detail") found="summary full" ;;
+        "simulate --tie-break") found="name random" ;;
+        "simulate --fail-on") found="preemption warning" ;;
+        "demo -o") found="table wide json yaml name" ;;
+        "demo --output") found="table wide json yaml name" ;;
+        "demo --detail") found="summary full" ;;
+        "plugins -o") found="table wide json yaml name" ;;
+        "plugins --output") found="table wide json yaml name" ;;
+        "config view -o") found="table wide json yaml name" ;;
+        "config view --output") found="table wide json yaml name" ;;
+        *) case "$at" in
+            "") found="simulate demo plugins completion version config -h --help" ;;
+            "simulate") found="--from --config --feature-gates -o --output --detail --tie-break --seed --sampling --plugin --exit-zero --fail-on --no-headers -h --help" ;;
+            "demo") found="-o --output --detail -h --help" ;;
+            "plugins") found="--feature-gates --plugin -o --output -h --help" ;;
+            "completion") found="bash zsh fish powershell -h --help" ;;
+            "version") found="-h --help" ;;
+            "config") found="view validate schema -h --help" ;;
+            "config view") found="--config --feature-gates -o --output -h --help" ;;
+            "config validate") found="--feature-gates -h --help" ;;
+            "config schema") found="-h --help" ;;
+        esac ;;
+    esac
+    mapfile -t COMPREPLY < <(compgen -W "$found" -- "${COMP_WORDS[COMP_CWORD]}")
+}
+complete -o default -F _ksched ksched kubectl-ksched

@@ -1,0 +1,69 @@
+# Completion of ksched for fish; `ksched completion fish` prints it.
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate demo plugins completion version config' -f -a 'simulate demo plugins completion version config'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate demo plugins completion version config' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l config
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary full'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l tie-break -x -a 'name random'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l seed
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l sampling
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l plugin
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l exit-zero
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-headers
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name'
+complete -c ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary full'
+complete -c ksched -n '__fish_seen_subcommand_from demo' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from plugins' -l feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from plugins' -l plugin
+complete -c ksched -n '__fish_seen_subcommand_from plugins' -s o -l output -x -a 'table wide json yaml name'
+complete -c ksched -n '__fish_seen_subcommand_from plugins' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish powershell'
+complete -c ksched -n '__fish_seen_subcommand_from completion' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from version' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -f -a 'view validate schema'
+complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l config
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s o -l output -x -a 'table wide json yaml name'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate demo plugins completion version config' -f -a 'simulate demo plugins completion version config'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate demo plugins completion version config' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary full'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l tie-break -x -a 'name random'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l seed
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l sampling
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l plugin
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l exit-zero
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-headers
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary full'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -l feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -l plugin
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -s o -l output -x -a 'table wide json yaml name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish powershell'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from completion' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from version' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -f -a 'view validate schema'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s o -l output -x -a 'table wide json yaml name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help

@@ -1,0 +1,40 @@
+# Completion of ksched for PowerShell; `ksched completion powershell` prints it.
+Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBlock {
+    param($current, $ast, $position)
+    $words = @{
+        '' = @('simulate', 'demo', 'plugins', 'completion', 'version', 'config', '-h', '--help')
+        'simulate' = @('--from', '--config', '--feature-gates', '-o', '--output', '--detail', '--tie-break', '--seed', '--sampling', '--plugin', '--exit-zero', '--fail-on', '--no-headers', '-h', '--help')
+        'demo' = @('-o', '--output', '--detail', '-h', '--help')
+        'plugins' = @('--feature-gates', '--plugin', '-o', '--output', '-h', '--help')
+        'completion' = @('bash', 'zsh', 'fish', 'powershell', '-h', '--help')
+        'version' = @('-h', '--help')
+        'config' = @('view', 'validate', 'schema', '-h', '--help')
+        'config view' = @('--config', '--feature-gates', '-o', '--output', '-h', '--help')
+        'config validate' = @('--feature-gates', '-h', '--help')
+        'config schema' = @('-h', '--help')
+    }
+    $values = @{
+        'simulate -o' = @('table', 'wide', 'json', 'yaml', 'name')
+        'simulate --output' = @('table', 'wide', 'json', 'yaml', 'name')
+        'simulate --detail' = @('summary', 'full')
+        'simulate --tie-break' = @('name', 'random')
+        'simulate --fail-on' = @('preemption', 'warning')
+        'demo -o' = @('table', 'wide', 'json', 'yaml', 'name')
+        'demo --output' = @('table', 'wide', 'json', 'yaml', 'name')
+        'demo --detail' = @('summary', 'full')
+        'plugins -o' = @('table', 'wide', 'json', 'yaml', 'name')
+        'plugins --output' = @('table', 'wide', 'json', 'yaml', 'name')
+        'config view -o' = @('table', 'wide', 'json', 'yaml', 'name')
+        'config view --output' = @('table', 'wide', 'json', 'yaml', 'name')
+    }
+    $at = ''; $previous = ''
+    foreach ($element in $ast.CommandElements | Select-Object -Skip 1) {
+        if ($element.Extent.EndOffset -ge $position) { break }
+        $previous = $element.ToString()
+        $next = "$at $previous".Trim()
+        if ($words.ContainsKey($next)) { $at = $next }
+    }
+    $found = $values["$at $previous"]
+    if ($null -eq $found) { $found = $words[$at] }
+    $found | Where-Object { $_ -like "$current*" }
+}

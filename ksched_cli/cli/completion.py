@@ -1,0 +1,204 @@
+"""`ksched completion SHELL`: a script generated from the commands as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, get_args
+
+import typer
+
+SHORT = "A script that completes commands and options in your shell."
+HELP = "Prints a script that completes the commands, options and values of ksched in your shell."
+EPILOG = """Examples:
+
+  source <(ksched completion bash)
+
+  ksched completion zsh > "${fpath[1]}/_ksched"
+
+  ksched completion fish > ~/.config/fish/completions/ksched.fish"""
+
+PROGRAMS = ("ksched", "kubectl-ksched")
+
+
+class Shell(StrEnum):
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+    POWERSHELL = "powershell"
+
+
+@dataclass(frozen=True)
+class Option:
+    names: tuple[str, ...]
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command under its path ("config view"; "" is ksched itself) with what may follow it."""
+
+    path: str
+    commands: tuple[str, ...]
+    arguments: tuple[str, ...]
+    options: tuple[Option, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return (*self.commands, *self.arguments, *(name for option in self.options for name in option.names))
+
+
+def completion(
+    shell: Annotated[Shell, typer.Argument(help="Which shell to complete in.")], context: typer.Context
+) -> None:
+    typer.echo(script(shell, context.find_root().command), nl=False)
+
+
+def script(shell: Shell, root: Any) -> str:
+    """`root` is the click command of the whole program."""
+    lines = _WRITERS[shell](list(commands_of(root)))
+    return "\n".join([*lines, ""])
+
+
+def commands_of(command: Any, path: str = "") -> Iterator[Command]:
+    children = {name: child for name, child in getattr(command, "commands", {}).items() if not child.hidden}
+    options = tuple(
+        Option((*param.opts, *param.secondary_opts), _choices(param))
+        for param in command.params
+        if param.param_type_name == "option"
+    )
+    help_option = Option(("-h", "--help"), ())
+    arguments = tuple(
+        value for param in command.params if param.param_type_name == "argument" for value in _choices(param)
+    )
+    yield Command(path, tuple(children), arguments, (*options, help_option))
+    for name, child in children.items():
+        yield from commands_of(child, f"{path} {name}".strip())
+
+
+def _choices(param: Any) -> tuple[str, ...]:
+    """The values of an option that takes one of an enumeration, or several. Newer versions of typer keep the
+    annotation, older ones leave the type to click."""
+    annotation = getattr(getattr(param, "type_descriptor", None), "annotation", None)
+    for kind in (annotation, *get_args(annotation)):
+        if isinstance(kind, type) and issubclass(kind, StrEnum):
+            return tuple(each.value for each in kind)
+    return tuple(map(str, getattr(getattr(param, "type", None), "choices", ())))
+
+
+def _values(commands: list[Command]) -> Iterator[tuple[str, str, str]]:
+    """Command, option and the values to choose from, for every option that has a list of them."""
+    for command in commands:
+        for option in command.options:
+            if option.values:
+                yield from ((command.path, name, " ".join(option.values)) for name in option.names)
+
+
+def _steps(commands: list[Command]) -> list[str]:
+    """`<where we are> <next word>` for each word that leads into a subcommand."""
+    return [f'"{command.path} {name}"' for command in commands for name in command.commands]
+
+
+def _bash(commands: list[Command]) -> list[str]:
+    return [
+        "# Completion of ksched for bash; `ksched completion bash` prints it.",
+        "_ksched() {",
+        '    local at="" word found=""',
+        '    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
+        '        case "$at $word" in',
+        f'            {"|".join(_steps(commands))}) at="${{at:+$at }}$word" ;;',
+        "        esac",
+        "    done",
+        '    case "$at ${COMP_WORDS[COMP_CWORD-1]}" in',
+        *(f'        "{path} {name}") found="{values}" ;;' for path, name, values in _values(commands)),
+        '        *) case "$at" in',
+        *(f'            "{command.path}") found="{" ".join(command.words)}" ;;' for command in commands),
+        "        esac ;;",
+        "    esac",
+        '    mapfile -t COMPREPLY < <(compgen -W "$found" -- "${COMP_WORDS[COMP_CWORD]}")',
+        "}",
+        f"complete -o default -F _ksched {' '.join(PROGRAMS)}",
+    ]
+
+
+def _zsh(commands: list[Command]) -> list[str]:
+    return [
+        f"#compdef {' '.join(PROGRAMS)}",
+        "# Completion of ksched for zsh; `ksched completion zsh` prints it.",
+        "_ksched() {",
+        '    local at="" word',
+        '    for word in "${(@)words[2,CURRENT-1]}"; do',
+        '        case "$at $word" in',
+        f'            {"|".join(_steps(commands))}) at="${{at:+$at }}$word" ;;',
+        "        esac",
+        "    done",
+        '    case "$at ${words[CURRENT-1]}" in',
+        *(f'        "{path} {name}") compadd -- {values}; return ;;' for path, name, values in _values(commands)),
+        "    esac",
+        '    case "$at" in',
+        *(f'        "{command.path}") compadd -- {" ".join(command.words)} ;;' for command in commands),
+        "    esac",
+        "    _files",
+        "}",
+        'if [ "$funcstack[1]" = "_ksched" ]; then _ksched "$@"; else compdef _ksched ' + " ".join(PROGRAMS) + "; fi",
+    ]
+
+
+def _fish(commands: list[Command]) -> list[str]:
+    lines = ["# Completion of ksched for fish; `ksched completion fish` prints it."]
+    for program in PROGRAMS:
+        for command in commands:
+            where = f"-n '{_fish_condition(command)}'"
+            if command.commands or command.arguments:
+                offered = " ".join((*command.commands, *command.arguments))
+                lines.append(f"complete -c {program} {where} -f -a '{offered}'")
+            lines += [f"complete -c {program} {where}{_fish_option(option)}" for option in command.options]
+    return lines
+
+
+def _fish_condition(command: Command) -> str:
+    """Every word of the path was seen; while subcommands are offered, none of them was."""
+    seen = [f"__fish_seen_subcommand_from {word}" for word in command.path.split()]
+    if command.commands:
+        seen.append(f"not __fish_seen_subcommand_from {' '.join(command.commands)}")
+    return "; and ".join(seen)
+
+
+def _fish_option(option: Option) -> str:
+    names = "".join(f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}" for name in option.names)
+    return names + (f" -x -a '{' '.join(option.values)}'" if option.values else "")
+
+
+def _powershell(commands: list[Command]) -> list[str]:
+    quoted: Callable[[str], str] = lambda words: ", ".join(f"'{word}'" for word in words.split())  # noqa: E731
+    return [
+        "# Completion of ksched for PowerShell; `ksched completion powershell` prints it.",
+        f"Register-ArgumentCompleter -Native -CommandName {', '.join(PROGRAMS)} -ScriptBlock {{",
+        "    param($current, $ast, $position)",
+        "    $words = @{",
+        *(f"        '{command.path}' = @({quoted(' '.join(command.words))})" for command in commands),
+        "    }",
+        "    $values = @{",
+        *(f"        '{path} {name}' = @({quoted(values)})" for path, name, values in _values(commands)),
+        "    }",
+        "    $at = ''; $previous = ''",
+        "    foreach ($element in $ast.CommandElements | Select-Object -Skip 1) {",
+        "        if ($element.Extent.EndOffset -ge $position) { break }",
+        "        $previous = $element.ToString()",
+        '        $next = "$at $previous".Trim()',
+        "        if ($words.ContainsKey($next)) { $at = $next }",
+        "    }",
+        '    $found = $values["$at $previous"]',
+        "    if ($null -eq $found) { $found = $words[$at] }",
+        '    $found | Where-Object { $_ -like "$current*" }',
+        "}",
+    ]
+
+
+_WRITERS: dict[Shell, Callable[[list[Command]], list[str]]] = {
+    Shell.BASH: _bash,
+    Shell.ZSH: _zsh,
+    Shell.FISH: _fish,
+    Shell.POWERSHELL: _powershell,
+}

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import typer
+
+from ksched_cli.cli.completion import Shell, script
+from ksched_cli.cli.main import app, run
+
+ROOT = Path(__file__).parents[2]
+FILES = {"bash": "ksched.bash", "zsh": "_ksched", "fish": "ksched.fish", "powershell": "ksched.ps1"}
+
+
+@pytest.mark.parametrize("shell", list(Shell))
+def test_the_packaged_scripts_are_those_of_the_commands(shell: Shell) -> None:
+    generated = script(shell, typer.main.get_command(app))
+    path = ROOT / "completions" / FILES[shell]
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(generated)
+    assert path.read_text() == generated
+
+
+def test_the_command_prints_the_script(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["completion", "bash"]) == 0
+    assert capsys.readouterr().out == (ROOT / "completions" / "ksched.bash").read_text()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        pytest.param("ksched sim", ["simulate"], id="a command"),
+        pytest.param("ksched config v", ["view", "validate"], id="a subcommand"),
+        pytest.param("ksched simulate --tie", ["--tie-break"], id="an option"),
+        pytest.param("ksched simulate -o w", ["wide"], id="a value"),
+        pytest.param("ksched simulate --fail-on p", ["preemption"], id="one of several values"),
+        pytest.param("ksched completion z", ["zsh"], id="an argument"),
+        pytest.param("ksched simulate --from x --output j", ["json"], id="a value after other options"),
+        pytest.param("ksched simulate --from fil", [], id="files are left to the shell"),
+    ],
+)
+def test_what_bash_offers(typed: str, offered: list[str]) -> None:
+    words = typed.split()
+    body = (
+        f"source {ROOT}/completions/ksched.bash; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1};"
+        ' _ksched; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(["bash", "-c", body], capture_output=True, text=True, check=True)
+    assert (done.stdout.split(), done.stderr) == (offered, "")
