@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ksched_cli.api.affinity import TopologySpreadConstraint
 from ksched_cli.api.core import Pod, Service
+from ksched_cli.api.meta import OwnerReference
 from ksched_cli.api.selectors import (
     EVERYTHING,
     Selector,
@@ -71,17 +72,41 @@ def merged(one: Selector, other: Selector) -> Selector:
     return Selector(tuple(sorted(both, key=lambda each: each.key)))
 
 
+class DefaultSelectors:
+    """Default selectors by what they depend on: pods of one template share one until the catalog changes."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._version = catalog.version
+        self._known: dict[tuple[str, frozenset[tuple[str, str]], OwnerReference | None], Selector] = {}
+
+    def of(self, pod: Pod) -> Selector:
+        if self._version != self._catalog.version:
+            self._known.clear()
+            self._version = self._catalog.version
+        key = pod.metadata.namespace, frozenset(pod.metadata.labels.items()), controller_of(pod)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = default_selector(pod, self._catalog)
+        return found
+
+
 def default_constraints_of(
-    defaults: Sequence[TopologySpreadConstraint], pod: Pod, catalog: Catalog, action: str
+    defaults: Sequence[TopologySpreadConstraint], pod: Pod, selectors: DefaultSelectors, action: str
 ) -> tuple[Constraint, ...]:
     """buildDefaultConstraints: the defaults, over the pods that belong together with this one."""
     constraints = constraints_of(defaults, pod.metadata.labels, action, match_label_keys=False)
     if not constraints:
         return ()
-    selector = default_selector(pod, catalog)
+    selector = selectors.of(pod)
     if selector.everything:
         return ()
     return tuple(replace(each, selector=selector) for each in constraints)
+
+
+def controller_of(pod: Pod) -> OwnerReference | None:
+    """metav1.GetControllerOfNoCopy."""
+    return next((each for each in pod.metadata.owner_references if each.controller), None)
 
 
 def default_selector(pod: Pod, catalog: Catalog) -> Selector:
@@ -90,9 +115,9 @@ def default_selector(pod: Pod, catalog: Catalog) -> Selector:
     for service in catalog.in_namespace(Service, pod.metadata.namespace):
         # A service without a selector selects nothing, and not everything.
         wanted = service.spec.selector
-        if wanted and selector_from_map(wanted).matches(pod.metadata.labels):
+        if wanted and wanted.items() <= pod.metadata.labels.items():
             labels.update(wanted)
-    owner = next((each for each in pod.metadata.owner_references if each.controller), None)
+    owner = controller_of(pod)
     if owner is None:
         return selector_from_map(labels)
     namespace = pod.metadata.namespace

@@ -10,11 +10,12 @@ import numpy as np
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.cluster.columns import BoolColumn, FloatColumn, IdColumn, Int64Column
-from ksched_cli.cluster.labels import ABSENT
+from ksched_cli.cluster.labels import ABSENT, LabelColumn
 from ksched_cli.cluster.node_selection import RequiredNodeAffinity
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import PodTopologySpreadArgs
 from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
     Detail,
     FilterPlugin,
@@ -32,6 +33,7 @@ from ksched_cli.framework.topology_spread import (
     SOFT,
     SYSTEM_DEFAULTS,
     Constraint,
+    DefaultSelectors,
     constraints_of,
     default_constraints_of,
 )
@@ -61,6 +63,13 @@ class Domains:
         if int(self.present.sum()) < self.constraint.min_domains:
             return 0
         return int(self.counts[self.present].min(initial=_NO_MINIMUM))
+
+    def outcomes(self) -> IdColumn:
+        """What becomes of a node, by the id of its label value: 0 where the pod may go."""
+        skewed = self.counts + int(self.matches_itself) - self.minimum > self.constraint.max_skew
+        outcomes: IdColumn = np.where(skewed, np.int32(_SKEWED), np.int32(0))
+        outcomes[ABSENT] = _MISSING
+        return outcomes
 
 
 @dataclass(frozen=True)
@@ -104,6 +113,10 @@ class PodTopologySpread(
         ClusterEvent("Node", Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT),
     )
 
+    def __init__(self, args: PodTopologySpreadArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._selectors = DefaultSelectors(handle.cluster.catalog)
+
     # Constraints
 
     def _constraints(self, pod: PodInfo, action: str) -> tuple[Constraint, ...]:
@@ -113,7 +126,7 @@ class PodTopologySpread(
             return constraints_of(own, pod.labels, action, match_label_keys=keys)
         system = self.args.defaulting_type == "System"
         defaults = SYSTEM_DEFAULTS if system else self.args.default_constraints
-        return default_constraints_of(defaults, pod.pod, self.handle.cluster.catalog, action)
+        return default_constraints_of(defaults, pod.pod, self._selectors, action)
 
     def _included(self, constraint: Constraint, pod: PodInfo) -> BoolColumn:
         """matchNodeInclusionPolicies for every node."""
@@ -150,7 +163,7 @@ class PodTopologySpread(
         try:
             constraints = self._constraints(pod, HARD)
         except SelectorError as problem:
-            return error(f"obtaining pod's hard topology spread constraints: {problem}")
+            return error(f"get constraints from pod: obtaining pod's hard topology spread constraints: {problem}")
         if not constraints:
             return SKIP
         labelled = self._fully_labelled(constraints)
@@ -191,12 +204,10 @@ class PodTopologySpread(
         if state is None:
             missing = error('reading "PreFilterPodTopologySpread" from cycleState: not found')
             return Verdict.from_statuses([missing] * len(nodes))
-        failing = np.zeros(len(nodes), dtype=np.int32)
+        failing: IdColumn = np.zeros(len(nodes), dtype=np.int32)
         for each in state.domains:
-            ids = nodes.take(each.ids)
-            skewed = each.counts + int(each.matches_itself) - each.minimum > each.constraint.max_skew
-            found = np.where(ids == ABSENT, _MISSING, np.where(skewed[ids], _SKEWED, 0))
-            failing = np.where(failing == 0, found, failing).astype(np.int32)
+            found = each.outcomes()[nodes.take(each.ids)]
+            failing = np.where(failing == 0, found, failing)
         return Verdict.by_group(failing, _STATUSES)
 
     def explain(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
@@ -216,7 +227,7 @@ class PodTopologySpread(
         try:
             constraints = self._constraints(pod, SOFT)
         except SelectorError as problem:
-            return error(f"obtaining pod's soft topology spread constraints: {problem}")
+            return error(f"calculating preScoreState: obtaining pod's soft topology spread constraints: {problem}")
         if not constraints:
             return SKIP
         # Under the system's defaults a node without a zone is still spread over by host.
@@ -234,8 +245,7 @@ class PodTopologySpread(
         if constraint.topology_key == HOSTNAME:
             # A host is its own domain, and is counted whether or not the policies would include it.
             return SoftDomains(constraint, counts, column.present, _weight(int(scored.sum())))
-        # A node without the label and one with an empty value are of one domain, as in Go's map of strings.
-        ids = np.where(np.array([value == "" for value in column.values])[column.ids], ABSENT, column.ids)
+        ids = _by_text(column) if (labelled & ~column.present).any() else column.ids
         wanted = np.bincount(ids[scored], minlength=len(column.values)) > 0
         counted = labelled & self._included(constraint, pod)
         by_value = np.bincount(ids[counted], weights=counts[counted], minlength=len(column.values)).astype(np.int64)
@@ -258,6 +268,13 @@ class PodTopologySpread(
             return np.where(ignored, 0, MAX_NODE_SCORE)
         lowest = int(counted.min())
         return np.where(ignored, 0, MAX_NODE_SCORE * (highest + lowest - scores) // highest)
+
+
+def _by_text(column: LabelColumn) -> IdColumn:
+    """A node without the label and one with an empty value are of one domain, as in Go's map of strings. They meet
+    only where nodes that lack a label are spread over all the same."""
+    empty = np.array([value == "" for value in column.values], dtype=np.bool_)
+    return np.where(empty[column.ids], np.int32(ABSENT), column.ids)
 
 
 def _weight(size: int) -> float:

@@ -135,9 +135,58 @@ def test_tainted_zones_count_as_the_policy_says(policy: str, rejected: bool) -> 
     assert ("a" in make_bench(PodTopologySpread, nodes, pod, running("a")).statuses()) is rejected
 
 
-def test_a_selector_that_cannot_be_compiled_ends_the_cycle() -> None:
-    bad = constraint(labelSelector={"matchExpressions": [{"key": "a", "operator": "In"}]})
-    assert make_bench(PodTopologySpread, zones(a="1"), wanting(bad).obj()).pre_filter().code.go_name == "Error"
+@pytest.mark.parametrize(
+    ("effect", "rejected"),
+    [("NoSchedule", False), ("NoExecute", False), ("PreferNoSchedule", True)],
+)
+def test_only_taints_that_keep_pods_away_exclude_a_zone(effect: str, rejected: bool) -> None:
+    nodes = [make_node("a").zone("1").obj(), make_node("b").zone("2").taint("x", effect=effect).obj()]
+    pod = wanting(constraint(nodeTaintsPolicy="Honor")).obj()
+    assert ("a" in make_bench(PodTopologySpread, nodes, pod, running("a")).statuses()) is rejected
+
+
+@pytest.mark.parametrize(("enabled", "rejected"), [("true", True), ("false", False)])
+def test_tolerations_that_compare_need_their_gate(enabled: str, rejected: bool) -> None:
+    nodes = [make_node("a").zone("1").obj(), make_node("b").zone("2").taint("level", "10").obj()]
+    pod = wanting(constraint(nodeTaintsPolicy="Honor")).toleration("level", "Gt", "5").obj()
+    gates = f"TaintTolerationComparisonOperators={enabled}"
+    made = make_bench(PodTopologySpread, nodes, pod, running("a"), gates=gates)
+    assert ("a" in made.statuses()) is rejected
+
+
+@pytest.mark.parametrize(("enabled", "rejected"), [("true", False), ("false", True)])
+def test_match_label_keys_need_their_gate(enabled: str, rejected: bool) -> None:
+    old = make_pod("old").label(app="web", rev="1").on("a").obj()
+    pod = wanting(constraint(matchLabelKeys=["rev"])).label(rev="2").obj()
+    gates = f"MatchLabelKeysInPodTopologySpread={enabled}"
+    made = make_bench(PodTopologySpread, zones(a="1", b="2"), pod, [old], gates=gates)
+    assert ("a" in made.statuses()) is rejected
+
+
+BROKEN = {"matchExpressions": [{"key": "a", "operator": "In"}]}
+
+
+def test_a_hard_selector_that_cannot_be_compiled_ends_the_cycle() -> None:
+    answer = make_bench(PodTopologySpread, zones(a="1"), wanting(constraint(labelSelector=BROKEN)).obj()).pre_filter()
+    assert answer.code.go_name == "Error"
+    assert answer.message.startswith("get constraints from pod: obtaining pod's hard topology spread constraints: ")
+
+
+def test_a_soft_selector_that_cannot_be_compiled_ends_the_cycle() -> None:
+    pod = wanting(constraint(action="ScheduleAnyway", labelSelector=BROKEN)).obj()
+    made = make_bench(PodTopologySpread, zones(a="1", b="2"), pod)
+    answer = made.plugin.pre_score(None, made.pod, made.nodes())
+    assert answer.code.go_name == "Error"
+    assert answer.message.startswith("calculating preScoreState: obtaining pod's soft topology spread constraints: ")
+
+
+def test_a_cloned_state_changes_alone() -> None:
+    made = make_bench(PodTopologySpread, zones(a="1", b="2"), wanting(constraint()).obj(), running("a"))
+    state = made.state()
+    clone = made.plugin.clone_state(state)
+    made.plugin.remove_pod(clone, made.pod, 0, made.cluster.nodes.row_of["a"])
+    rejected = [made.plugin.filter(each, made.pod, made.nodes()).codes.any() for each in (state, clone)]
+    assert rejected == [True, False]
 
 
 def test_soft_constraints_do_not_reject() -> None:
