@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.framework.preemption import Evaluator
+from ksched_cli.framework.preemption.evaluator import Evaluator
 from tests.builders import make_pod
 from tests.clusters import clusters, nodes, pods
 from tests.harness import decide, make_scheduler
@@ -107,24 +108,26 @@ def test_the_batched_dry_run_equals_one_node_at_a_time(data: st.DataObject) -> N
         data.draw(pods(f"run-{index}", data.draw(st.sampled_from(names))))
         for index in range(data.draw(st.integers(1, 8)))
     ]
-    preemptor = make_pod("new").priority(10).requests(cpu=f"{data.draw(st.integers(1, 5000))}m").host_port(80).obj()
-    scheduler = make_scheduler(made, [*running, preemptor])
-    found: list[Any] = []
+    pending = [
+        make_pod(f"new-{index}").priority(data.draw(st.integers(9, 10))).requests(cpu=cpu).host_port(80).obj()
+        for index, cpu in enumerate(data.draw(st.lists(st.sampled_from(("1", "2500m", "4")), min_size=1, max_size=4)))
+    ]
+    scheduler = make_scheduler(made, [*running, *pending])
     original = Evaluator.find_candidates
+    compared = 0
 
-    def both(self: Evaluator, cycle: Any, pod: Any, *, one_by_one: bool = False) -> Any:
-        batched = original(self, cycle, pod)
-        single = original(self, cycle, pod, one_by_one=True)
-        found.append((batched, single))
+    def both(self: Evaluator, cycle: Any, pod: Any, *, afresh: bool = False) -> Any:
+        nonlocal compared
+        batched, single = original(self, cycle, pod), original(self, cycle, pod, afresh=True)
+        for row in range(len(names)):
+            assert batched.statuses.status(row) == single.statuses.status(row)
+        assert [batched.candidate(row) for row in batched.candidates] == [
+            single.candidate(row) for row in single.candidates
+        ]
+        compared += 1
         return batched
 
-    Evaluator.find_candidates = both  # type: ignore[method-assign]  # put back below
-    try:
-        decide(scheduler)
-    finally:
-        Evaluator.find_candidates = original  # type: ignore[method-assign]
-    for (candidates, statuses), (others, other_statuses) in found:
-        assert candidates == others
-        assert [statuses.status(row) for row in range(len(names))] == [
-            other_statuses.status(row) for row in range(len(names))
-        ]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Evaluator, "find_candidates", both)
+        failed = [each for each in decide(scheduler).values() if each.result == "unschedulable"]
+    assert compared == len(failed)

@@ -76,7 +76,10 @@ class Cluster:
         return node_row
 
     def preempt(self, pod_row: int) -> None:
-        """An evicted pod keeps its place until it is gone, but counts as leaving."""
+        """An evicted pod keeps its place until it is gone, but counts as leaving. One that is leaving already is
+        let be (Executor.prepareCandidate)."""
+        if self.pods.terminating[pod_row]:
+            return
         self.pods.terminating[pod_row] = True
         self.preempted.add(pod_row)
         node_row = int(self.pods.node_row[pod_row])

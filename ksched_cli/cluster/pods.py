@@ -8,6 +8,7 @@ import numpy as np
 
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, Vocabulary, grown
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.pod_shapes import PodShapes
 
 NOWHERE = -1
 
@@ -22,11 +23,13 @@ class PodTable:
         self.row_of: dict[str, int] = {}
         self.namespaces: Vocabulary[str] = Vocabulary()
         self.label_sets: Vocabulary[LabelSet] = Vocabulary()
+        self.shapes = PodShapes()
         self._node_row: RowColumn = np.empty(0, dtype=np.int64)
         self._namespace: IdColumn = np.empty(0, dtype=np.int32)
         self._label_set: IdColumn = np.empty(0, dtype=np.int32)
         self._priority: Int64Column = np.empty(0, dtype=np.int64)
         self._terminating: BoolColumn = np.empty(0, dtype=np.bool_)
+        self._has_ports: BoolColumn = np.empty(0, dtype=np.bool_)
 
     def __len__(self) -> int:
         return len(self.infos)
@@ -51,6 +54,11 @@ class PodTable:
     def terminating(self) -> BoolColumn:
         return self._terminating[: len(self)]
 
+    @property
+    def has_ports(self) -> BoolColumn:
+        """Which pods hold host ports."""
+        return self._has_ports[: len(self)]
+
     def register(self, info: PodInfo) -> int:
         """The row of a pod; a new one at first sight, nowhere yet."""
         known = self.row_of.get(info.uid)
@@ -66,6 +74,8 @@ class PodTable:
         self._label_set[row] = self.label_sets.id(frozenset(info.labels.items()))
         self._priority[row] = info.priority
         self._terminating[row] = info.pod.metadata.deletion_timestamp is not None
+        self._has_ports[row] = bool(info.host_ports)
+        self.shapes.note(row, info)
         return row
 
     def _grow(self, size: int) -> None:
@@ -74,3 +84,4 @@ class PodTable:
         self._label_set = cast(IdColumn, grown(self._label_set, size))
         self._priority = cast(Int64Column, grown(self._priority, size))
         self._terminating = cast(BoolColumn, grown(self._terminating, size))
+        self._has_ports = cast(BoolColumn, grown(self._has_ports, size))

@@ -32,6 +32,9 @@ class PortIndex:
         for port in ports:
             self._used.get((port.protocol, port.port), {}).get(port.address, set()).discard(row)
 
+    def holds(self, row: int, port: HostPort) -> bool:
+        return row in self._used.get((port.protocol, port.port), {}).get(port.address, ())
+
     def conflicts(self, wanted: Iterable[HostPort], size: int) -> BoolColumn:
         """Rows where a wanted port is taken: the wildcard address clashes with every address."""
         taken = np.zeros(size, dtype=np.bool_)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.pod_shapes import ShapeAmounts
 from ksched_cli.cluster.ports import PortIndex
 
 
@@ -38,6 +39,14 @@ class Usage:
         if info.host_ports:
             self.ports.free(row, info.host_ports)
         del self.pods[row][pod_row]
+
+    def shift(self, shapes: ShapeAmounts, rows: RowColumn, sign: int) -> None:
+        """Add (1) or take away (-1) the amounts of many pods at once, each on its row; a row may occur repeatedly."""
+        for resource, amounts in shapes.requests.items():
+            np.add.at(self.requested[resource], rows, sign * amounts[shapes.ids])
+        for measure in (0, 1):
+            np.add.at(self.nonzero[measure], rows, sign * shapes.nonzero[measure][shapes.ids])
+        np.add.at(self.pod_count, rows, sign)
 
     def widen(self, resources: int) -> None:
         missing = resources - self.requested.shape[0]

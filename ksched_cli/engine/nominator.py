@@ -11,6 +11,7 @@ class NominatedPods:
     def __init__(self) -> None:
         self._by_node: dict[str, dict[int, None]] = {}
         self._node_of: dict[int, str] = {}
+        self.changes: list[str] = []
 
     def nominated_on(self, node: str) -> Collection[int]:
         return self._by_node.get(node, {}).keys()
@@ -27,12 +28,14 @@ class NominatedPods:
         self.delete(pod_row)
         self._by_node.setdefault(node, {})[pod_row] = None
         self._node_of[pod_row] = node
+        self.changes.append(node)
 
     def delete(self, pod_row: int) -> None:
         """DeleteNominatedPodIfExists."""
         node = self._node_of.pop(pod_row, None)
         if node is None:
             return
+        self.changes.append(node)
         waiting = self._by_node[node]
         del waiting[pod_row]
         if not waiting:

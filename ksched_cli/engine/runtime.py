@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,11 +11,13 @@ import numpy as np
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.cluster.sandbox import Sandbox
 from ksched_cli.engine.faults import CycleError, PluginFault, blamed
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.profile import Profile
 from ksched_cli.framework.diagnosis import NodeStatuses
-from ksched_cli.framework.interfaces import PreFilterResult
+from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin, PreFilterResult, ReservePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, MIN_NODE_SCORE
 from ksched_cli.framework.status import Code, Status, unresolvable
@@ -105,9 +108,7 @@ class Runtime:
 
     def run_filter(self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> NodeRows:
         """The rows that pass every filter; the others are charged to the first that failed them."""
-        for plugin in self.profile.filter:
-            if plugin.name in state.skip_filter:
-                continue
+        for plugin in self._asked(state):
             if not len(nodes):
                 break
             with blamed(plugin.name, "filter"):
@@ -133,38 +134,77 @@ class Runtime:
     ) -> NodeRows:
         """RunFilterPluginsWithNominatedPods: a node must do both with and without the pods nominated to it."""
         feasible = self.run_filter(state, pod, nodes, statuses)
-        contested = [row for row in self._contested(pod) if row in set(nodes.rows.tolist())]
-        refused = [row for row in contested if not self._passes_with_nominated(state, pod, row, statuses)]
-        return feasible.select(~np.isin(feasible.rows, refused)) if refused else feasible
+        rivals = self._rivals(pod, nodes)
+        if not rivals:
+            return feasible
+        together = self.row_scoped(state)
+        for batch in [rivals] if together else [{row: others} for row, others in rivals.items()]:
+            refused = self._refused_with_nominated(state, pod, batch, statuses)
+            feasible = feasible.select(~np.isin(feasible.rows, refused))
+        return feasible
 
-    def _contested(self, pod: PodInfo) -> list[int]:
-        rows = (self.cluster.nodes.row_of.get(node) for node in self.nominator.nodes())
-        return [row for row in rows if row is not None and self._rivals(pod, row)]
+    def _rivals(self, pod: PodInfo, nodes: NodeRows) -> dict[int, list[int]]:
+        """Of these nodes the rows that have nominated pods which the pod must yield to, with those pods."""
+        pods, row_of = self.cluster.pods, self.cluster.nodes.row_of
+        nominated = {row_of[name]: name for name in self.nominator.nodes() if name in row_of}
+        contested = np.fromiter(nominated, dtype=np.int64, count=len(nominated))
+        rivals: dict[int, list[int]] = {}
+        for row in contested[nodes.mask()[contested]].tolist():
+            others = [
+                other
+                for other in self.nominator.nominated_on(nominated[row])
+                if pods.priority[other] >= pod.priority
+                and pods.node_row[other] == NOWHERE
+                and pods.infos[other].uid != pod.uid
+            ]
+            if others:
+                rivals[row] = others
+        return rivals
 
-    def _rivals(self, pod: PodInfo, row: int) -> list[int]:
-        """Nominated pods that the pod must yield to."""
-        pods = self.cluster.pods
-        return [
-            other
-            for other in self.nominator.nominated_on(self.cluster.nodes.names[row])
-            if pods.priority[other] >= pod.priority and pods.infos[other].uid != pod.uid
-        ]
-
-    def _passes_with_nominated(self, state: CycleState, pod: PodInfo, row: int, statuses: NodeStatuses) -> bool:
+    def _refused_with_nominated(
+        self, state: CycleState, pod: PodInfo, rivals: Mapping[int, list[int]], statuses: NodeStatuses
+    ) -> RowColumn:
+        """addGENominatedPods and the filters after it; the rows that do not pass, their statuses noted."""
         crowded = self.clone(state)
-        rivals = [other for other in self._rivals(pod, row) if self.cluster.pods.node_row[other] < 0]
-        for other in rivals:
-            self.cluster.place(other, row)
-            self.add_pod(crowded, pod, other, row)
-        try:
-            own = NodeStatuses(len(self.cluster.nodes))
-            passed = self.run_filter(crowded, pod, NodeRows(self.cluster, np.array([row])), own)
-        finally:
-            for other in reversed(rivals):
-                self.cluster.displace(other)
-        if not len(passed):
-            statuses.set(row, own.status(row))
-        return bool(len(passed))
+        come = [(other, row) for row, others in rivals.items() for other in others]
+        added, where = np.array(come, dtype=np.int64).T
+        rows = np.fromiter(rivals, dtype=np.int64, count=len(rivals))
+        own = NodeStatuses(len(self.cluster.nodes))
+        with Sandbox(self.cluster) as sandbox:
+            if not self.follows_pods(state):
+                sandbox.add(added, where)
+            else:
+                for index, (other, row) in enumerate(come):
+                    sandbox.add(added[index : index + 1], where[index : index + 1])
+                    self.add_pod(crowded, pod, other, row)
+            passed = self.run_filter(crowded, pod, NodeRows(self.cluster, rows), own)
+        refused: RowColumn = np.setdiff1d(rows, passed.rows)
+        statuses.take_over(own, refused)
+        return refused
+
+    def row_scoped(self, state: CycleState) -> bool:
+        """Whether every filter that is not skipped looks at one node alone."""
+        return all(plugin.scope == "row" for plugin in self._asked(state))
+
+    def signature(self, state: CycleState, pod: PodInfo) -> Hashable | None:
+        """What the filters in force go by, None where a verdict may change while its row does not: plugins that
+        reserve something of their own, such as volumes and devices, are why it could."""
+        asked = self._asked(state)
+        if any(plugin.scope != "row" or isinstance(plugin, ReservePlugin) for plugin in asked):
+            return None
+        return tuple((plugin.name, plugin.sign(pod)) for plugin in asked)
+
+    def follows_pods(self, state: CycleState) -> bool:
+        """Whether any plugin in force wants to hear of pods that come and go in a trial (PreFilterExtensions)."""
+        return any(
+            type(plugin).add_pod is not PreFilterPlugin.add_pod
+            or type(plugin).remove_pod is not PreFilterPlugin.remove_pod
+            for plugin in self.profile.pre_filter
+            if plugin.name in state.filter_states and plugin.name not in state.skip_filter
+        )
+
+    def _asked(self, state: CycleState) -> list[FilterPlugin[Any]]:
+        return [plugin for plugin in self.profile.filter if plugin.name not in state.skip_filter]
 
     def clone(self, state: CycleState) -> CycleState:
         """CycleState.Clone, for trials that change the pods on nodes."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from types import TracebackType
 
 import numpy as np
 
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.sandbox import Sandbox
+from ksched_cli.engine.faults import CycleError, PluginFault
 from ksched_cli.engine.runtime import CycleState, Runtime
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import error
 from ksched_cli.framework.verdict import Verdict
 
 
@@ -22,8 +26,8 @@ class CycleTrial:
         self._cluster = runtime.cluster
         self._state = runtime.clone(state)
         self._pod = pod
-        self._taken: dict[int, int] = {}
-        self._orders: dict[int, dict[int, None]] = {}
+        self._sandbox = Sandbox(runtime.cluster)
+        self._followed = runtime.follows_pods(state)
 
     def __enter__(self) -> CycleTrial:
         return self
@@ -31,30 +35,45 @@ class CycleTrial:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for pod_row, node_row in self._taken.items():
-            self._cluster.place(pod_row, node_row)
-        for node_row, order in self._orders.items():
-            self._cluster.usage.pods[node_row] = order
+        self._sandbox.__exit__(kind, value, trace)
 
     @property
     def row_scoped(self) -> bool:
-        return all(
-            plugin.scope == "row" or plugin.name in self._state.skip_filter for plugin in self._runtime.profile.filter
-        )
+        return self._runtime.row_scoped(self._state)
 
-    def remove(self, pod_row: int) -> None:
-        node_row = int(self._cluster.pods.node_row[pod_row])
-        self._orders.setdefault(node_row, dict(self._cluster.usage.pods[node_row]))
-        self._cluster.displace(pod_row)
-        self._taken[pod_row] = node_row
-        self._runtime.remove_pod(self._state, self._pod, pod_row, node_row)
+    @property
+    def signature(self) -> Hashable | None:
+        return self._runtime.signature(self._state, self._pod)
 
-    def put_back(self, pod_row: int) -> None:
-        node_row = self._taken.pop(pod_row)
-        self._cluster.place(pod_row, node_row)
-        self._runtime.add_pod(self._state, self._pod, pod_row, node_row)
+    def remove(self, pod_rows: RowColumn) -> None:
+        """Plugins that follow the moves see the columns as they are after each."""
+        if not self._followed:
+            self._sandbox.remove(pod_rows)
+            return
+        for index, pod_row in enumerate(pod_rows.tolist()):
+            (node_row,) = self._sandbox.remove(pod_rows[index : index + 1]).tolist()
+            self._runtime.remove_pod(self._state, self._pod, pod_row, node_row)
+
+    def put_back(self, pod_rows: RowColumn) -> None:
+        if not self._followed:
+            self._sandbox.put_back(pod_rows)
+            return
+        for index, pod_row in enumerate(pod_rows.tolist()):
+            (node_row,) = self._sandbox.put_back(pod_rows[index : index + 1]).tolist()
+            self._runtime.add_pod(self._state, self._pod, pod_row, node_row)
 
     def filter(self, rows: RowColumn) -> Verdict:
+        """A filter that fails on a node spoils that node only, and not the cycle."""
+        try:
+            return self._filter(rows)
+        except PluginFault:
+            raise
+        except CycleError as problem:
+            if len(rows) == 1:
+                return Verdict.from_statuses([error(str(problem))])
+        return Verdict.from_statuses([self.filter(rows[at : at + 1]).status(0) for at in range(len(rows))])
+
+    def _filter(self, rows: RowColumn) -> Verdict:
         statuses = NodeStatuses(len(self._cluster.nodes))
         nodes = NodeRows(self._cluster, np.asarray(rows, dtype=np.int64))
         self._runtime.run_filter_with_nominated(self._state, self._pod, nodes, statuses)

@@ -50,6 +50,15 @@ class NodeStatuses:
         self.plugin_ids[row] = self.plugins.id(status.plugin)
         self.reason_ids[row] = self.reasons.id(status.reasons)
 
+    def take_over(self, other: NodeStatuses, rows: RowColumn) -> None:
+        """What the other says of these rows."""
+        plugins = np.array([self.plugins.id(name) for name in other.plugins.values], dtype=np.int32)
+        reasons = np.array([self.reasons.id(each) for each in other.reasons.values], dtype=np.int32)
+        self.absent[rows] = False
+        self.codes[rows] = other.codes[rows]
+        self.plugin_ids[rows] = plugins[other.plugin_ids[rows]]
+        self.reason_ids[rows] = reasons[other.reason_ids[rows]]
+
     def set_absent(self, rows: BoolColumn, status: Status) -> None:
         self.absent |= rows
         self.absent_status = status

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Sequence
 from types import TracebackType
 from typing import Protocol
 
@@ -15,6 +15,10 @@ from ksched_cli.framework.verdict import Verdict
 
 class Nominator(Protocol):
     """Pods that wait for a place that preemption made for them (fwk.PodNominator)."""
+
+    @property
+    def changes(self) -> Sequence[str]:
+        """Names of the nodes where a nomination came or went, in order, ever since."""
 
     def nominated_on(self, node: str) -> Collection[int]:
         """Pod rows nominated to the node, in the order they were nominated."""
@@ -56,11 +60,16 @@ class Trial(Protocol):
     def row_scoped(self) -> bool:
         """Whether every filter in force looks at one node alone, so that many nodes can be tried at once."""
 
-    def remove(self, pod_row: int) -> None:
-        """Take a pod off its node, in the columns and in every plugin's state."""
+    @property
+    def signature(self) -> Hashable | None:
+        """All of the pod that the filters in force go by, if their verdict on a row holds until that row changes
+        and for every pod that signs alike; else None."""
 
-    def put_back(self, pod_row: int) -> None:
-        """Undo one `remove`."""
+    def remove(self, pod_rows: RowColumn) -> None:
+        """Take pods off their nodes, in the columns and in every plugin's state."""
+
+    def put_back(self, pod_rows: RowColumn) -> None:
+        """Undo `remove` for these pods."""
 
     def filter(self, rows: RowColumn) -> Verdict:
         """RunFilterPluginsWithNominatedPods for these rows as things stand in the trial."""

@@ -7,9 +7,11 @@ A plugin inherits from every point it takes part in. What `pre_filter` returns i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+import msgspec
 
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
@@ -77,10 +79,23 @@ class PreFilterPlugin(Plugin, ABC, Generic[State]):
         return
 
 
+def template_signature(pod: PodInfo) -> bytes:
+    """Everything but the pod's name, age and status."""
+    metadata = pod.pod.metadata
+    return msgspec.msgpack.encode(
+        (metadata.namespace, metadata.labels, metadata.annotations, metadata.owner_references, pod.pod.spec)
+    )
+
+
 class FilterPlugin(Plugin, ABC, Generic[State]):
     @abstractmethod
     def filter(self, state: State, pod: PodInfo, nodes: NodeRows) -> Verdict:
         """One code and reason tuple per row."""
+
+    def sign(self, pod: PodInfo) -> Hashable:
+        """All of the pod that the filter goes by (SignPlugin.SignPod): pods that sign alike are judged alike. A
+        plugin that looks at less than the whole template lets more pods share what was found out for one."""
+        return template_signature(pod)
 
     def explain(self, state: State, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The numbers behind the verdict on one of the rows; asked only for rows that are shown."""
@@ -193,4 +208,5 @@ __all__ = [
     "ReservePlugin",
     "ScorePlugin",
     "extension_points",
+    "template_signature",
 ]

@@ -31,6 +31,12 @@ class NodeRows:
         """The column's entries of these rows (last axis); the column itself where all rows are meant."""
         return column if self.whole else column[..., self.rows]
 
+    def mask(self) -> NDArray[np.bool_]:
+        """One entry per node of the cluster: whether it is among these."""
+        asked = np.full(len(self.cluster.nodes), self.whole, dtype=np.bool_)
+        asked[self.rows] = True
+        return asked
+
     @property
     def names(self) -> list[str]:
         return [self.cluster.nodes.names[row] for row in self.rows]

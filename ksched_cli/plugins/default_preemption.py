@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+
+from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import DefaultPreemptionArgs
 from ksched_cli.framework.events import Action, ClusterEvent
-from ksched_cli.framework.handle import CycleHandle
+from ksched_cli.framework.handle import CycleHandle, Handle
 from ksched_cli.framework.interfaces import PostFilterPlugin, PostFilterResult, PreEnqueuePlugin
-from ksched_cli.framework.preemption import Candidate, Evaluator, blocked_by_terminating, failure_message, pick_one
-from ksched_cli.framework.status import SUCCESS, Status, unschedulable
+from ksched_cli.framework.preemption.evaluator import Evaluator, Found
+from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedulable
+
+NEVER = "not eligible due to preemptionPolicy=Never."
+STILL_LEAVING = "not eligible due to a terminating pod on the nominated node."
 
 
 class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
@@ -18,6 +24,10 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
     summary = "When no node fits, looks for a node where evicting pods of lower priority makes room."
     args: DefaultPreemptionArgs
     events = (ClusterEvent("Pod", Action.DELETE),)
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._evaluator = Evaluator(handle.cluster, handle.nominator, self.is_preemption_allowed)
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         # kube-scheduler holds a pod back here while its victims are being deleted in the background. Here a
@@ -29,40 +39,54 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
         reason = self._ineligible(pod, cycle)
         if reason:
             return None, unschedulable(f"preemption: {reason}")
-        cluster = self.handle.cluster
-        candidates, statuses = Evaluator(cluster, self._may_evict).find_candidates(cycle, pod)
-        if not candidates:
-            return PostFilterResult(""), unschedulable(f"preemption: {failure_message(statuses)}")
-        best = pick_one(cluster, self._shortlist(candidates, len(candidates)))
-        return PostFilterResult(cluster.nodes.names[best.row], best.victims, best.pdb_violations), SUCCESS
+        found = self._evaluator.find_candidates(cycle, pod)
+        candidates = self._shortlist(found)
+        if not len(candidates):
+            problem = found.errors()
+            if problem:
+                return None, error(f"preemption: {problem}")
+            return PostFilterResult(""), unschedulable(f"preemption: {found.failure()}")
+        nodes = self.handle.cluster.nodes
+        best = found.outcomes.best(candidates, nodes.name_rank)
+        return PostFilterResult(nodes.names[best.row], best.victims, best.pdb_violations), SUCCESS
 
-    def _may_evict(self, pod: PodInfo, other: int) -> bool:
-        return int(self.handle.cluster.pods.priority[other]) < pod.priority
+    def is_preemption_allowed(self, pod: PodInfo, others: RowColumn) -> BoolColumn:
+        """Which of the other pods (rows) the pod may evict."""
+        allowed: BoolColumn = self.handle.cluster.pods.priority[others] < pod.priority
+        return allowed
 
     def _ineligible(self, pod: PodInfo, cycle: CycleHandle) -> str:
         """PodEligibleToPreemptOthers: why the pod may not preempt, or an empty string."""
         if pod.pod.spec.preemption_policy == "Never":
-            return "not eligible due to preemptionPolicy=Never."
+            return NEVER
         cluster = self.handle.cluster
-        node = self.handle.nominator.node_of(cluster.pods.row_of[pod.uid])
-        row = cluster.nodes.row_of.get(node)
-        if row is None:
+        row = cluster.nodes.row_of.get(self.handle.nominator.node_of(cluster.pods.row_of[pod.uid]))
+        if row is None or cycle.diagnosis.nodes.status(row).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
             return ""
-        status = cycle.diagnosis.nodes.status(row)
-        if blocked_by_terminating(cluster, pod, node, status, lambda other: self._may_evict(pod, other)):
-            return "not eligible due to a terminating pod on the nominated node."
-        return ""
+        others = np.array(cluster.pods_on(row), dtype=np.int64)
+        lower = others[self.is_preemption_allowed(pod, others)]
+        return STILL_LEAVING if any(map(self._terminating_by_preemption, lower.tolist())) else ""
 
-    def _shortlist(self, candidates: Sequence[Candidate], potential: int) -> Sequence[Candidate]:
+    def _terminating_by_preemption(self, pod_row: int) -> bool:
+        """podTerminatingByPreemption: evicted in this run, or marked so by a scheduler."""
+        cluster = self.handle.cluster
+        if pod_row in cluster.preempted:
+            return True
+        if not cluster.pods.terminating[pod_row]:
+            return False
+        for condition in cluster.pods.infos[pod_row].pod.status.conditions:
+            if condition.type == "DisruptionTarget":
+                return condition.status == "True" and condition.reason == "PreemptionByScheduler"
+        return False
+
+    def _shortlist(self, found: Found) -> RowColumn:
         """With sampling the search ends at as many candidates as the arguments ask for, one of them within budgets
         (calculateNumCandidates; Go starts at a random node, here it is the first)."""
+        candidates = found.candidates
         if not self.handle.sampling:
             return candidates
-        share = potential * self.args.min_candidate_nodes_percentage // 100
-        wanted = min(max(share, self.args.min_candidate_nodes_absolute), potential)
-        within = False
-        for count, candidate in enumerate(candidates, start=1):
-            within |= candidate.pdb_violations == 0
-            if within and count >= wanted:
-                return candidates[:count]
-        return candidates
+        share = len(found.potential) * self.args.min_candidate_nodes_percentage // 100
+        wanted = min(max(share, self.args.min_candidate_nodes_absolute), len(found.potential))
+        within = np.maximum.accumulate(found.outcomes.pdb_violations[candidates] == 0)
+        enough = np.nonzero(within & (np.arange(1, len(candidates) + 1) >= wanted))[0]
+        return candidates[: enough[0] + 1] if len(enough) else candidates

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,6 +77,9 @@ class NodeAffinity(
             failing = np.where(selection.terms_mask(enforced.node_selector_terms), failing, 2)
         groups = nodes.take(failing.astype(np.int32))
         return Verdict.by_group(groups, (SUCCESS, _POD_MISMATCH, _ENFORCED_MISMATCH))
+
+    def sign(self, pod: PodInfo) -> Hashable:
+        return RequiredNodeAffinity.of(pod.pod)
 
     def explain(self, state: RequiredNodeAffinity | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         selection, row = nodes.cluster.selection, nodes.rows[index]

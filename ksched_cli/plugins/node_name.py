@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 
 from ksched_cli.cluster.pod_info import PodInfo
@@ -23,6 +25,9 @@ class NodeName(FilterPlugin[None]):
             return Verdict.passing(len(nodes))
         others = nodes.rows != nodes.cluster.nodes.row_of.get(wanted, -1)
         return Verdict.rejecting(np.asarray(others), unresolvable("node(s) didn't match the requested node name"))
+
+    def sign(self, pod: PodInfo) -> Hashable:
+        return pod.pod.spec.node_name
 
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         return {"requested": pod.pod.spec.node_name}

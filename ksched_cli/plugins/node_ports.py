@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.ports import HostPort
 from ksched_cli.framework.events import Action, ClusterEvent
@@ -31,6 +33,9 @@ class NodePorts(PreFilterPlugin[WantedPorts], FilterPlugin[WantedPorts]):
         return Verdict.rejecting(
             nodes.take(taken), unschedulable("node(s) didn't have free ports for the requested pod ports")
         )
+
+    def sign(self, pod: PodInfo) -> Hashable:
+        return pod.host_ports
 
     def explain(self, state: WantedPorts | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         row, cluster = nodes.rows[index], nodes.cluster

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,6 +94,9 @@ class NodeResourcesFit(
                 lacks |= short.astype(np.int64) << bit
                 hopeless |= short & (amount > allocatable)
         return self._verdict(state, lacks, hopeless)
+
+    def sign(self, pod: PodInfo) -> Hashable:
+        return pod.incoming_requests
 
     def _verdict(self, state: FitState, lacks: Int64Column, hopeless: BoolColumn) -> Verdict:
         """`lacks` has one bit per reason; each distinct combination becomes one reason tuple."""

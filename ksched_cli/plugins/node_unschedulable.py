@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 
 from ksched_cli.api.core import Taint
@@ -30,6 +32,9 @@ class NodeUnschedulable(FilterPlugin[None]):
         if not cordoned.any() or self._tolerated(pod):
             cordoned = np.zeros(len(nodes), dtype=np.bool_)
         return Verdict.rejecting(cordoned, unresolvable("node(s) were unschedulable"))
+
+    def sign(self, pod: PodInfo) -> Hashable:
+        return pod.pod.spec.tolerations
 
     def _tolerated(self, pod: PodInfo) -> bool:
         comparison = self.handle.gates.enabled("TaintTolerationComparisonOperators")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +49,9 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
         table = nodes.cluster.nodes
         statuses = [self._judge(taints, pod) for taints in table.taint_sets.values]
         return Verdict.by_group(nodes.take(table.taint_set), statuses)
+
+    def sign(self, pod: PodInfo) -> Hashable:
+        return pod.pod.spec.tolerations
 
     def _judge(self, taints: Iterable[Taint], pod: PodInfo) -> Status:
         found = find_untolerated(taints, pod.pod.spec.tolerations, _HARD, comparison=self._comparison)

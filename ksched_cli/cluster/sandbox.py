@@ -1,0 +1,97 @@
+"""Moves of pods that leave no trace: what a dry run does to the columns, and how it is taken back."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.cluster.ports import HostPort
+
+if TYPE_CHECKING:
+    from ksched_cli.cluster.cache import Cluster
+
+
+class Sandbox:
+    """Pods leave nodes and come to nodes in the columns themselves; leaving the block restores every one of them,
+    the order of pods on nodes and shared host ports included, as a copy of the NodeInfo would in kube-scheduler.
+
+    The journal hears nothing of it. Whoever keeps something derived from the columns must not catch up inside.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._home: dict[int, int] = {}
+        self._pods: dict[int, dict[int, None]] = {}
+        self._ports: list[tuple[int, HostPort, bool]] = []
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        usage, pods = self._cluster.usage, self._cluster.pods
+        moved = np.fromiter(self._home, dtype=np.int64, count=len(self._home))
+        home = np.fromiter(self._home.values(), dtype=np.int64, count=len(self._home))
+        now = pods.node_row[moved]
+        gone, come = (now == NOWHERE) & (home != NOWHERE), (now != NOWHERE) & (home == NOWHERE)
+        usage.shift(pods.shapes.of(moved[gone]), home[gone], 1)
+        usage.shift(pods.shapes.of(moved[come]), now[come], -1)
+        pods.node_row[moved] = home
+        for row, order in self._pods.items():
+            usage.pods[row] = order
+        for row, port, taken in reversed(self._ports):
+            (usage.ports.take if taken else usage.ports.free)(row, (port,))
+
+    def remove(self, pod_rows: RowColumn) -> RowColumn:
+        """Take the pods off their nodes; the rows they were on."""
+        table, usage = self._cluster.pods, self._cluster.usage
+        node_rows: RowColumn = table.node_row[pod_rows]
+        usage.shift(table.shapes.of(pod_rows), node_rows, -1)
+        on = self._changing(pod_rows, node_rows, node_rows)
+        for pod_row, node_row in zip(pod_rows.tolist(), node_rows.tolist(), strict=True):
+            del on[node_row][pod_row]
+        for index in np.nonzero(table.has_ports[pod_rows])[0].tolist():
+            self._note_ports(int(pod_rows[index]), int(node_rows[index]))
+            usage.ports.free(int(node_rows[index]), table.infos[pod_rows[index]].host_ports)
+        table.node_row[pod_rows] = NOWHERE
+        return node_rows
+
+    def add(self, pod_rows: RowColumn, node_rows: RowColumn) -> None:
+        """Put pods that are nowhere on nodes."""
+        table, usage = self._cluster.pods, self._cluster.usage
+        usage.shift(table.shapes.of(pod_rows), node_rows, 1)
+        on = self._changing(pod_rows, node_rows, table.node_row[pod_rows])
+        for pod_row, node_row in zip(pod_rows.tolist(), node_rows.tolist(), strict=True):
+            on[node_row][pod_row] = None
+        for index in np.nonzero(table.has_ports[pod_rows])[0].tolist():
+            self._note_ports(int(pod_rows[index]), int(node_rows[index]))
+            usage.ports.take(int(node_rows[index]), table.infos[pod_rows[index]].host_ports)
+        table.node_row[pod_rows] = node_rows
+
+    def put_back(self, pod_rows: RowColumn) -> RowColumn:
+        """Return pods to the nodes they were removed from; the rows of these."""
+        node_rows = np.array([self._home[pod_row] for pod_row in pod_rows.tolist()], dtype=np.int64)
+        self.add(pod_rows, node_rows)
+        return node_rows
+
+    def _changing(self, pod_rows: RowColumn, node_rows: RowColumn, home: RowColumn) -> list[dict[int, None]]:
+        """Remember where the pods belong if they move for the first time; the pods by node, in copies where these
+        nodes are concerned."""
+        homes = dict(zip(pod_rows.tolist(), home.tolist(), strict=True))
+        if self._home:
+            homes.update((pod_row, self._home[pod_row]) for pod_row in homes.keys() & self._home.keys())
+        self._home.update(homes)
+        pods = self._cluster.usage.pods
+        for node_row in set(node_rows.tolist()) - self._pods.keys():
+            self._pods[node_row], pods[node_row] = pods[node_row], dict(pods[node_row])
+        return pods
+
+    def _note_ports(self, pod_row: int, node_row: int) -> None:
+        ports = self._cluster.usage.ports
+        for port in self._cluster.pods.infos[pod_row].host_ports:
+            self._ports.append((node_row, port, ports.holds(node_row, port)))

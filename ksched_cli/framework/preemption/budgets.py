@@ -1,0 +1,68 @@
+"""What PodDisruptionBudgets say to an eviction (filterPodsWithPDBViolation)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.api.selectors import Selector, SelectorError, compile_selector
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import BoolColumn, RowColumn
+
+
+class Budgets:
+    """The budgets of a cluster. Which of them cover a pod is asked once for every set of labels."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._version = -1
+        self._selectors: list[tuple[str, Selector]] = []
+        self._allowed: list[int] = []
+        self._disrupted: list[frozenset[str]] = []
+        self._covering: dict[tuple[int, int], tuple[int, ...]] = {}
+
+    def violating(self, pod_rows: RowColumn, owner: RowColumn) -> BoolColumn:
+        """Whose eviction goes beyond what a budget allows, when those before it of the same owner leave as well."""
+        self._read()
+        violating = np.zeros(len(pod_rows), dtype=np.bool_)
+        if not self._allowed:
+            return violating
+        left, whose = self._allowed.copy(), -1
+        for index, (pod_row, node) in enumerate(zip(pod_rows.tolist(), owner.tolist(), strict=True)):
+            if node != whose:
+                left, whose = self._allowed.copy(), node
+            for budget in self._covering_pod(pod_row):
+                left[budget] -= 1
+                violating[index] |= left[budget] < 0
+        return violating
+
+    def _read(self) -> None:
+        catalog = self._cluster.catalog
+        if self._version == catalog.version:
+            return
+        self._version = catalog.version
+        self._selectors, self._allowed, self._disrupted, self._covering = [], [], [], {}
+        for budget in catalog.all(PodDisruptionBudget):
+            try:
+                selector = compile_selector(budget.spec.selector)
+            except SelectorError:
+                continue
+            if not selector.everything:
+                self._selectors.append((budget.metadata.namespace, selector))
+                self._allowed.append(budget.status.disruptions_allowed)
+                self._disrupted.append(frozenset(budget.status.disrupted_pods))
+
+    def _covering_pod(self, pod_row: int) -> tuple[int, ...]:
+        """Budgets that count the pod: those that know of its eviction already do not count it twice."""
+        pods = self._cluster.pods
+        key = int(pods.namespace[pod_row]), int(pods.label_set[pod_row])
+        covering = self._covering.get(key)
+        if covering is None:
+            info = pods.infos[pod_row]
+            covering = self._covering[key] = tuple(
+                index
+                for index, (namespace, selector) in enumerate(self._selectors if info.labels else ())
+                if namespace == info.namespace and selector.matches(info.labels)
+            )
+        name = pods.infos[pod_row].name
+        return tuple(budget for budget in covering if name not in self._disrupted[budget])

@@ -1,0 +1,122 @@
+"""The search for candidates among all nodes that preemption can help (framework/preemption.Evaluator).
+
+The search is the same for one node and for many: where every filter looks at one node alone, all nodes are tried in
+one trial, their pods put back in rounds; otherwise each node has a trial of its own. What was found of a node holds
+for the next pod of the same priority and signature until something on that node changes.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.diagnosis import Diagnosis, NodeStatuses
+from ksched_cli.framework.handle import CycleHandle, Nominator
+from ksched_cli.framework.preemption.dry_run import Allowed, DryRun
+from ksched_cli.framework.preemption.outcomes import Candidate, Outcomes
+from ksched_cli.framework.status import Code, unresolvable
+
+NOT_HELPFUL = unresolvable("Preemption is not helpful for scheduling")
+
+# How many kinds of pods are remembered; each takes some columns over all nodes.
+_KINDS = 16
+
+_Key = tuple[int, Hashable]
+
+
+@dataclass
+class _Remembered:
+    """The outcomes of a kind of pod, and how far everything had come that they depend on."""
+
+    outcomes: Outcomes
+    structure: int
+    catalog: int
+    journal: int = 0
+    nominations: int = 0
+
+
+@dataclass
+class Found:
+    """The nodes that preemption could help (`potential`), and of these the candidates."""
+
+    potential: RowColumn
+    outcomes: Outcomes
+    statuses: NodeStatuses
+
+    @property
+    def candidates(self) -> RowColumn:
+        rows: RowColumn = self.potential[self.outcomes.helps[self.potential]]
+        return rows
+
+    def candidate(self, row: int) -> Candidate:
+        return self.outcomes.candidate(row)
+
+    def failure(self) -> str:
+        """What is said of the nodes when none is a candidate (FitError.Error)."""
+        return Diagnosis(self.statuses).message()
+
+    def errors(self) -> str:
+        """Of nodes where the dry run itself failed; utilerrors.NewAggregate lists equal ones once."""
+        rows = self.statuses.rows_with(Code.ERROR).tolist()
+        texts = list(dict.fromkeys(self.statuses.status(row).message for row in rows))
+        return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
+
+
+class Evaluator:
+    """For one cluster and one notion of who may evict whom."""
+
+    def __init__(self, cluster: Cluster, nominator: Nominator, allowed: Allowed) -> None:
+        self._cluster = cluster
+        self._nominator = nominator
+        self._dry_run = DryRun(cluster, allowed)
+        self._remembered: OrderedDict[_Key, _Remembered] = OrderedDict()
+
+    def find_candidates(self, cycle: CycleHandle, pod: PodInfo, *, afresh: bool = False) -> Found:
+        """findCandidates and DryRunPreemption. `afresh` tries node by node and remembers nothing."""
+        potential = cycle.diagnosis.nodes.rows_with(Code.UNSCHEDULABLE)
+        with cycle.trial() as probe:
+            together, signature = probe.row_scoped and not afresh, None if afresh else probe.signature
+        outcomes = self._known(pod, signature)
+        todo = potential[~outcomes.tried[potential]]
+        for rows in [todo] if together else np.split(todo, len(todo)) if len(todo) else []:
+            if len(rows):
+                with cycle.trial() as trial:
+                    self._dry_run.run(trial, pod, rows, outcomes)
+        return Found(potential, outcomes, self._statuses(potential, outcomes))
+
+    def _statuses(self, potential: RowColumn, outcomes: Outcomes) -> NodeStatuses:
+        """Of the nodes that are no candidates; those that were not tried have the common status."""
+        statuses = NodeStatuses(len(self._cluster.nodes))
+        statuses.set_absent(np.ones(len(self._cluster.nodes), dtype=np.bool_), NOT_HELPFUL)
+        statuses.take_over(outcomes.statuses, potential[~outcomes.helps[potential]])
+        return statuses
+
+    def _known(self, pod: PodInfo, signature: Hashable | None) -> Outcomes:
+        """What still holds of earlier pods of the kind. A nominated pod differs from them: it is its own rival."""
+        cluster = self._cluster
+        size = len(cluster.nodes)
+        if signature is None or self._nominator.node_of(cluster.pods.row_of[pod.uid]):
+            return Outcomes(size)
+        key = (pod.priority, signature)
+        kept = self._remembered.pop(key, None)
+        if kept is None or (kept.structure, kept.catalog) != (cluster.structure, cluster.catalog.version):
+            kept = _Remembered(Outcomes(size), cluster.structure, cluster.catalog.version)
+        else:
+            kept.outcomes.forget(self._changed_since(kept))
+        kept.journal, kept.nominations = len(cluster.journal), len(self._nominator.changes)
+        self._remembered[key] = kept
+        if len(self._remembered) > _KINDS:
+            self._remembered.popitem(last=False)
+        return kept.outcomes
+
+    def _changed_since(self, kept: _Remembered) -> list[int]:
+        row_of = self._cluster.nodes.row_of
+        nominated = {row_of.get(name) for name in self._nominator.changes[kept.nominations :]}
+        changed = nominated.union(self._cluster.journal[kept.journal :])
+        return [row for row in changed if row is not None]

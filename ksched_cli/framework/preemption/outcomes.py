@@ -1,0 +1,77 @@
+"""What a dry run came to, node by node, and the choice among the nodes (pickOneNodeForPreemption)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ksched_cli.cluster.columns import BoolColumn, FloatColumn, Int64Column, RowColumn
+from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.status import Status
+
+# Added to every priority so that more victims never sum up to less.
+PRIORITY_OFFSET = 2**31
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A node that the pod would fit on without the victims, the most important of them first."""
+
+    row: int
+    victims: tuple[int, ...]
+    pdb_violations: int
+
+
+class Outcomes:
+    """One entry per node: not tried, a candidate with the figures it is chosen by, or the status that rules it out."""
+
+    def __init__(self, size: int) -> None:
+        self.tried: BoolColumn = np.zeros(size, dtype=np.bool_)
+        self.helps: BoolColumn = np.zeros(size, dtype=np.bool_)
+        self.pdb_violations: Int64Column = np.zeros(size, dtype=np.int64)
+        self.highest: Int64Column = np.zeros(size, dtype=np.int64)
+        self.priorities: Int64Column = np.zeros(size, dtype=np.int64)
+        self.count: Int64Column = np.zeros(size, dtype=np.int64)
+        self.earliest: FloatColumn = np.zeros(size)
+        self._list_of: RowColumn = np.zeros(size, dtype=np.int64)
+        self._start: RowColumn = np.zeros(size, dtype=np.int64)
+        self._lists: list[RowColumn] = []
+        self.statuses = NodeStatuses(size)
+
+    def forget(self, rows: list[int]) -> None:
+        self.tried[rows] = False
+        self.helps[rows] = False
+
+    def list_victims(self, rows: RowColumn, victims: RowColumn, starts: RowColumn) -> None:
+        """The victims of all these rows in a line; where those of each row start."""
+        self._list_of[rows] = len(self._lists)
+        self._start[rows] = starts
+        self._lists.append(victims)
+
+    def fail(self, rows: RowColumn, status: Status) -> None:
+        self.tried[rows] = True
+        for row in rows.tolist():
+            self.statuses.set(row, status)
+
+    def fail_as(self, rows: RowColumn, statuses: NodeStatuses) -> None:
+        self.tried[rows] = True
+        self.statuses.take_over(statuses, rows)
+
+    def candidate(self, row: int) -> Candidate:
+        start = self._start[row]
+        victims = self._lists[self._list_of[row]][start : start + self.count[row]]
+        return Candidate(row, tuple(victims.tolist()), int(self.pdb_violations[row]))
+
+    def best(self, rows: RowColumn, name_rank: RowColumn) -> Candidate:
+        """The criteria one after the other; where all tie Go takes any node, and here it is the lowest name."""
+        criteria = (
+            name_rank,
+            -self.earliest,
+            self.count,
+            self.priorities,
+            self.highest,
+            self.pdb_violations,
+        )
+        first = np.lexsort([column[rows] for column in criteria])[0]
+        return self.candidate(int(rows[first]))
