@@ -95,7 +95,7 @@ def make_bench(
 ) -> Bench:
     cluster = Cluster(list(nodes), running, Catalog(objects))
     pod_row = cluster.register(pod)
-    handle = SchedulerHandle(cluster, release(DEFAULT_RELEASE).gates(gates), NominatedPods(), False)
+    handle = SchedulerHandle(cluster, release(DEFAULT_RELEASE).gates(gates), NominatedPods(cluster), False)
     if args is None and plugin.name in ARGS_OF:
         args = ARGS_OF[plugin.name]()
     return Bench(plugin(args, handle), cluster, pod_row)

@@ -24,10 +24,19 @@ class Cluster:
 
     `journal` lists the node rows that placements touched, in order, so that whoever keeps something derived from
     the columns can bring just those rows up to date. `structure` goes up when rows are renumbered or node objects
-    change, after which nothing derived from nodes holds.
+    change, after which nothing derived from nodes holds. Without `reuse` everything derived is derived afresh each
+    time: slow, and the answer must be the same.
     """
 
-    def __init__(self, nodes: Sequence[Node], pods: Iterable[Pod] = (), catalog: Catalog | None = None) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        pods: Iterable[Pod] = (),
+        catalog: Catalog | None = None,
+        *,
+        reuse: bool = True,
+    ) -> None:
+        self.reuse = reuse
         self.resources = ResourceIndex()
         self.catalog = catalog or Catalog()
         self.pods = PodTable()
@@ -85,6 +94,12 @@ class Cluster:
         node_row = int(self.pods.node_row[pod_row])
         if node_row != NOWHERE:
             self.journal.append(node_row)
+
+    def touch(self, node: str) -> None:
+        """Something else that matters to the node has changed."""
+        row = self.nodes.row_of.get(node)
+        if row is not None:
+            self.journal.append(row)
 
     def pods_on(self, node_row: int) -> list[int]:
         """Rows of the pods on a node, in the order they came."""

@@ -37,6 +37,11 @@ class Vocabulary(Generic[T]):
     def find(self, value: T) -> int | None:
         return self._ids.get(value)
 
+    def copy(self) -> Vocabulary[T]:
+        twin: Vocabulary[T] = Vocabulary()
+        twin._ids, twin.values = dict(self._ids), list(self.values)
+        return twin
+
     def __len__(self) -> int:
         return len(self.values)
 

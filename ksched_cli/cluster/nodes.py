@@ -26,6 +26,7 @@ class NodeTable:
         self.arrival = tuple(arrival)
         self.objects: list[Node] = listing_order(arrival)
         self.names: list[str] = [node.metadata.name for node in self.objects]
+        self.name_column = np.array(self.names, dtype=object)
         self.row_of: dict[str, int] = {name: row for row, name in enumerate(self.names)}
         self.labels = LabelColumns([node.metadata.labels for node in self.objects])
         self.images = ImageIndex(self.objects, self.arrival)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ksched_cli.cluster.cache import Cluster
+
 
 class NominatedPods:
-    """Pod rows by the name of the node they are nominated to, in the order of nomination."""
+    """Pod rows by the name of the node they are nominated to, in the order of nomination. What is known of a node
+    depends on them too: the cluster's journal hears when one comes or goes."""
 
-    def __init__(self) -> None:
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
         self._by_node: dict[str, dict[int, None]] = {}
         self._node_of: dict[int, str] = {}
-        self.changes: list[str] = []
 
     def nominated_on(self, node: str) -> Collection[int]:
         return self._by_node.get(node, {}).keys()
@@ -28,14 +31,14 @@ class NominatedPods:
         self.delete(pod_row)
         self._by_node.setdefault(node, {})[pod_row] = None
         self._node_of[pod_row] = node
-        self.changes.append(node)
+        self._cluster.touch(node)
 
     def delete(self, pod_row: int) -> None:
         """DeleteNominatedPodIfExists."""
         node = self._node_of.pop(pod_row, None)
         if node is None:
             return
-        self.changes.append(node)
+        self._cluster.touch(node)
         waiting = self._by_node[node]
         del waiting[pod_row]
         if not waiting:

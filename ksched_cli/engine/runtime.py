@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import takewhile
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -16,8 +17,16 @@ from ksched_cli.cluster.sandbox import Sandbox
 from ksched_cli.engine.faults import CycleError, PluginFault, blamed
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.profile import Profile
+from ksched_cli.engine.reuse import FilterMemory, Memory, ScoreMemory
 from ksched_cli.framework.diagnosis import NodeStatuses
-from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin, PreFilterResult, ReservePlugin
+from ksched_cli.framework.interfaces import (
+    FilterPlugin,
+    Plugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    ReservePlugin,
+    ScorePlugin,
+)
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, MIN_NODE_SCORE
 from ksched_cli.framework.status import Code, Status, unresolvable
@@ -55,12 +64,16 @@ class ScoreTable:
 
 
 class Runtime:
-    """One per profile. Holds no state of a cycle: that is in CycleState."""
+    """One per profile. Holds no state of a cycle: that is in CycleState. What it remembers from one to the next is
+    the same with and without."""
 
     def __init__(self, profile: Profile, cluster: Cluster, nominator: NominatedPods) -> None:
         self.profile = profile
         self.cluster = cluster
         self.nominator = nominator
+        self._filtered = FilterMemory(cluster)
+        self._scored = ScoreMemory(cluster)
+        self._crowded: Memory[NodeStatuses] = Memory(cluster)
 
     def run_pre_enqueue(self, pod: PodInfo) -> Status | None:
         """The first refusal, or None."""
@@ -108,7 +121,35 @@ class Runtime:
 
     def run_filter(self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> NodeRows:
         """The rows that pass every filter; the others are charged to the first that failed them."""
-        for plugin in self._asked(state):
+        return self._run_filters(self._asked(state), state, pod, nodes, statuses)
+
+    def _run_filter_everywhere(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
+        """`run_filter` over all nodes. Filters at the front that sign for what they look at are asked about a node
+        once per template and placement there."""
+        asked = self._asked(state)
+        front = list(takewhile(_signs_filter, asked)) if self.cluster.reuse else []
+        if not front:
+            return self._run_filters(asked, state, pod, NodeRows(self.cluster), statuses)
+        fixed = list(takewhile(lambda plugin: not plugin.follows_pods, front))
+        following = front[len(fixed) :]
+        known = self._filtered.recall(
+            tuple((plugin.name, plugin.sign(pod)) for plugin in fixed),
+            lambda nodes, own: self._run_filters(fixed, state, pod, nodes, own),
+            tuple((plugin.name, plugin.sign(pod)) for plugin in following),
+            lambda nodes, own: self._run_filters(following, state, pod, nodes, own),
+        )
+        statuses.copy_from(known.statuses)
+        return self._run_filters(asked[len(front) :], state, pod, known.nodes(self.cluster), statuses)
+
+    def _run_filters(
+        self,
+        plugins: Sequence[FilterPlugin[Any]],
+        state: CycleState,
+        pod: PodInfo,
+        nodes: NodeRows,
+        statuses: NodeStatuses,
+    ) -> NodeRows:
+        for plugin in plugins:
             if not len(nodes):
                 break
             with blamed(plugin.name, "filter"):
@@ -133,54 +174,92 @@ class Runtime:
         self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses
     ) -> NodeRows:
         """RunFilterPluginsWithNominatedPods: a node must do both with and without the pods nominated to it."""
-        feasible = self.run_filter(state, pod, nodes, statuses)
+        if nodes.whole:
+            feasible = self._run_filter_everywhere(state, pod, statuses)
+            refused = self._refused_everywhere(state, pod)
+        else:
+            feasible = self.run_filter(state, pod, nodes, statuses)
+            refused = self._refused(state, pod, nodes)
+        if refused is None:
+            return feasible
+        statuses.take_over(refused, np.nonzero(refused.codes)[0])
+        return feasible.select(refused.codes[feasible.rows] == Code.SUCCESS)
+
+    def _refused_everywhere(self, state: CycleState, pod: PodInfo) -> NodeStatuses | None:
+        """`_refused` for all nodes, remembered where it depends on what a node holds and who is nominated to it."""
+        if not self.nominator.nodes():
+            return None
+        asked = self._asked(state)
+        everywhere = NodeRows(self.cluster)
+        reusable = self.cluster.reuse and all(map(_signs_filter, asked))
+        if not reusable or self.nominator.node_of(self.cluster.pods.row_of[pod.uid]):
+            return self._refused(state, pod, everywhere)
+
+        def afresh() -> NodeStatuses:
+            return self._refused(state, pod, everywhere) or NodeStatuses(len(everywhere))
+
+        def renew(known: NodeStatuses, rows: RowColumn) -> NodeStatuses:
+            known.codes[rows] = Code.SUCCESS
+            found = self._refused(state, pod, NodeRows(self.cluster, rows))
+            if found is not None:
+                known.take_over(found, np.nonzero(found.codes)[0])
+            return known
+
+        key = (pod.priority, tuple((plugin.name, plugin.sign(pod)) for plugin in asked))
+        return self._crowded.recall(key, afresh, renew)
+
+    def _refused(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> NodeStatuses | None:
+        """The statuses of nodes that do not take the pod beside those that are nominated to them; None if no such pod
+        is in the way anywhere."""
         rivals = self._rivals(pod, nodes)
         if not rivals:
-            return feasible
-        together = self.row_scoped(state)
-        for batch in [rivals] if together else [{row: others} for row, others in rivals.items()]:
-            refused = self._refused_with_nominated(state, pod, batch, statuses)
-            feasible = feasible.select(~np.isin(feasible.rows, refused))
-        return feasible
+            return None
+        statuses = NodeStatuses(len(self.cluster.nodes))
+        for batch in [rivals] if self.row_scoped(state) else [{row: others} for row, others in rivals.items()]:
+            self._run_filter_beside(state, pod, batch, statuses)
+        return statuses
 
     def _rivals(self, pod: PodInfo, nodes: NodeRows) -> dict[int, list[int]]:
         """Of these nodes the rows that have nominated pods which the pod must yield to, with those pods."""
-        pods, row_of = self.cluster.pods, self.cluster.nodes.row_of
-        nominated = {row_of[name]: name for name in self.nominator.nodes() if name in row_of}
-        contested = np.fromiter(nominated, dtype=np.int64, count=len(nominated))
+        pods = self.cluster.pods
+        priority, node_row = pods.priority, pods.node_row
         rivals: dict[int, list[int]] = {}
-        for row in contested[nodes.mask()[contested]].tolist():
+        for row, node in self._contested(nodes):
             others = [
                 other
-                for other in self.nominator.nominated_on(nominated[row])
-                if pods.priority[other] >= pod.priority
-                and pods.node_row[other] == NOWHERE
-                and pods.infos[other].uid != pod.uid
+                for other in self.nominator.nominated_on(node)
+                if priority[other] >= pod.priority and node_row[other] == NOWHERE and pods.infos[other].uid != pod.uid
             ]
             if others:
                 rivals[row] = others
         return rivals
 
-    def _refused_with_nominated(
+    def _contested(self, nodes: NodeRows) -> list[tuple[int, str]]:
+        """Those of the nodes that have nominated pods, from whichever side there is less to look through."""
+        waiting, table = self.nominator.nodes(), self.cluster.nodes
+        if len(nodes) < len(waiting):
+            asked = [(row, table.names[row]) for row in nodes.rows.tolist()]
+            return [(row, node) for row, node in asked if node in waiting]
+        known = [(table.row_of[node], node) for node in waiting if node in table.row_of]
+        mask = nodes.mask()
+        return [(row, node) for row, node in known if mask[row]]
+
+    def _run_filter_beside(
         self, state: CycleState, pod: PodInfo, rivals: Mapping[int, list[int]], statuses: NodeStatuses
-    ) -> RowColumn:
-        """addGENominatedPods and the filters after it; the rows that do not pass, their statuses noted."""
+    ) -> None:
+        """addGENominatedPods and the filters after it."""
         crowded = self.clone(state)
         come = [(other, row) for row, others in rivals.items() for other in others]
         added, where = np.array(come, dtype=np.int64).T
         rows = np.fromiter(rivals, dtype=np.int64, count=len(rivals))
-        own = NodeStatuses(len(self.cluster.nodes))
         with Sandbox(self.cluster) as sandbox:
-            if not self.follows_pods(state):
+            if not self.followers(state):
                 sandbox.add(added, where)
             else:
                 for index, (other, row) in enumerate(come):
                     sandbox.add(added[index : index + 1], where[index : index + 1])
                     self.add_pod(crowded, pod, other, row)
-            passed = self.run_filter(crowded, pod, NodeRows(self.cluster, rows), own)
-        refused: RowColumn = np.setdiff1d(rows, passed.rows)
-        statuses.take_over(own, refused)
-        return refused
+            self.run_filter(crowded, pod, NodeRows(self.cluster, rows), statuses)
 
     def row_scoped(self, state: CycleState) -> bool:
         """Whether every filter that is not skipped looks at one node alone."""
@@ -194,13 +273,25 @@ class Runtime:
             return None
         return tuple((plugin.name, plugin.sign(pod)) for plugin in asked)
 
-    def follows_pods(self, state: CycleState) -> bool:
-        """Whether any plugin in force wants to hear of pods that come and go in a trial (PreFilterExtensions)."""
-        return any(
-            type(plugin).add_pod is not PreFilterPlugin.add_pod
-            or type(plugin).remove_pod is not PreFilterPlugin.remove_pod
+    def followers(self, state: CycleState) -> list[PreFilterPlugin[Any]]:
+        """Plugins in force that want to hear of pods that come and go in a trial (PreFilterExtensions)."""
+        return [
+            plugin
             for plugin in self.profile.pre_filter
-            if plugin.name in state.filter_states and plugin.name not in state.skip_filter
+            if plugin.name in state.filter_states and plugin.name not in state.skip_filter and _follows(plugin)
+        ]
+
+    def unnoticed(self, state: CycleState, pod: PodInfo, other: int) -> bool:
+        """Whether none of these plugins cares about this pod."""
+        states = state.filter_states
+        return not any(plugin.concerns(states[plugin.name], pod, other) for plugin in self.followers(state))
+
+    def stays_local(self, state: CycleState, pod: PodInfo, other: int) -> bool:
+        """Whether the verdicts on other nodes are the same wherever `other` is."""
+        return not any(
+            plugin.scope != "row"
+            and (not _follows(plugin) or plugin.concerns(state.filter_states.get(plugin.name), pod, other))
+            for plugin in self._asked(state)
         )
 
     def _asked(self, state: CycleState) -> list[FilterPlugin[Any]]:
@@ -247,7 +338,7 @@ class Runtime:
                 continue
             handed = state.score_states.get(name, state.filter_states.get(name))
             with blamed(name, "score"):
-                raw = plugin.score(handed, pod, nodes)
+                raw = self._raw_score(plugin, handed, pod, nodes)
             if isinstance(raw, Status):
                 raise CycleError(f'running Score plugins: plugin "{name}" failed with: {raw.message}')
             if raw.shape != (len(nodes),):
@@ -260,11 +351,34 @@ class Runtime:
             np.add(table.totals, weighted, out=table.totals)
         return table
 
+    def _raw_score(self, plugin: ScorePlugin[Any], handed: Any, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+        sign = plugin.sign_score(handed, pod) if self.cluster.reuse else None
+        if sign is None:
+            return plugin.score(handed, pod, nodes)
+        known = self._scored.recall(
+            (plugin.name, sign), lambda rows: plugin.score(handed, pod, rows), follows_pods=plugin.follows_pods
+        )
+        return known if isinstance(known, Status) else nodes.take(known)
+
     def _check_range(self, plugin: str, scores: Int64Column, nodes: NodeRows) -> None:
-        outside = np.nonzero((scores > MAX_NODE_SCORE) | (scores < MIN_NODE_SCORE))[0]
-        if len(outside):
+        if len(scores) and (scores.max() > MAX_NODE_SCORE or scores.min() < MIN_NODE_SCORE):
+            outside = np.nonzero((scores > MAX_NODE_SCORE) | (scores < MIN_NODE_SCORE))[0]
             raise CycleError(
                 f'applying score defaultWeights on Score plugins: plugin "{plugin}" returns an invalid score '
                 f"{scores[outside[0]]}, it should in the range of [{MIN_NODE_SCORE}, {MAX_NODE_SCORE}] "
                 f"after normalizing (node {nodes.names[outside[0]]})"
             )
+
+
+def _signs_filter(plugin: FilterPlugin[Any]) -> bool:
+    """Whether the verdict on a node holds until the node changes, for all pods that sign alike. What a Reserve plugin
+    has promised may change a verdict while the node stays as it is."""
+    signs = type(plugin).sign is not FilterPlugin.sign
+    return signs and plugin.scope == "row" and not isinstance(plugin, ReservePlugin)
+
+
+def _follows(plugin: Plugin) -> TypeGuard[PreFilterPlugin[Any]]:
+    """Whether the plugin has PreFilterExtensions."""
+    return isinstance(plugin, PreFilterPlugin) and (
+        type(plugin).add_pod is not PreFilterPlugin.add_pod or type(plugin).remove_pod is not PreFilterPlugin.remove_pod
+    )

@@ -45,7 +45,7 @@ class Scheduler:
         sampling: bool = False,
     ) -> None:
         self.cluster = cluster
-        self.nominator = NominatedPods()
+        self.nominator = NominatedPods(cluster)
         handle = SchedulerHandle(cluster, gates, self.nominator, sampling)
         self.extenders = tuple(extender.url_prefix for extender in configuration.extenders)
         self.gates_not_modelled = gates.not_modelled

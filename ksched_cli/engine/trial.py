@@ -27,7 +27,8 @@ class CycleTrial:
         self._state = runtime.clone(state)
         self._pod = pod
         self._sandbox = Sandbox(runtime.cluster)
-        self._followed = runtime.follows_pods(state)
+        self._followed = bool(runtime.followers(state))
+        self._known_unnoticed: dict[int, bool] = {}
 
     def __enter__(self) -> CycleTrial:
         return self
@@ -41,13 +42,16 @@ class CycleTrial:
     def row_scoped(self) -> bool:
         return self._runtime.row_scoped(self._state)
 
+    def stays_local(self, pod_row: int) -> bool:
+        return self._runtime.stays_local(self._state, self._pod, pod_row)
+
     @property
     def signature(self) -> Hashable | None:
         return self._runtime.signature(self._state, self._pod)
 
     def remove(self, pod_rows: RowColumn) -> None:
         """Plugins that follow the moves see the columns as they are after each."""
-        if not self._followed:
+        if not self._followed or all(map(self._unnoticed, pod_rows.tolist())):
             self._sandbox.remove(pod_rows)
             return
         for index, pod_row in enumerate(pod_rows.tolist()):
@@ -55,12 +59,18 @@ class CycleTrial:
             self._runtime.remove_pod(self._state, self._pod, pod_row, node_row)
 
     def put_back(self, pod_rows: RowColumn) -> None:
-        if not self._followed:
+        if not self._followed or all(map(self._unnoticed, pod_rows.tolist())):
             self._sandbox.put_back(pod_rows)
             return
         for index, pod_row in enumerate(pod_rows.tolist()):
             (node_row,) = self._sandbox.put_back(pod_rows[index : index + 1]).tolist()
             self._runtime.add_pod(self._state, self._pod, pod_row, node_row)
+
+    def _unnoticed(self, pod_row: int) -> bool:
+        known = self._known_unnoticed.get(pod_row)
+        if known is None:
+            known = self._known_unnoticed[pod_row] = self._runtime.unnoticed(self._state, self._pod, pod_row)
+        return known
 
     def filter(self, rows: RowColumn) -> Verdict:
         """A filter that fails on a node spoils that node only, and not the cycle."""

@@ -44,6 +44,21 @@ class NodeStatuses:
         self.plugin_ids[where] = self.plugins.id(plugin)
         self.reason_ids[where] = translate[verdict.reason_ids[rejected]]
 
+    def copy(self) -> NodeStatuses:
+        twin = NodeStatuses(0)
+        twin.copy_from(self)
+        return twin
+
+    def copy_from(self, other: NodeStatuses) -> None:
+        """Say all that the other says, and nothing else."""
+        self.codes, self.plugin_ids, self.reason_ids = (
+            other.codes.copy(),
+            other.plugin_ids.copy(),
+            other.reason_ids.copy(),
+        )
+        self.absent, self.absent_status = other.absent.copy(), other.absent_status
+        self.plugins, self.reasons = other.plugins.copy(), other.reasons.copy()
+
     def set(self, row: int, status: Status) -> None:
         self.absent[row] = False
         self.codes[row] = status.code
@@ -89,8 +104,9 @@ class NodeStatuses:
         return np.nonzero(matching)[0]
 
     def unschedulable_plugins(self) -> frozenset[str]:
-        rejected = self.failed & ~self.absent
-        return frozenset(self.plugins.values[index] for index in np.unique(self.plugin_ids[rejected])) - {""}
+        rejected = np.nonzero(self.failed & ~self.absent)[0]
+        nodes = np.bincount(self.plugin_ids[rejected], minlength=len(self.plugins))
+        return frozenset(self.plugins.values[index] for index in np.nonzero(nodes)[0].tolist()) - {""}
 
     def reason_counts(self) -> Counter[str]:
         """How many nodes give each reason; a node with several reasons counts once for each."""
@@ -109,13 +125,13 @@ class NodeStatuses:
 
     def groups(self) -> Iterator[tuple[Status, RowColumn]]:
         """Each distinct failure with the rows that have it, absent nodes last."""
-        own = self.failed & ~self.absent
-        keys = np.stack([self.plugin_ids[own], self.codes[own], self.reason_ids[own]])
-        rows = np.nonzero(own)[0]
-        distinct, inverse = np.unique(keys, axis=1, return_inverse=True)
-        for index in range(distinct.shape[1]):
-            members = rows[inverse.reshape(-1) == index]
-            yield self.status(int(members[0])), members
+        rows = np.nonzero(self.failed & ~self.absent)[0]
+        if len(rows):
+            keys = (self.plugin_ids[rows] * len(Code) + self.codes[rows]) * np.int64(len(self.reasons))
+            keys += self.reason_ids[rows]
+            for key in np.unique(keys).tolist():
+                members = rows[keys == key]
+                yield self.status(int(members[0])), members
         absent = np.nonzero(self.absent)[0]
         if len(absent):
             yield self.absent_status, absent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable
 from types import TracebackType
 from typing import Protocol
 
@@ -15,10 +15,6 @@ from ksched_cli.framework.verdict import Verdict
 
 class Nominator(Protocol):
     """Pods that wait for a place that preemption made for them (fwk.PodNominator)."""
-
-    @property
-    def changes(self) -> Sequence[str]:
-        """Names of the nodes where a nomination came or went, in order, ever since."""
 
     def nominated_on(self, node: str) -> Collection[int]:
         """Pod rows nominated to the node, in the order they were nominated."""
@@ -59,6 +55,9 @@ class Trial(Protocol):
     @property
     def row_scoped(self) -> bool:
         """Whether every filter in force looks at one node alone, so that many nodes can be tried at once."""
+
+    def stays_local(self, pod_row: int) -> bool:
+        """Whether it matters to no other node when the pod leaves its own."""
 
     @property
     def signature(self) -> Hashable | None:

@@ -27,10 +27,12 @@ S = TypeVar("S")
 
 
 class Plugin:
-    """What every plugin has. `scope` is "row" when a node's verdict depends on that node alone."""
+    """What every plugin has. `scope` is "row" when a node's verdict depends on that node alone, and `follows_pods` is
+    off when it depends on the node object only, whatever pods are there."""
 
     name: ClassVar[str]
     scope: ClassVar[Literal["row", "cluster"]] = "row"
+    follows_pods: ClassVar[bool] = True
     summary: ClassVar[str] = ""
     events: ClassVar[tuple[ClusterEvent, ...]] = ()
 
@@ -78,6 +80,11 @@ class PreFilterPlugin(Plugin, ABC, Generic[State]):
         """PreFilterExtensions.RemovePod: `other` has just been taken off node `row` for a trial."""
         return
 
+    def concerns(self, state: State, pod: PodInfo, other: int) -> bool:
+        """Whether `add_pod` and `remove_pod` do anything for this pod; asked of plugins that have them. Where they do
+        not, they are left out, and nodes with none but such pods are tried together."""
+        return True
+
 
 def template_signature(pod: PodInfo) -> bytes:
     """Everything but the pod's name, age and status."""
@@ -94,7 +101,8 @@ class FilterPlugin(Plugin, ABC, Generic[State]):
 
     def sign(self, pod: PodInfo) -> Hashable:
         """All of the pod that the filter goes by (SignPlugin.SignPod): pods that sign alike are judged alike. A
-        plugin that looks at less than the whole template lets more pods share what was found out for one."""
+        plugin that looks at less than the whole template lets more pods share what was found out for one. A plugin
+        of scope "row" that defines this also says that its verdict on a node holds until that node changes."""
         return template_signature(pod)
 
     def explain(self, state: State, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
@@ -131,6 +139,11 @@ class ScorePlugin(Plugin, ABC, Generic[State]):
     @abstractmethod
     def score(self, state: State, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """One raw score per row."""
+
+    def sign_score(self, state: State, pod: PodInfo) -> Hashable | None:
+        """All that the raw score of a node goes by besides the node itself: while the node does not change, equal
+        signatures have equal scores there. None where that cannot be said."""
+        return None
 
     def normalize(self, state: State, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """Scores in 0..100 (ScoreExtensions.NormalizeScore); set `normalizes` where this is more than identity."""

@@ -74,7 +74,7 @@ def outcome_of(decision: Decision, cluster: Cluster, *, detail: bool, top: int =
         pod=decision.pod.key,
         result=decision.result,
         node="" if decision.row is None else names[decision.row],
-        ties=tuple(names[row] for row in decision.ties),
+        ties=tuple(cluster.nodes.name_column[decision.ties].tolist()),
         total_nodes=len(cluster.nodes),
         feasible_nodes=len(decision.feasible),
         pre_filter=_failure(pre_filter) if pre_filter else None,
@@ -123,7 +123,13 @@ def _top(table: ScoreTable | None, cluster: Cluster, count: int) -> tuple[Scored
     """The best nodes by total, equals by name."""
     if table is None:
         return ()
-    order = np.lexsort((cluster.nodes.name_rank[table.rows], -table.totals))[:count]
+    if count < len(table.totals):
+        least = np.partition(table.totals, -count)[-count]
+        contenders = np.nonzero(table.totals >= least)[0]
+    else:
+        contenders = np.arange(len(table.totals))
+    ranks = cluster.nodes.name_rank[table.rows[contenders]]
+    order = contenders[np.lexsort((ranks, -table.totals[contenders]))[:count]]
     return tuple(_scored(table, cluster, int(index)) for index in order)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column
@@ -18,6 +20,7 @@ MAX_CONTAINER_THRESHOLD = 1000 * _MIB
 
 class ImageLocality(ScorePlugin[None]):
     name = "ImageLocality"
+    follows_pods = False
     summary = "Prefers nodes that hold the pod's images, the more the larger they are and the wider they are spread."
 
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
@@ -32,6 +35,10 @@ class ImageLocality(ScorePlugin[None]):
         # A pod whose ceiling is below the floor cannot be made through the API; Go takes the floor first all the same.
         clipped = np.where(sums < MIN_THRESHOLD, MIN_THRESHOLD, np.minimum(sums, ceiling))
         return nodes.take(MAX_NODE_SCORE * (clipped - MIN_THRESHOLD) // (ceiling - MIN_THRESHOLD))
+
+    def sign_score(self, state: None, pod: PodInfo) -> Hashable:
+        spec = pod.pod.spec
+        return tuple(image_names(pod)), len(spec.containers) + len(spec.init_containers)
 
 
 def image_names(pod: PodInfo) -> list[str]:

@@ -165,6 +165,15 @@ class InterPodAffinity(
     def remove_pod(self, state: AffinityState, pod: PodInfo, other: int, row: int) -> None:
         self._update(state, pod, other, row, -1)
 
+    def concerns(self, state: AffinityState, pod: PodInfo, other: int) -> bool:
+        info = self.handle.cluster.pods.infos[other]
+        carried = self._index.parser.of(info).required_anti_affinity if state.existing.keys else ()
+        return (
+            any(term.matches(pod, state.namespace_labels) for term in carried)
+            or state.terms.affinity_matches(info)
+            or any(matcher.matches(info.namespace, info.labels) for matcher, _, _ in state.terms.anti_affinity)
+        )
+
     def _update(self, state: AffinityState, pod: PodInfo, other: int, row: int, amount: int) -> None:
         """preFilterState.updateWithPod."""
         cluster = self.handle.cluster

@@ -47,6 +47,7 @@ class NodeAffinity(
     ScorePlugin[PreferredTerms],
 ):
     name = "NodeAffinity"
+    follows_pods = False
     summary = "Honours nodeSelector and node affinity, required and preferred, of the pod and of the profile."
     normalizes = True
     events = (ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_LABEL),)
@@ -109,6 +110,9 @@ class NodeAffinity(
             if not _is_empty(term.preference):
                 total += term.weight * self._matching(term.preference, nodes)
         return nodes.take(total)
+
+    def sign_score(self, state: PreferredTerms, pod: PodInfo) -> Hashable:
+        return state
 
     @staticmethod
     def _matching(term: NodeSelectorTerm, nodes: NodeRows) -> BoolColumn:

@@ -16,6 +16,7 @@ from ksched_cli.framework.verdict import Verdict
 
 class NodeName(FilterPlugin[None]):
     name = "NodeName"
+    follows_pods = False
     summary = "Rejects every node but the one that spec.nodeName names."
     events = (ClusterEvent("Node", Action.ADD),)
 

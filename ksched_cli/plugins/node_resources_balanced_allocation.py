@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,12 @@ class NodeResourcesBalancedAllocation(
         # Best-effort pods would all go to the one node that is most even.
         return resources if any(resource.asked for resource in resources) else SKIP
 
+    def sign_score(self, state: list[MeasuredResource] | None, pod: PodInfo) -> Hashable | None:
+        # Devices behind a resource come and go without a placement on the node.
+        if state is None or any(self._totals.backs(resource.name) for resource in state):
+            return None
+        return tuple(state)
+
     def score(self, state: list[MeasuredResource] | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         if not self.args.resources:
             return error("resources not found")
@@ -55,12 +62,22 @@ class NodeResourcesBalancedAllocation(
 def balance(used: Int64Column, allocatable: Int64Column) -> Int64Column:
     """balancedResourceScore: 100 less the standard deviation of the shares in use, over the resources a node has."""
     has = allocatable != 0
+    if has.all():
+        return evenness(used, allocatable)
     score = np.empty(used.shape[1], dtype=np.int64)
-    for pattern in {tuple(column) for column in np.unique(has, axis=1).T.tolist()}:
-        counted = np.array(pattern, dtype=np.bool_)
-        where = (has == counted[:, np.newaxis]).all(axis=0)
-        shares = np.minimum(used[counted][:, where] / allocatable[counted][:, where], 1.0)
-        score[where] = ((1.0 - deviation(shares)) * float(MAX_NODE_SCORE)).astype(np.int64)
+    # Nodes by the set of resources that they have, as a number with a bit for each.
+    sets = (has * (np.int64(1) << np.arange(len(has), dtype=np.int64))[:, np.newaxis]).sum(axis=0)
+    for each in np.unique(sets).tolist():
+        where = sets == each
+        counted = np.array([bool(each >> bit & 1) for bit in range(len(has))], dtype=np.bool_)
+        score[where] = evenness(used[counted][:, where], allocatable[counted][:, where])
+    return score
+
+
+def evenness(used: Int64Column, allocatable: Int64Column) -> Int64Column:
+    """For nodes that have all of the resources."""
+    shares = np.minimum(used / allocatable, 1.0)
+    score: Int64Column = ((1.0 - deviation(shares)) * float(MAX_NODE_SCORE)).astype(np.int64)
     return score
 
 

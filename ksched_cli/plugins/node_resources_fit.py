@@ -96,7 +96,9 @@ class NodeResourcesFit(
         return self._verdict(state, lacks, hopeless)
 
     def sign(self, pod: PodInfo) -> Hashable:
-        return pod.incoming_requests
+        backed = self._extended.backs
+        names = self.handle.cluster.resources.names
+        return tuple((resource, amount, backed(names[resource])) for resource, amount in pod.incoming_requests)
 
     def _verdict(self, state: FitState, lacks: Int64Column, hopeless: BoolColumn) -> Verdict:
         """`lacks` has one bit per reason; each distinct combination becomes one reason tuple."""
@@ -132,6 +134,12 @@ class NodeResourcesFit(
     def pre_score(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> list[MeasuredResource]:
         names = [resource.name for resource in self.args.scoring_strategy.resources]
         return measured(pod, names, nodes, use_requested=False)
+
+    def sign_score(self, state: list[MeasuredResource] | None, pod: PodInfo) -> Hashable | None:
+        # Devices behind a resource come and go without a placement on the node.
+        if state is None or any(self._totals.backs(resource.name) for resource in state):
+            return None
+        return tuple(state)
 
     def score(self, state: list[MeasuredResource] | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         if not self.args.scoring_strategy.resources:

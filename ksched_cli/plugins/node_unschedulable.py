@@ -21,6 +21,7 @@ _UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedul
 
 class NodeUnschedulable(FilterPlugin[None]):
     name = "NodeUnschedulable"
+    follows_pods = False
     summary = "Rejects cordoned nodes (spec.unschedulable) unless the pod tolerates the unschedulable taint."
     events = (
         ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_TAINT),

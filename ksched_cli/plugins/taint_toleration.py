@@ -32,6 +32,7 @@ class SoftTolerations:
 
 class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations], ScorePlugin[SoftTolerations]):
     name = "TaintToleration"
+    follows_pods = False
     summary = (
         "Rejects nodes with NoSchedule or NoExecute taints that the pod does not tolerate; prefers fewer soft ones."
     )
@@ -73,6 +74,9 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
             [self._count_intolerable(taints, state.tolerations) for taints in table.taint_sets.values], dtype=np.int64
         )
         return counts[nodes.take(table.taint_set)]
+
+    def sign_score(self, state: SoftTolerations, pod: PodInfo) -> Hashable:
+        return state
 
     def _count_intolerable(self, taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> int:
         return sum(

@@ -334,6 +334,9 @@ def runners(draw: st.DrawFn, name: str, index: int, nodes: int) -> Pod:
     row = index if index < nodes else draw(st.integers(0, nodes - 1))
     builder = filler(name, f"n{row}", draw(st.integers(-1, 2)), cpu)
     builder.label(app=draw(st.sampled_from("ab"))).started(draw(st.sampled_from((NEW_YEAR, "2026-02-01T00:00:00Z"))))
+    if draw(st.integers(0, 5)) == 0:
+        rule = {"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": draw(st.sampled_from((ZONE, HOST)))}
+        builder.spec(affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [rule]}})
     if index < nodes and draw(st.booleans()):
         builder.host_port(80, address=draw(st.sampled_from(("", "10.0.0.1"))))
     pod: Pod = builder.obj()

@@ -28,9 +28,13 @@ class DeviceTotals:
         self._tracker = ClaimTracker(handle.cluster.catalog, shareable=self._shareable)
         self._index = ExtendedResourceIndex(handle.cluster.catalog, enabled=gates.enabled("DRAExtendedResource"))
 
+    def backs(self, resource: str) -> bool:
+        """Whether devices may stand behind the resource."""
+        return may_be_device_backed(resource) and self._index.class_of(resource) is not None
+
     def of(self, resource: str) -> tuple[Int64Column, Int64Column] | None:
         """Devices, and devices in use, per node; None where no class stands behind the resource."""
-        backing = self._index.class_of(resource) if may_be_device_backed(resource) else None
+        backing = self._index.class_of(resource) if self.backs(resource) else None
         if backing is None:
             return None
         size = len(self._cluster.nodes)

@@ -56,6 +56,15 @@ class DryRun:
         self._importance = Importance(cluster)
         self._budgets = Budgets(cluster)
 
+    def can_share(self, trial: Trial, pod: PodInfo, rows: RowColumn) -> BoolColumn:
+        """Which of the nodes may be cleared in one trial: their pods matter to them alone."""
+        if trial.row_scoped:
+            return np.ones(len(rows), dtype=np.bool_)
+        pods, owner = self._removable(pod, rows)
+        local = np.fromiter(map(trial.stays_local, pods.tolist()), dtype=np.bool_, count=len(pods))
+        apart: BoolColumn = np.bincount(owner[~local], minlength=len(rows)) == 0
+        return apart
+
     def run(self, trial: Trial, pod: PodInfo, rows: RowColumn, outcomes: Outcomes) -> None:
         """Clear the nodes, see where the pod fits, put back who can stay; one entry per row in the outcomes."""
         pods, owner = self._removable(pod, rows)

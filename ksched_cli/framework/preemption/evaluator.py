@@ -1,7 +1,7 @@
 """The search for candidates among all nodes that preemption can help (framework/preemption.Evaluator).
 
-The search is the same for one node and for many: where every filter looks at one node alone, all nodes are tried in
-one trial, their pods put back in rounds; otherwise each node has a trial of its own. What was found of a node holds
+The search is the same for one node and for many: nodes whose pods matter to them alone are all tried in one trial,
+their pods put back in rounds; each of the others has a trial of its own. What was found of a node holds
 for the next pod of the same priority and signature until something on that node changes.
 """
 
@@ -38,7 +38,6 @@ class _Remembered:
     structure: int
     catalog: int
     journal: int = 0
-    nominations: int = 0
 
 
 @dataclass
@@ -47,7 +46,14 @@ class Found:
 
     potential: RowColumn
     outcomes: Outcomes
-    statuses: NodeStatuses
+
+    @property
+    def statuses(self) -> NodeStatuses:
+        """Of the nodes that are no candidates; those that were not tried have the common status."""
+        statuses = NodeStatuses(len(self.outcomes.tried))
+        statuses.set_absent(np.ones(len(statuses), dtype=np.bool_), NOT_HELPFUL)
+        statuses.take_over(self.outcomes.statuses, self.potential[~self.outcomes.helps[self.potential]])
+        return statuses
 
     @property
     def candidates(self) -> RowColumn:
@@ -63,8 +69,9 @@ class Found:
 
     def errors(self) -> str:
         """Of nodes where the dry run itself failed; utilerrors.NewAggregate lists equal ones once."""
-        rows = self.statuses.rows_with(Code.ERROR).tolist()
-        texts = list(dict.fromkeys(self.statuses.status(row).message for row in rows))
+        statuses = self.statuses
+        rows = statuses.rows_with(Code.ERROR).tolist()
+        texts = list(dict.fromkeys(statuses.status(row).message for row in rows))
         return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
 
 
@@ -81,21 +88,14 @@ class Evaluator:
         """findCandidates and DryRunPreemption. `afresh` tries node by node and remembers nothing."""
         potential = cycle.diagnosis.nodes.rows_with(Code.UNSCHEDULABLE)
         with cycle.trial() as probe:
-            together, signature = probe.row_scoped and not afresh, None if afresh else probe.signature
-        outcomes = self._known(pod, signature)
-        todo = potential[~outcomes.tried[potential]]
-        for rows in [todo] if together else np.split(todo, len(todo)) if len(todo) else []:
+            outcomes = self._known(pod, None if afresh else probe.signature)
+            todo = potential[~outcomes.tried[potential]]
+            together = self._dry_run.can_share(probe, pod, todo) & (not afresh)
+        for rows in [todo[together], *todo[~together].reshape(-1, 1)]:
             if len(rows):
                 with cycle.trial() as trial:
                     self._dry_run.run(trial, pod, rows, outcomes)
-        return Found(potential, outcomes, self._statuses(potential, outcomes))
-
-    def _statuses(self, potential: RowColumn, outcomes: Outcomes) -> NodeStatuses:
-        """Of the nodes that are no candidates; those that were not tried have the common status."""
-        statuses = NodeStatuses(len(self._cluster.nodes))
-        statuses.set_absent(np.ones(len(self._cluster.nodes), dtype=np.bool_), NOT_HELPFUL)
-        statuses.take_over(outcomes.statuses, potential[~outcomes.helps[potential]])
-        return statuses
+        return Found(potential, outcomes)
 
     def _known(self, pod: PodInfo, signature: Hashable | None) -> Outcomes:
         """What still holds of earlier pods of the kind. A nominated pod differs from them: it is its own rival."""
@@ -108,15 +108,9 @@ class Evaluator:
         if kept is None or (kept.structure, kept.catalog) != (cluster.structure, cluster.catalog.version):
             kept = _Remembered(Outcomes(size), cluster.structure, cluster.catalog.version)
         else:
-            kept.outcomes.forget(self._changed_since(kept))
-        kept.journal, kept.nominations = len(cluster.journal), len(self._nominator.changes)
+            kept.outcomes.forget(list(set(cluster.journal[kept.journal :])))
+        kept.journal = len(cluster.journal)
         self._remembered[key] = kept
         if len(self._remembered) > _KINDS:
             self._remembered.popitem(last=False)
         return kept.outcomes
-
-    def _changed_since(self, kept: _Remembered) -> list[int]:
-        row_of = self._cluster.nodes.row_of
-        nominated = {row_of.get(name) for name in self._nominator.changes[kept.nominations :]}
-        changed = nominated.union(self._cluster.journal[kept.journal :])
-        return [row for row in changed if row is not None]

@@ -24,9 +24,8 @@ EAST = {"nodeSelectorTerms": [term(("topology.kubernetes.io/zone", "In", ["east"
 
 
 def totals(*objects: Any, gates: str = "") -> Any:
-    handle = SchedulerHandle(
-        Cluster(NODES, catalog=Catalog(objects)), release("1.36").gates(gates), NominatedPods(), False
-    )
+    cluster = Cluster(NODES, catalog=Catalog(objects))
+    handle = SchedulerHandle(cluster, release("1.36").gates(gates), NominatedPods(cluster), False)
     found = DeviceTotals(handle).of(GPU)
     return None if found is None else [column.tolist() for column in found]
 

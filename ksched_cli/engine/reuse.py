@@ -1,0 +1,135 @@
+"""What plugins said of every node, kept for the next pod that asks the same.
+
+A plugin whose answer for a node depends on that node and on what it signs for is asked again only about the nodes
+that a placement touched since. `Cluster.reuse` switches all of this off.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import Int64Column, RowColumn
+from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import Status
+
+# Past this share of touched nodes asking about all of them is less work than picking them out.
+_AFRESH_SHARE = 8
+# Most runs have few templates; a run of pods that are all different must not fill the memory with columns.
+_KEPT = 64
+
+V = TypeVar("V")
+Run = Callable[[NodeRows, NodeStatuses], NodeRows]
+
+
+@dataclass
+class _Entry(Generic[V]):
+    value: V
+    structure: int
+    position: int
+
+
+class Memory(Generic[V]):
+    """Values about all nodes by what they depend on, the longest unused given up first."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._entries: OrderedDict[Hashable, _Entry[V]] = OrderedDict()
+
+    def recall(self, key: Hashable, afresh: Callable[[], V], renew: Callable[[V, RowColumn], V] | None = None) -> V:
+        """The value as of now; without `renew` placements do not matter to it. An entry about which something fails
+        is gone, so that it fails again next time."""
+        cluster = self._cluster
+        entry = self._entries.pop(key, None)
+        now = len(cluster.journal)
+        if entry is None or entry.structure != cluster.structure:
+            entry = _Entry(afresh(), cluster.structure, now)
+        elif entry.position < now and renew is not None:
+            touched = cluster.journal[entry.position :]
+            if len(touched) * _AFRESH_SHARE > len(cluster.nodes):
+                entry.value = afresh()
+            else:
+                entry.value = renew(entry.value, np.array(sorted(set(touched)), dtype=np.int64))
+            entry.position = now
+        self._entries[key] = entry
+        if len(self._entries) > _KEPT:
+            self._entries.popitem(last=False)
+        return entry.value
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """Every node's status, and the rows that passed; None for all."""
+
+    statuses: NodeStatuses
+    passed: RowColumn | None
+
+    def nodes(self, cluster: Cluster) -> NodeRows:
+        return NodeRows(cluster, self.passed)
+
+
+class FilterMemory:
+    """For filters that look at one node alone: first those that only nodes themselves matter to, then those that
+    follow the pods on them."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._fixed: Memory[Filtered] = Memory(cluster)
+        self._following: Memory[Filtered] = Memory(cluster)
+
+    def recall(self, fixed: Hashable, run_fixed: Run, following: Hashable, run_following: Run) -> Filtered:
+        """Both kinds by what they sign, and how each is run on some rows."""
+
+        def begin() -> Filtered:
+            return self._run(run_fixed, NodeRows(self._cluster), NodeStatuses(len(self._cluster.nodes)))
+
+        ground = self._fixed.recall(fixed, begin)
+
+        def afresh() -> Filtered:
+            return self._run(run_following, ground.nodes(self._cluster), ground.statuses.copy())
+
+        def renew(known: Filtered, touched: RowColumn) -> Filtered:
+            statuses = known.statuses
+            rows = touched[ground.statuses.codes[touched] == 0]
+            before = statuses.codes[rows] == 0
+            statuses.codes[rows] = 0
+            run_following(NodeRows(self._cluster, rows), statuses)
+            if np.array_equal(before, statuses.codes[rows] == 0):
+                return known
+            return Filtered(statuses, np.nonzero(statuses.codes == 0)[0])
+
+        return self._following.recall((fixed, following), afresh, renew)
+
+    @staticmethod
+    def _run(run: Run, nodes: NodeRows, statuses: NodeStatuses) -> Filtered:
+        passed = run(nodes, statuses)
+        return Filtered(statuses, None if passed.whole else passed.rows)
+
+
+class ScoreMemory:
+    """For raw scores that depend on one node alone. Nodes where the pod does not fit are scored along with the rest:
+    which of them count is another question for every pod."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._memory: Memory[Int64Column | Status] = Memory(cluster)
+
+    def recall(
+        self, key: Hashable, score: Callable[[NodeRows], Int64Column | Status], *, follows_pods: bool
+    ) -> Int64Column | Status:
+        def renew(known: Int64Column | Status, rows: RowColumn) -> Int64Column | Status:
+            found = score(NodeRows(self._cluster, rows))
+            if isinstance(known, Status) or isinstance(found, Status):
+                return score(NodeRows(self._cluster))
+            # Decisions of earlier pods hold the old column.
+            renewed = known.copy()
+            renewed[rows] = found
+            return renewed
+
+        return self._memory.recall(key, lambda: score(NodeRows(self._cluster)), renew if follows_pods else None)
