@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -34,13 +34,16 @@ class Sandbox:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if not self._home:
+            return
         usage, pods = self._cluster.usage, self._cluster.pods
         moved = np.fromiter(self._home, dtype=np.int64, count=len(self._home))
         home = np.fromiter(self._home.values(), dtype=np.int64, count=len(self._home))
         now = pods.node_row[moved]
-        gone, come = (now == NOWHERE) & (home != NOWHERE), (now != NOWHERE) & (home == NOWHERE)
-        usage.shift(pods.shapes.of(moved[gone]), home[gone], 1)
-        usage.shift(pods.shapes.of(moved[come]), now[come], -1)
+        away = now != home
+        for there, sign in ((home, 1), (now, -1)):
+            concerned = away & (there != NOWHERE)
+            usage.shift(pods.shapes.of(moved[concerned]), there[concerned], sign)
         pods.node_row[moved] = home
         for row, order in self._pods.items():
             usage.pods[row] = order
@@ -55,7 +58,7 @@ class Sandbox:
         on = self._changing(pod_rows, node_rows, node_rows)
         for pod_row, node_row in zip(pod_rows.tolist(), node_rows.tolist(), strict=True):
             del on[node_row][pod_row]
-        for index in np.nonzero(table.has_ports[pod_rows])[0].tolist():
+        for index in self._with_ports(pod_rows):
             self._note_ports(int(pod_rows[index]), int(node_rows[index]))
             usage.ports.free(int(node_rows[index]), table.infos[pod_rows[index]].host_ports)
         table.node_row[pod_rows] = NOWHERE
@@ -68,7 +71,7 @@ class Sandbox:
         on = self._changing(pod_rows, node_rows, table.node_row[pod_rows])
         for pod_row, node_row in zip(pod_rows.tolist(), node_rows.tolist(), strict=True):
             on[node_row][pod_row] = None
-        for index in np.nonzero(table.has_ports[pod_rows])[0].tolist():
+        for index in self._with_ports(pod_rows):
             self._note_ports(int(pod_rows[index]), int(node_rows[index]))
             usage.ports.take(int(node_rows[index]), table.infos[pod_rows[index]].host_ports)
         table.node_row[pod_rows] = node_rows
@@ -90,6 +93,10 @@ class Sandbox:
         for node_row in set(node_rows.tolist()) - self._pods.keys():
             self._pods[node_row], pods[node_row] = pods[node_row], dict(pods[node_row])
         return pods
+
+    def _with_ports(self, pod_rows: RowColumn) -> list[int]:
+        having = self._cluster.pods.has_ports[pod_rows]
+        return cast("list[int]", np.nonzero(having)[0].tolist()) if having.any() else []
 
     def _note_ports(self, pod_row: int, node_row: int) -> None:
         ports = self._cluster.usage.ports

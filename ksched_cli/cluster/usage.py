@@ -42,6 +42,15 @@ class Usage:
 
     def shift(self, shapes: ShapeAmounts, rows: RowColumn, sign: int) -> None:
         """Add (1) or take away (-1) the amounts of many pods at once, each on its row; a row may occur repeatedly."""
+        if len(rows) == 0:
+            return
+        if len(rows) == 1:
+            row, shape = int(rows[0]), int(shapes.ids[0])
+            for resource, amounts in shapes.requests.items():
+                self.requested[resource, row] += sign * amounts[shape]
+            self.nonzero[:, row] += sign * shapes.nonzero[:, shape]
+            self.pod_count[row] += sign
+            return
         for resource, amounts in shapes.requests.items():
             np.add.at(self.requested[resource], rows, sign * amounts[shapes.ids])
         for measure in (0, 1):

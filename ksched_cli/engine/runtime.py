@@ -74,6 +74,7 @@ class Runtime:
         self._filtered = FilterMemory(cluster)
         self._scored = ScoreMemory(cluster)
         self._crowded: Memory[NodeStatuses] = Memory(cluster)
+        self.fixed_filters = frozenset(plugin.name for plugin in profile.filter if not plugin.follows_pods)
 
     def run_pre_enqueue(self, pod: PodInfo) -> Status | None:
         """The first refusal, or None."""
@@ -154,15 +155,15 @@ class Runtime:
                 break
             with blamed(plugin.name, "filter"):
                 verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
-            self._check_verdict(plugin.name, verdict, nodes)
+            if len(verdict) != len(nodes):
+                raise PluginFault(plugin.name, "filter", f"{len(verdict)} verdicts for {len(nodes)} nodes")
             if verdict.codes.any():
+                self._check_verdict(plugin.name, verdict, nodes)
                 statuses.record(plugin.name, nodes.rows, verdict)
                 nodes = nodes.select(verdict.passed)
         return nodes
 
     def _check_verdict(self, plugin: str, verdict: Verdict, nodes: NodeRows) -> None:
-        if len(verdict) != len(nodes):
-            raise PluginFault(plugin, "filter", f"{len(verdict)} verdicts for {len(nodes)} nodes")
         failed = np.nonzero(verdict.codes == Code.ERROR)[0]
         if len(failed):
             node = nodes.names[failed[0]]
@@ -184,6 +185,12 @@ class Runtime:
             return feasible
         statuses.take_over(refused, np.nonzero(refused.codes)[0])
         return feasible.select(refused.codes[feasible.rows] == Code.SUCCESS)
+
+    def pass_with_nominated(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> NodeRows:
+        """The rows that `run_filter_with_nominated` passes. One that fails by itself need not be tried with others."""
+        feasible = self.run_filter(state, pod, nodes, NodeStatuses(len(self.cluster.nodes)))
+        refused = self._refused(state, pod, feasible) if len(feasible) else None
+        return feasible if refused is None else feasible.select(refused.codes[feasible.rows] == Code.SUCCESS)
 
     def _refused_everywhere(self, state: CycleState, pod: PodInfo) -> NodeStatuses | None:
         """`_refused` for all nodes, remembered where it depends on what a node holds and who is nominated to it."""

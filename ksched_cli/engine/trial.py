@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from types import TracebackType
 
 import numpy as np
 
-from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.sandbox import Sandbox
 from ksched_cli.engine.faults import CycleError, PluginFault
@@ -29,6 +30,8 @@ class CycleTrial:
         self._sandbox = Sandbox(runtime.cluster)
         self._followed = bool(runtime.followers(state))
         self._known_unnoticed: dict[int, bool] = {}
+        self._passed_once: set[int] = set()
+        self._settled = replace(self._state, skip_filter=self._state.skip_filter | runtime.fixed_filters)
 
     def __enter__(self) -> CycleTrial:
         return self
@@ -83,8 +86,23 @@ class CycleTrial:
                 return Verdict.from_statuses([error(str(problem))])
         return Verdict.from_statuses([self.filter(rows[at : at + 1]).status(0) for at in range(len(rows))])
 
+    def fits(self, rows: RowColumn) -> BoolColumn:
+        """Which of the rows `filter` would pass, without asking why the others fail."""
+        nodes = NodeRows(self._cluster, np.asarray(rows, dtype=np.int64))
+        state = self._settled if self._passed_once.issuperset(rows.tolist()) else self._state
+        try:
+            passed = self._runtime.pass_with_nominated(state, self._pod, nodes)
+        except CycleError:
+            return self.filter(rows).passed
+        if len(passed) == len(rows):
+            return np.ones(len(rows), dtype=np.bool_)
+        return np.isin(rows, passed.rows) if len(passed) else np.zeros(len(rows), dtype=np.bool_)
+
     def _filter(self, rows: RowColumn) -> Verdict:
+        """Where all filters passed once, those that pods on the node do not matter to need not be asked again."""
         statuses = NodeStatuses(len(self._cluster.nodes))
         nodes = NodeRows(self._cluster, np.asarray(rows, dtype=np.int64))
-        self._runtime.run_filter_with_nominated(self._state, self._pod, nodes, statuses)
+        state = self._settled if self._passed_once.issuperset(rows.tolist()) else self._state
+        passed = self._runtime.run_filter_with_nominated(state, self._pod, nodes, statuses)
+        self._passed_once.update(passed.rows.tolist())
         return Verdict(statuses.codes[rows], statuses.reason_ids[rows], statuses.reasons.values)

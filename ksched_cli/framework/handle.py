@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Protocol
 
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.config.releases import FeatureGates
 from ksched_cli.framework.diagnosis import Diagnosis
 from ksched_cli.framework.verdict import Verdict
@@ -72,6 +72,9 @@ class Trial(Protocol):
 
     def filter(self, rows: RowColumn) -> Verdict:
         """RunFilterPluginsWithNominatedPods for these rows as things stand in the trial."""
+
+    def fits(self, rows: RowColumn) -> BoolColumn:
+        """Only which of the rows pass."""
 
 
 class CycleHandle(Protocol):

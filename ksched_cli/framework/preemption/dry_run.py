@@ -107,7 +107,7 @@ class DryRun:
             return
         for turn in removed.turns():
             trial.put_back(removed.pods[turn])
-            out = turn[~trial.filter(rows[removed.owner[turn]]).passed]
+            out = turn[~trial.fits(rows[removed.owner[turn]])]
             if len(out):
                 trial.remove(removed.pods[out])
                 removed.victim[out] = True
