@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class Sandbox:
 
     def _with_ports(self, pod_rows: RowColumn) -> list[int]:
         having = self._cluster.pods.has_ports[pod_rows]
-        return cast("list[int]", np.nonzero(having)[0].tolist()) if having.any() else []
+        return np.nonzero(having)[0].tolist() if having.any() else []
 
     def _note_ports(self, pod_row: int, node_row: int) -> None:
         ports = self._cluster.usage.ports

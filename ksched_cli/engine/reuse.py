@@ -6,7 +6,7 @@ that a placement touched since. `Cluster.reuse` switches all of this off.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -118,10 +118,10 @@ class ScoreMemory:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._memory: Memory[Int64Column | Status] = Memory(cluster)
+        self._by_plugin: defaultdict[str, Memory[Int64Column | Status]] = defaultdict(lambda: Memory(cluster))
 
     def recall(
-        self, key: Hashable, score: Callable[[NodeRows], Int64Column | Status], *, follows_pods: bool
+        self, plugin: str, key: Hashable, score: Callable[[NodeRows], Int64Column | Status], *, follows_pods: bool
     ) -> Int64Column | Status:
         def renew(known: Int64Column | Status, rows: RowColumn) -> Int64Column | Status:
             found = score(NodeRows(self._cluster, rows))
@@ -132,4 +132,5 @@ class ScoreMemory:
             renewed[rows] = found
             return renewed
 
-        return self._memory.recall(key, lambda: score(NodeRows(self._cluster)), renew if follows_pods else None)
+        memory = self._by_plugin[plugin]
+        return memory.recall(key, lambda: score(NodeRows(self._cluster)), renew if follows_pods else None)

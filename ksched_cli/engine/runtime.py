@@ -363,7 +363,7 @@ class Runtime:
         if sign is None:
             return plugin.score(handed, pod, nodes)
         known = self._scored.recall(
-            (plugin.name, sign), lambda rows: plugin.score(handed, pod, rows), follows_pods=plugin.follows_pods
+            plugin.name, sign, lambda rows: plugin.score(handed, pod, rows), follows_pods=plugin.follows_pods
         )
         return known if isinstance(known, Status) else nodes.take(known)
 

@@ -67,12 +67,15 @@ def measure(
             continue
         used = usage.nonzero if row in (CPU, MEMORY) and not use_requested else usage.requested
         allocatable[index] = nodes.take(table.allocatable[row])
-        allocated[index] = np.where(allocatable[index] == 0, 0, nodes.take(used[row]))
+        allocated[index] = nodes.take(used[row])
         devices = totals.of(resource.name)
         if devices is not None:
             unannounced = allocatable[index] == 0
             allocated[index] = np.where(unannounced, nodes.take(devices[1]), allocated[index])
             allocatable[index] = np.where(unannounced, nodes.take(devices[0]), allocatable[index])
     asked = np.array([resource.asked for resource in resources], dtype=np.int64)[:, np.newaxis]
-    requested = np.where(allocatable == 0, 0, allocated + asked)
+    requested = allocated + asked
+    missing = allocatable == 0
+    if missing.any():
+        allocated[missing] = requested[missing] = 0
     return Allocation(requested, allocated, allocatable)

@@ -20,12 +20,32 @@ def truncated_divide(dividend: Int64Column, divisor: Int64Column | int) -> Int64
     return truncated
 
 
+# Up to here every int64 is a float64 as well.
+_EXACT = 2**53
+
+
+def floor_quotient(dividend: Int64Column, divisor: Int64Column) -> Int64Column:
+    """Division of numbers that are not negative. In float64 it takes a third of the time, and it is exact below 2**53:
+    a quotient that is no whole number is further from the next one than rounding can carry it."""
+    if dividend.max(initial=0) < _EXACT and divisor.max(initial=1) < _EXACT:
+        return (dividend / divisor).astype(np.int64)
+    quotient: Int64Column = np.floor_divide(dividend, divisor)
+    return quotient
+
+
+def halved(values: Int64Column) -> Int64Column:
+    """Half of each, without the fraction."""
+    half: Int64Column = (values + (values < 0)) >> 1
+    return half
+
+
 def default_normalize_score(scores: Int64Column, max_priority: int = MAX_NODE_SCORE, *, reverse: bool) -> Int64Column:
     """helper.DefaultNormalizeScore: the highest score becomes `max_priority`, the others in proportion."""
     highest = int(scores.max(initial=0))
     if highest == 0:
         return np.full_like(scores, max_priority) if reverse else scores.copy()
-    scaled = truncated_divide(max_priority * scores, highest)
+    scaled = max_priority * scores
+    scaled = scaled // highest if scores.min() >= 0 else truncated_divide(scaled, highest)
     return max_priority - scaled if reverse else scaled
 
 

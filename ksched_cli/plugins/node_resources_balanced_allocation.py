@@ -15,7 +15,7 @@ from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
 from ksched_cli.framework.resource_scoring import MeasuredResource, measure, measured
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.scoring import MAX_NODE_SCORE, truncated_divide
+from ksched_cli.framework.scoring import MAX_NODE_SCORE, halved
 from ksched_cli.framework.status import SKIP, Status, error
 
 
@@ -56,7 +56,7 @@ class NodeResourcesBalancedAllocation(
         with_pod = balance(allocation.requested, allocation.allocatable)
         without_pod = balance(allocation.allocated, allocation.allocatable)
         half = MAX_NODE_SCORE // 2
-        return half + truncated_divide(half + with_pod - without_pod, 2)
+        return half + halved(half + with_pod - without_pod)
 
 
 def balance(used: Int64Column, allocatable: Int64Column) -> Int64Column:

@@ -26,7 +26,7 @@ from ksched_cli.framework.interfaces import (
 )
 from ksched_cli.framework.resource_scoring import Allocation, MeasuredResource, measure, measured
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.scoring import MAX_NODE_SCORE, truncated_divide
+from ksched_cli.framework.scoring import MAX_NODE_SCORE, floor_quotient, truncated_divide
 from ksched_cli.framework.status import Code, Status, error
 from ksched_cli.framework.verdict import Reasons, Verdict
 
@@ -174,22 +174,26 @@ def scorer_of(strategy: ScoringStrategy) -> Scorer:
 
 def least_requested(allocation: Allocation) -> Int64Column:
     """leastRequestedScore: the share that stays free."""
-    capacity = np.maximum(allocation.allocatable, 1)
-    free = (allocation.allocatable - allocation.requested) * MAX_NODE_SCORE // capacity
-    return np.where(allocation.requested > allocation.allocatable, 0, free)
+    free = np.maximum(allocation.allocatable - allocation.requested, 0)
+    return floor_quotient(free * MAX_NODE_SCORE, np.maximum(allocation.allocatable, 1))
 
 
 def most_requested(allocation: Allocation) -> Int64Column:
     """mostRequestedScore: the share that is taken; stand-in requests may exceed what there is."""
     capacity = np.maximum(allocation.allocatable, 1)
-    return np.minimum(allocation.requested, allocation.allocatable) * MAX_NODE_SCORE // capacity
+    return floor_quotient(np.minimum(allocation.requested, allocation.allocatable) * MAX_NODE_SCORE, capacity)
 
 
 def weighted_mean(scores: Int64Column, allocatable: Int64Column, weights: Sequence[int]) -> Int64Column:
     """Over the resources that the node has; 0 where it has none of them."""
-    counted = (allocatable != 0) * np.array(weights, dtype=np.int64)[:, np.newaxis]
+    weight = np.array(weights, dtype=np.int64)[:, np.newaxis]
+    mean: Int64Column
+    if allocatable.all():
+        mean = (scores * weight).sum(axis=0) // max(sum(weights), 1)
+        return mean
+    counted = (allocatable != 0) * weight
     total = counted.sum(axis=0)
-    mean: Int64Column = (scores * counted).sum(axis=0) // np.maximum(total, 1)
+    mean = (scores * counted).sum(axis=0) // np.maximum(total, 1)
     return mean
 
 
