@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ksched_cli.engine.registry import Registry
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.plan.place import Placement
-    from ksched_cli.plan.results import Simulation, Stats
+    from ksched_cli.plan.results import PluginTiming, Simulation, Stats
     from ksched_cli.sources.loaded import Loaded
 
 DEFAULT_RELEASE = "1.36"
@@ -34,6 +34,8 @@ class Setup:
     tie_break: str = "name"
     seed: int = 0
     sampling: bool = False
+    reuse: bool = True
+    timings: bool = False
 
 
 def read_configuration(
@@ -99,6 +101,7 @@ class Prepared:
     warnings: tuple[str, ...]
     coverage: dict[str, Any]
     load_seconds: float
+    registry: Registry
 
     def place(self, *, detail: bool, top: int) -> Placement:
         from ksched_cli.plan.place import place
@@ -120,7 +123,17 @@ class Prepared:
 
         rate = pods / seconds if seconds else 0.0
         nodes = len(self.scheduler.cluster.nodes)
-        return Stats(nodes, pods, self.load_seconds, seconds, rate, _peak_mib())
+        return Stats(nodes, pods, self.load_seconds, seconds, rate, _peak_mib(), self._timings())
+
+    def _timings(self) -> tuple[PluginTiming, ...]:
+        from ksched_cli.engine.registry import IN_TREE_ORIGIN
+        from ksched_cli.plan.results import PluginTiming
+
+        origins = {name: self.registry.origin(name) for name in self.registry}
+        return tuple(
+            PluginTiming(point, plugin, spent.calls, spent.seconds, origins[plugin].replace(IN_TREE_ORIGIN, ""))
+            for point, plugin, spent in self.scheduler.timings or ()
+        )
 
 
 def _peak_mib() -> float:
@@ -136,9 +149,11 @@ def prepare(setup: Setup, stdin: BinaryIO | None = None) -> Prepared:
     """Read the input and put the parts together."""
     started = time.perf_counter()
     loaded = read_sources(setup.sources, stdin)
-    scheduler = make_scheduler(setup, loaded)
+    setting = make_setting(setup)
+    scheduler = make_scheduler(setup, loaded, setting)
     coverage = _coverage(scheduler, loaded)
-    return Prepared(scheduler, tuple(loaded.warnings), coverage, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    return Prepared(scheduler, tuple(loaded.warnings), coverage, seconds, setting.registry)
 
 
 def _coverage(scheduler: Scheduler, loaded: Loaded) -> dict[str, Any]:
@@ -155,7 +170,7 @@ def _coverage(scheduler: Scheduler, loaded: Loaded) -> dict[str, Any]:
     return coverage
 
 
-def make_scheduler(setup: Setup, loaded: Loaded) -> Scheduler:
+def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting) -> Scheduler:
     """A scheduler over what was loaded. Objects are taken by name, so that the order of the input does not matter."""
     from ksched_cli.api.core import Node, Pod
     from ksched_cli.api.policy import PriorityClass
@@ -163,13 +178,13 @@ def make_scheduler(setup: Setup, loaded: Loaded) -> Scheduler:
     from ksched_cli.cluster.catalog import Catalog
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.engine.selection import lowest_name, random_choice
+    from ksched_cli.engine.timings import Timings
     from ksched_cli.sources.admission import admit_priority
 
-    setting = make_setting(setup)
     pods = sorted(loaded.of(Pod), key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
     admit_priority(pods, loaded.of(PriorityClass))
     nodes = sorted(loaded.of(Node), key=lambda node: node.metadata.name)
-    cluster = Cluster(nodes, pods, Catalog(loaded.others()))
+    cluster = Cluster(nodes, pods, Catalog(loaded.others()), reuse=setup.reuse)
     return Scheduler(
         cluster,
         setting.configuration,
@@ -179,4 +194,5 @@ def make_scheduler(setup: Setup, loaded: Loaded) -> Scheduler:
         setting.points,
         tie_break=random_choice(setup.seed) if setup.tie_break == "random" else lowest_name,
         sampling=setup.sampling,
+        timings=Timings() if setup.timings else None,
     )

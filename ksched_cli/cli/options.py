@@ -71,3 +71,8 @@ FailOnOption = Annotated[
     list[FailOn], typer.Option("--fail-on", help="Exit with 1 also for a pod that has to preempt, or for a warning.")
 ]
 NoHeaders = Annotated[bool, typer.Option("--no-headers", help="Leave out the header of the table.")]
+NoReuse = Annotated[
+    bool,
+    typer.Option("--no-reuse", help="Work everything out afresh for every pod: slow, and the answer is the same."),
+]
+Timings = Annotated[bool, typer.Option("--timings", help="Also say how long each plugin took, by extension point.")]

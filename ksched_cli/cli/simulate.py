@@ -38,6 +38,8 @@ def simulate(
     seed: options.Seed = 0,
     sampling: options.Sampling = False,
     plugin: options.PluginOption = [],  # noqa: B006
+    no_reuse: options.NoReuse = False,
+    timings: options.Timings = False,
     exit_zero: options.ExitZero = False,
     fail_on: options.FailOnOption = [],  # noqa: B006
     no_headers: options.NoHeaders = False,
@@ -57,6 +59,8 @@ def simulate(
         tie_break=tie_break.value,
         seed=seed,
         sampling=sampling,
+        reuse=not no_reuse,
+        timings=timings,
     )
     shown = Shown(output, detail, headers=not no_headers, exit_zero=exit_zero, fail_on=fail_on)
     raise typer.Exit(run_and_show(setup, shown))

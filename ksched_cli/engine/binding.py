@@ -3,68 +3,66 @@
 from __future__ import annotations
 
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.faults import blamed
-from ksched_cli.engine.profile import Profile
-from ksched_cli.engine.runtime import CycleState
+from ksched_cli.engine.runtime import CycleState, Runtime
 from ksched_cli.framework.status import Code, Status, error
 
 
-def reserve(profile: Profile, state: CycleState, pod: PodInfo, row: int) -> Status | None:
+def reserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
     """RunReservePluginsReserve; a refusal takes back, in reverse order, what every plugin has reserved."""
-    for plugin in profile.reserve:
-        with blamed(plugin.name, "reserve"):
+    for plugin in runtime.profile.reserve:
+        with runtime.calling(plugin.name, "reserve"):
             status = plugin.reserve(state.filter_states.get(plugin.name), pod, row)
         if not status.ok:
-            unreserve(profile, state, pod, row)
+            unreserve(runtime, state, pod, row)
             return status.by(plugin.name)
     return None
 
 
-def unreserve(profile: Profile, state: CycleState, pod: PodInfo, row: int) -> None:
+def unreserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> None:
     """RunReservePluginsUnreserve."""
-    for plugin in reversed(profile.reserve):
-        with blamed(plugin.name, "unreserve"):
+    for plugin in reversed(runtime.profile.reserve):
+        with runtime.calling(plugin.name, "unreserve"):
             plugin.unreserve(state.filter_states.get(plugin.name), pod, row)
 
 
-def bind(profile: Profile, state: CycleState, pod: PodInfo, row: int) -> Status | None:
+def bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
     """Permit, PreBind, Bind and PostBind. The first refusal, after everything was unreserved; None when bound."""
     refusal = (
-        _run_permit(profile, state, pod, row)
-        or _run_pre_bind(profile, state, pod, row)
-        or _run_bind(profile, state, pod, row)
+        _run_permit(runtime, state, pod, row)
+        or _run_pre_bind(runtime, state, pod, row)
+        or _run_bind(runtime, state, pod, row)
     )
     if refusal is not None:
-        unreserve(profile, state, pod, row)
+        unreserve(runtime, state, pod, row)
         return refusal
-    for plugin in profile.post_bind:
-        with blamed(plugin.name, "postBind"):
+    for plugin in runtime.profile.post_bind:
+        with runtime.calling(plugin.name, "postBind"):
             plugin.post_bind(state.filter_states.get(plugin.name), pod, row)
     return None
 
 
-def _run_permit(profile: Profile, state: CycleState, pod: PodInfo, row: int) -> Status | None:
+def _run_permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
     """A plugin that says wait is taken to allow: nothing else moves while one cycle runs."""
-    for plugin in profile.permit:
-        with blamed(plugin.name, "permit"):
+    for plugin in runtime.profile.permit:
+        with runtime.calling(plugin.name, "permit"):
             status, _ = plugin.permit(state.filter_states.get(plugin.name), pod, row)
         if not status.ok and status.code is not Code.WAIT:
             return status.by(plugin.name)
     return None
 
 
-def _run_pre_bind(profile: Profile, state: CycleState, pod: PodInfo, row: int) -> Status | None:
-    for plugin in profile.pre_bind:
-        with blamed(plugin.name, "preBind"):
+def _run_pre_bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
+    for plugin in runtime.profile.pre_bind:
+        with runtime.calling(plugin.name, "preBind"):
             status = plugin.pre_bind(state.filter_states.get(plugin.name), pod, row)
         if not (status.ok or status.skipped):
             return status.by(plugin.name)
     return None
 
 
-def _run_bind(profile: Profile, state: CycleState, pod: PodInfo, row: int) -> Status | None:
-    for plugin in profile.bind:
-        with blamed(plugin.name, "bind"):
+def _run_bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
+    for plugin in runtime.profile.bind:
+        with runtime.calling(plugin.name, "bind"):
             status = plugin.bind(state.filter_states.get(plugin.name), pod, row)
         if status.ok:
             return None

@@ -11,7 +11,7 @@ from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.binding import bind, reserve
 from ksched_cli.engine.decision import Decision, no_rows
-from ksched_cli.engine.faults import CycleError, blamed
+from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.runtime import CycleState, Runtime
 from ksched_cli.engine.selection import TieBreak, best_rows, lowest_name, num_feasible_nodes_to_find
@@ -183,10 +183,10 @@ class Cycle:
     def _assume(self, runtime: Runtime, state: CycleState, decision: Decision, row: int) -> None:
         """assumeAndReserve and the binding cycle, with everything undone if a plugin refuses."""
         self.cluster.place(decision.pod_row, row)
-        refusal = reserve(runtime.profile, state, decision.pod, row)
+        refusal = reserve(runtime, state, decision.pod, row)
         if refusal is None:
             self.nominator.delete(decision.pod_row)
-            refusal = bind(runtime.profile, state, decision.pod, row)
+            refusal = bind(runtime, state, decision.pod, row)
         if refusal is None:
             decision.result = "scheduled"
             return
@@ -226,7 +226,7 @@ class Cycle:
         last: PostFilterResult | None = None
         reasons: list[str] = []
         for plugin in runtime.profile.post_filter:
-            with blamed(plugin.name, "postFilter"):
+            with runtime.calling(plugin.name, "postFilter"):
                 result, status = plugin.post_filter(state.filter_states.get(plugin.name), pod, context)
             if status.ok or status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
                 return result, status

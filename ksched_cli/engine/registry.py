@@ -10,6 +10,7 @@ from ksched_cli.errors import UsageError
 from ksched_cli.framework.interfaces import Plugin, extension_points
 
 ENTRY_POINT_GROUP = "ksched.plugins"
+IN_TREE_ORIGIN = "in-tree"
 
 
 class Registry(Mapping[str, type[Plugin]]):
@@ -19,7 +20,7 @@ class Registry(Mapping[str, type[Plugin]]):
         self._plugins: dict[str, type[Plugin]] = {}
         self._origins: dict[str, str] = {}
         for plugin in plugins:
-            self.register(plugin, "in-tree")
+            self.register(plugin, IN_TREE_ORIGIN)
 
     def register(self, plugin: type[Plugin], origin: str) -> None:
         if plugin.name in self._plugins:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, TypeGuard
@@ -18,6 +18,7 @@ from ksched_cli.engine.faults import CycleError, PluginFault, blamed
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.reuse import FilterMemory, Memory, ScoreMemory
+from ksched_cli.engine.timings import Timings
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import (
     FilterPlugin,
@@ -67,8 +68,11 @@ class Runtime:
     """One per profile. Holds no state of a cycle: that is in CycleState. What it remembers from one to the next is
     the same with and without."""
 
-    def __init__(self, profile: Profile, cluster: Cluster, nominator: NominatedPods) -> None:
+    def __init__(
+        self, profile: Profile, cluster: Cluster, nominator: NominatedPods, timings: Timings | None = None
+    ) -> None:
         self.profile = profile
+        self.calling: Callable[[str, str], blamed] = blamed if timings is None else timings.calling
         self.cluster = cluster
         self.nominator = nominator
         self._filtered = FilterMemory(cluster)
@@ -79,7 +83,7 @@ class Runtime:
     def run_pre_enqueue(self, pod: PodInfo) -> Status | None:
         """The first refusal, or None."""
         for plugin in self.profile.pre_enqueue:
-            with blamed(plugin.name, "preEnqueue"):
+            with self.calling(plugin.name, "preEnqueue"):
                 status = plugin.pre_enqueue(pod)
             if not status.ok:
                 return status.by(plugin.name)
@@ -89,7 +93,7 @@ class Runtime:
         """RunPreFilterPlugins: an unresolvable rejection ends it, a plain one is kept while the others still run."""
         outcome = PreFilterOutcome()
         for plugin in self.profile.pre_filter:
-            with blamed(plugin.name, "preFilter"):
+            with self.calling(plugin.name, "preFilter"):
                 answer = plugin.pre_filter(pod)
             if isinstance(answer, PreFilterResult):
                 state.filter_states[plugin.name] = answer.state
@@ -134,9 +138,9 @@ class Runtime:
         fixed = list(takewhile(lambda plugin: not plugin.follows_pods, front))
         following = front[len(fixed) :]
         known = self._filtered.recall(
-            tuple((plugin.name, plugin.sign(pod)) for plugin in fixed),
+            self._signatures(fixed, pod),
             lambda nodes, own: self._run_filters(fixed, state, pod, nodes, own),
-            tuple((plugin.name, plugin.sign(pod)) for plugin in following),
+            self._signatures(following, pod),
             lambda nodes, own: self._run_filters(following, state, pod, nodes, own),
         )
         statuses.copy_from(known.statuses)
@@ -153,7 +157,7 @@ class Runtime:
         for plugin in plugins:
             if not len(nodes):
                 break
-            with blamed(plugin.name, "filter"):
+            with self.calling(plugin.name, "filter"):
                 verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
             if len(verdict) != len(nodes):
                 raise PluginFault(plugin.name, "filter", f"{len(verdict)} verdicts for {len(nodes)} nodes")
@@ -212,7 +216,7 @@ class Runtime:
                 known.take_over(found, np.nonzero(found.codes)[0])
             return known
 
-        key = (pod.priority, tuple((plugin.name, plugin.sign(pod)) for plugin in asked))
+        key = (pod.priority, self._signatures(asked, pod))
         return self._crowded.recall(key, afresh, renew)
 
     def _refused(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> NodeStatuses | None:
@@ -278,7 +282,14 @@ class Runtime:
         asked = self._asked(state)
         if any(plugin.scope != "row" or isinstance(plugin, ReservePlugin) for plugin in asked):
             return None
-        return tuple((plugin.name, plugin.sign(pod)) for plugin in asked)
+        return self._signatures(asked, pod)
+
+    def _signatures(self, plugins: Iterable[FilterPlugin[Any]], pod: PodInfo) -> tuple[Hashable, ...]:
+        signed = []
+        for plugin in plugins:
+            with self.calling(plugin.name, "sign"):
+                signed.append((plugin.name, plugin.sign(pod)))
+        return tuple(signed)
 
     def followers(self, state: CycleState) -> list[PreFilterPlugin[Any]]:
         """Plugins in force that want to hear of pods that come and go in a trial (PreFilterExtensions)."""
@@ -327,7 +338,7 @@ class Runtime:
 
     def run_pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> None:
         for plugin in self.profile.pre_score:
-            with blamed(plugin.name, "preScore"):
+            with self.calling(plugin.name, "preScore"):
                 answer = plugin.pre_score(state.filter_states.get(plugin.name), pod, nodes)
             if not isinstance(answer, Status):
                 state.score_states[plugin.name] = answer
@@ -344,13 +355,13 @@ class Runtime:
             if name in state.skip_score:
                 continue
             handed = state.score_states.get(name, state.filter_states.get(name))
-            with blamed(name, "score"):
+            with self.calling(name, "score"):
                 raw = self._raw_score(plugin, handed, pod, nodes)
             if isinstance(raw, Status):
                 raise CycleError(f'running Score plugins: plugin "{name}" failed with: {raw.message}')
             if raw.shape != (len(nodes),):
                 raise PluginFault(name, "score", f"scores of shape {raw.shape} for {len(nodes)} nodes")
-            with blamed(name, "normalizeScore"):
+            with self.calling(name, "normalizeScore"):
                 normalized = plugin.normalize(handed, pod, nodes, raw) if plugin.normalizes else raw
             self._check_range(name, normalized, nodes)
             weighted = normalized * self.profile.weights[name]

@@ -17,6 +17,7 @@ from ksched_cli.engine.queue import Queue, enqueue, pending
 from ksched_cli.engine.registry import Registry
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.engine.selection import TieBreak, lowest_name
+from ksched_cli.engine.timings import Timings
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,10 @@ class Scheduler:
         *,
         tie_break: TieBreak = lowest_name,
         sampling: bool = False,
+        timings: Timings | None = None,
     ) -> None:
         self.cluster = cluster
+        self.timings = timings
         self.nominator = NominatedPods(cluster)
         handle = SchedulerHandle(cluster, gates, self.nominator, sampling)
         self.extenders = tuple(extender.url_prefix for extender in configuration.extenders)
@@ -53,7 +56,7 @@ class Scheduler:
         self.runtimes: dict[str, Runtime] = {}
         for entry in configuration.profiles:
             profile = Profile(expand_profile(entry, release, gates, points), registry, handle)
-            self.runtimes[profile.scheduler_name] = Runtime(profile, cluster, self.nominator)
+            self.runtimes[profile.scheduler_name] = Runtime(profile, cluster, self.nominator, timings)
         self._cycle = Cycle(
             cluster,
             self.nominator,

@@ -96,8 +96,19 @@ class IgnoredPod:
 
 
 @dataclass(frozen=True, slots=True)
+class PluginTiming:
+    """What a plugin took at one extension point; `origin` tells where it comes from when it is not in-tree."""
+
+    point: str
+    plugin: str
+    calls: int
+    seconds: float
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
-    """Times in seconds, memory in MiB."""
+    """Times in seconds, memory in MiB. `timings` when they were asked for."""
 
     nodes: int
     pods: int
@@ -105,6 +116,7 @@ class Stats:
     schedule_seconds: float
     pods_per_second: float
     peak_mib: float
+    timings: tuple[PluginTiming, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

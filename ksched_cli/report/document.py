@@ -11,6 +11,7 @@ from ksched_cli.plan.results import (
     FailureGroup,
     GatedPod,
     IgnoredPod,
+    PluginTiming,
     PodOutcome,
     ScoredNode,
     Simulation,
@@ -68,8 +69,19 @@ def _rest(
             "scheduleSeconds": round(stats.schedule_seconds, 4),
             "podsPerSecond": round(stats.pods_per_second, 1),
             "peakMiB": round(stats.peak_mib, 1),
+            **({"timings": [_timing(each) for each in stats.timings]} if stats.timings else {}),
         },
     }
+
+
+def _timing(timing: PluginTiming) -> dict[str, Any]:
+    entry = {
+        "point": timing.point,
+        "plugin": timing.plugin,
+        "calls": timing.calls,
+        "seconds": round(timing.seconds, 6),
+    }
+    return {**entry, "origin": timing.origin} if timing.origin else entry
 
 
 def pod_entry(outcome: PodOutcome) -> dict[str, Any]:

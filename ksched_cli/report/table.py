@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ksched_cli.plan.results import FailureGroup, PodOutcome, ScoredNode, Simulation
+from ksched_cli.plan.results import FailureGroup, PluginTiming, PodOutcome, ScoredNode, Simulation
 
 # Above this many pods the nodes of each are left out: a page that nobody scrolls through explains nothing.
 PODS_WITH_NODES = 40
@@ -56,6 +56,23 @@ def print_simulation(simulation: Simulation, console: Console, *, wide: bool = F
     omitted = omissions(simulation.coverage)
     if omitted:
         console.print(Text(f"not taken into account: {'; '.join(omitted)}", style="yellow"))
+    if simulation.stats.timings:
+        console.print()
+        console.print(timings_table(simulation.stats.timings, headers))
+
+
+def timings_table(timings: Sequence[PluginTiming], headers: bool) -> Table:
+    """The slowest first. A plugin that is not kube-scheduler's says where it comes from."""
+    table = Table(box=None, pad_edge=False, show_header=headers, header_style="dim")
+    table.add_column("POINT")
+    table.add_column("PLUGIN")
+    for column in ("CALLS", "SECONDS", "EACH"):
+        table.add_column(column, justify="right")
+    for each in sorted(timings, key=lambda each: -each.seconds):
+        name = f"{each.plugin} ({each.origin})" if each.origin else each.plugin
+        per_call = f"{each.seconds / each.calls * 1e6:.1f} µs" if each.calls else "-"
+        table.add_row(each.point, name, str(each.calls), f"{each.seconds:.3f}", per_call)
+    return table
 
 
 def omissions(coverage: Mapping[str, Any]) -> list[str]:
