@@ -10,6 +10,8 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l tie-break -x -a 
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l seed
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l sampling
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l plugin
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l timings
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-headers
@@ -44,6 +46,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l tie-brea
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l seed
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l sampling
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l plugin
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l timings
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-headers

@@ -109,6 +109,7 @@ def make_scheduler(
     plugins: Iterable[type[Plugin]] = (),
     objects: Iterable[Any] = (),
     gates: str = "",
+    reuse: bool = True,
     **options: Any,
 ) -> Scheduler:
     current = release(DEFAULT_RELEASE)
@@ -116,7 +117,7 @@ def make_scheduler(
     for plugin in plugins:
         registry.register(plugin, "test")
     return Scheduler(
-        Cluster(list(nodes), pods, Catalog(objects)),
+        Cluster(list(nodes), pods, Catalog(objects), reuse=reuse),
         configuration or SchedulerConfiguration(),
         registry,
         current,

@@ -24,8 +24,8 @@ class Cluster:
 
     `journal` lists the node rows that placements touched, in order, so that whoever keeps something derived from
     the columns can bring just those rows up to date. `structure` goes up when rows are renumbered or node objects
-    change, after which nothing derived from nodes holds. Without `reuse` everything derived is derived afresh each
-    time: slow, and the answer must be the same.
+    change, after which nothing derived from nodes holds. Without `reuse` everything derived is derived afresh for
+    every pod: slow, and the answer must be the same.
     """
 
     def __init__(
@@ -110,6 +110,11 @@ class Cluster:
         count = len(self.resources)
         self.nodes.widen(count)
         self.usage.widen(count)
+
+    def forget_derived(self) -> None:
+        """Drop what was derived from the columns and can be derived again."""
+        self.selection = NodeSelection(self.nodes)
+        self.counts = PodCounts(self)
 
     # Nodes
 

@@ -49,14 +49,13 @@ class Scheduler:
         self.cluster = cluster
         self.timings = timings
         self.nominator = NominatedPods(cluster)
-        handle = SchedulerHandle(cluster, gates, self.nominator, sampling)
+        self._handle = SchedulerHandle(cluster, gates, self.nominator, sampling)
+        self._registry = registry
+        self._profiles = [expand_profile(entry, release, gates, points) for entry in configuration.profiles]
         self.extenders = tuple(extender.url_prefix for extender in configuration.extenders)
         self.gates_not_modelled = gates.not_modelled
         self.not_modelled = tuple(name for name in release.default_plugin_names(gates) if name not in registry)
-        self.runtimes: dict[str, Runtime] = {}
-        for entry in configuration.profiles:
-            profile = Profile(expand_profile(entry, release, gates, points), registry, handle)
-            self.runtimes[profile.scheduler_name] = Runtime(profile, cluster, self.nominator, timings)
+        self.runtimes = self._make_runtimes()
         self._cycle = Cycle(
             cluster,
             self.nominator,
@@ -65,6 +64,13 @@ class Scheduler:
             percentage_of_nodes_to_score=configuration.percentage_of_nodes_to_score or 0,
         )
         self._nominate_known()
+
+    def _make_runtimes(self) -> dict[str, Runtime]:
+        """A runtime with plugins of its own for every profile, by scheduler name."""
+        profiles = (Profile(each, self._registry, self._handle) for each in self._profiles)
+        return {
+            profile.scheduler_name: Runtime(profile, self.cluster, self.nominator, self.timings) for profile in profiles
+        }
 
     def _nominate_known(self) -> None:
         """Pods that an earlier preemption made room for say so in their status."""
@@ -84,5 +90,12 @@ class Scheduler:
             yield self.schedule(row)
 
     def schedule(self, pod_row: int) -> Decision:
+        if not self.cluster.reuse:
+            self._forget()
         info = self.cluster.pods.infos[pod_row]
         return self._cycle.schedule_one(self.runtimes[info.pod.spec.scheduler_name], pod_row)
+
+    def _forget(self) -> None:
+        """All that plugins and the cache have worked out so far: the facts are in the columns and in the catalog."""
+        self.cluster.forget_derived()
+        self.runtimes = self._make_runtimes()

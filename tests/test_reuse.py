@@ -1,0 +1,146 @@
+"""What is kept from pod to pod changes nothing: every run is the same as one that works all out afresh (--no-reuse)."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.api.core import Pod
+from ksched_cli.engine import reuse
+from ksched_cli.plan.place import outcome_of
+from ksched_cli.plan.results import PodOutcome
+from ksched_cli.report.document import to_document
+from ksched_cli.wiring import Setup, prepare
+from tests.builders import make_pod
+from tests.clusters import ZONES, nodes, pods
+from tests.harness import make_scheduler
+from tests.test_conformance import CASES
+
+HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+
+
+@pytest.fixture(params=[(0, 64), (8, 64), (0, 2)], ids=["renewed-always", "as-set", "hardly-anything-kept"])
+def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On few nodes everything would be asked afresh, and nothing would be tested."""
+    share, kept = request.param
+    monkeypatch.setattr(reuse, "_AFRESH_SHARE", share)
+    monkeypatch.setattr(reuse, "_KEPT", kept)
+
+
+@st.composite
+def templates(draw: st.DrawFn) -> list[Pod]:
+    """Pods of a few kinds in turn: the second of a kind meets what was found out for the first."""
+    kinds = [draw(pods(f"kind-{index}")) for index in range(draw(st.integers(1, 3)))]
+    made = []
+    for index, kind in enumerate(draw(st.lists(st.sampled_from(range(len(kinds))), min_size=2, max_size=8))):
+        pod = copy.deepcopy(kinds[kind])
+        pod.metadata.name, pod.metadata.uid = f"new-{index}", f"new-{index}"
+        pod.metadata.labels = {"app": f"app-{kind}"}
+        made.append(pod)
+    return made
+
+
+def together(app: str, *, apart: bool, key: str) -> Pod:
+    rule = [{"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}]
+    kind = "podAntiAffinity" if apart else "podAffinity"
+    builder = make_pod("x").requests(cpu="100m").label(app=app)
+    return builder.spec(affinity={kind: {"requiredDuringSchedulingIgnoredDuringExecution": rule}}).obj()
+
+
+def spread(app: str, when: str, key: str) -> Pod:
+    rule = {
+        "maxSkew": 1,
+        "topologyKey": key,
+        "whenUnsatisfiable": when,
+        "labelSelector": {"matchLabels": {"app": app}},
+    }
+    return make_pod("x").requests(cpu="100m").label(app=app).spec(topologySpreadConstraints=[rule]).obj()
+
+
+@st.composite
+def company(draw: st.DrawFn) -> list[Pod]:
+    """Pods that go by where the others are."""
+    apps = st.sampled_from(("app-0", "app-1"))
+    keys = st.sampled_from((HOST, ZONE))
+    kind = st.one_of(
+        st.builds(together, apps, apart=st.booleans(), key=keys),
+        st.builds(spread, apps, st.sampled_from(("DoNotSchedule", "ScheduleAnyway")), keys),
+    )
+    made = []
+    for index, pod in enumerate(draw(st.lists(kind, max_size=5))):
+        pod.metadata.name = pod.metadata.uid = f"near-{index}"
+        made.append(pod)
+    return made
+
+
+@st.composite
+def workloads(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
+    names = [f"n{index}" for index in range(draw(st.integers(2, 8)))]
+    made = [draw(nodes(name)) for name in names]
+    for node in made:
+        node.metadata.labels.update({HOST: node.metadata.name, ZONE: draw(st.sampled_from(ZONES))})
+    running = [draw(pods(f"run-{index}", draw(st.sampled_from(names)))) for index in range(draw(st.integers(0, 8)))]
+    waiting = [*draw(templates()), *draw(company())]
+    draw(st.randoms(use_true_random=False)).shuffle(waiting)
+    for index, pod in enumerate(waiting):
+        pod.metadata.creation_timestamp = f"2026-01-01T00:00:{index:02d}Z"
+    return made, [*running, *waiting]
+
+
+def outcomes(drawn: tuple[list[Any], list[Any]], *, reuse: bool) -> list[PodOutcome]:
+    scheduler = make_scheduler(*copy.deepcopy(drawn), reuse=reuse)
+    return [outcome_of(decision, scheduler.cluster, detail=True) for decision in scheduler.run(scheduler.enqueue())]
+
+
+# The limits are the same for all examples of a run, and nothing else outlives one.
+@given(workloads())
+@settings(max_examples=60, deadline=None)
+def check(drawn: tuple[list[Any], list[Any]]) -> None:
+    assert outcomes(drawn, reuse=True) == outcomes(drawn, reuse=False)
+
+
+@pytest.mark.usefixtures("limits")
+def test_random_workloads_come_out_the_same_with_and_without() -> None:
+    check()
+
+
+def document(case: Path, *, reuse: bool) -> dict[str, Any]:
+    config = case / "config.yaml"
+    setup = Setup([str(case / "cluster.json")], config=str(config) if config.exists() else None, reuse=reuse)
+    made = to_document(prepare(setup).simulate(detail=True))
+    del made["stats"]
+    return made
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
+def test_a_recorded_case_comes_out_the_same_with_and_without(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reuse, "_AFRESH_SHARE", 0)
+    assert document(case, reuse=True) == document(case, reuse=False)
+
+
+def test_what_is_kept_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A filter that only the node itself matters to is asked once for all pods of a kind, and for each without."""
+    from ksched_cli.plugins.taint_toleration import TaintToleration
+
+    asked: list[int] = []
+    original = TaintToleration.filter
+
+    def counted(self: Any, state: None, pod: Any, rows: Any) -> Any:
+        asked.append(len(rows))
+        return original(self, state, pod, rows)
+
+    monkeypatch.setattr(TaintToleration, "filter", counted)
+    from tests.builders import make_node
+
+    made = [make_node(f"n{index}").allocatable(cpu="4", memory="4Gi", pods=10).obj() for index in range(3)]
+    waiting = [make_pod(f"p{index}").requests(cpu="1").obj() for index in range(4)]
+    outcomes((made, waiting), reuse=True)
+    assert asked == [3]
+    asked.clear()
+    outcomes((made, waiting), reuse=False)
+    assert asked == [3, 3, 3, 3]
