@@ -112,10 +112,9 @@ class Prepared:
         """Every pending pod, all results in memory."""
         from ksched_cli.plan.results import Simulation
 
-        started = time.perf_counter()
         placement = self.place(detail=detail, top=top)
         outcomes = tuple(placement.outcomes)
-        stats = self.stats(len(outcomes), time.perf_counter() - started)
+        stats = self.stats(len(outcomes), placement.clock.seconds)
         return Simulation(outcomes, placement.gated, placement.ignored, self.coverage, stats, self.warnings)
 
     def stats(self, pods: int, seconds: float) -> Stats:
@@ -137,11 +136,18 @@ class Prepared:
 
 
 def _peak_mib() -> float:
-    """The most memory that the process has held; Linux counts in KiB and macOS in bytes."""
+    """The most memory that the process has held."""
+    try:
+        # What getrusage says on Linux begins with the peak of the process that started this one.
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    except OSError:
+        pass
     import resource
     import sys
 
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in KiB, but in bytes on macOS
     return peak / (1024 * 1024) if sys.platform == "darwin" else peak / 1024
 
 

@@ -40,6 +40,10 @@ def main() -> NoReturn:
 
 
 def run(arguments: list[str]) -> int:
+    if arguments == ["version"]:
+        # Nothing to parse, and typer's parser would import pydantic for it, which takes longer than all the rest.
+        version.version()
+        return 0
     try:
         code = app(args=arguments, prog_name=_program(), standalone_mode=False)
         sys.stdout.flush()

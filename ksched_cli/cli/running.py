@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
@@ -51,7 +50,6 @@ def _stream_json(prepared: Prepared, shown: Shown, out: TextIO) -> int:
     """Pod by pod, so that a document of a million nodes' verdicts is never held in memory."""
     from ksched_cli.report.document import JsonStream
 
-    started = time.perf_counter()
     placement = prepared.place(detail=shown.detail is Detail.FULL, top=_top(shown))
     stream = JsonStream(out)
     failing: list[PodOutcome] = []
@@ -61,7 +59,7 @@ def _stream_json(prepared: Prepared, shown: Shown, out: TextIO) -> int:
         count += 1
         if outcome.unplaced or outcome.preemption:
             failing.append(outcome)
-    stats = prepared.stats(count, time.perf_counter() - started)
+    stats = prepared.stats(count, placement.clock.seconds)
     stream.close(placement.gated, placement.ignored, prepared.coverage, stats)
     return verdict(failing, prepared.warnings, shown)
 

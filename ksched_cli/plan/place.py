@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -30,10 +31,18 @@ TOP_NODES = 3
 EXAMPLES = 3
 
 
+@dataclass
+class Clock:
+    """The seconds that cycles have taken; what the reader of the outcomes does between them is not counted."""
+
+    seconds: float = 0.0
+
+
 @dataclass(frozen=True)
 class Placement:
     """A queue about to be worked off; `outcomes` runs the cycles as it is read."""
 
+    clock: Clock
     outcomes: Iterator[PodOutcome]
     gated: tuple[GatedPod, ...]
     ignored: tuple[IgnoredPod, ...]
@@ -41,10 +50,14 @@ class Placement:
 
 def place(scheduler: Scheduler, *, detail: bool = False, top: int = TOP_NODES) -> Placement:
     """Every pending pod through one scheduling cycle."""
+    clock = Clock()
+    started = time.perf_counter()
     queue = scheduler.enqueue()
+    clock.seconds += time.perf_counter() - started
     infos = scheduler.cluster.pods.infos
     return Placement(
-        _outcomes(scheduler, queue, detail, top),
+        clock,
+        _outcomes(scheduler, queue, clock, detail, top),
         tuple(
             sorted(
                 (GatedPod(infos[row].key, status.plugin, status.reasons) for row, status in queue.gated.items()),
@@ -60,9 +73,13 @@ def place(scheduler: Scheduler, *, detail: bool = False, top: int = TOP_NODES) -
     )
 
 
-def _outcomes(scheduler: Scheduler, queue: Queue, detail: bool, top: int) -> Iterator[PodOutcome]:
+def _outcomes(scheduler: Scheduler, queue: Queue, clock: Clock, detail: bool, top: int) -> Iterator[PodOutcome]:
+    started = time.perf_counter()
     for decision in scheduler.run(queue):
-        yield outcome_of(decision, scheduler.cluster, detail=detail, top=top)
+        outcome = outcome_of(decision, scheduler.cluster, detail=detail, top=top)
+        clock.seconds += time.perf_counter() - started
+        yield outcome
+        started = time.perf_counter()
 
 
 def outcome_of(decision: Decision, cluster: Cluster, *, detail: bool, top: int = TOP_NODES) -> PodOutcome:

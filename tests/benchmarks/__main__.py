@@ -1,0 +1,148 @@
+"""How fast ksched is on this machine: every workload in a process of its own, as a user would run it.
+
+    python -m tests.benchmarks                       # all workloads at 500, 5000 and 15000 nodes
+    python -m tests.benchmarks basic --nodes 5000    # one of them
+
+What is checked is that the pods were placed, not how fast: the exit code is 1 where they were not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.benchmarks.workloads import PENDING, write
+
+SIZES = (500, 5000, 15000)
+RUNNING, PENDING_PODS = 10000, 1000
+CROWDS = (1000, 10000, 50000)
+
+
+@dataclass(frozen=True)
+class Run:
+    workload: str
+    nodes: int
+    running: int
+    pods: int
+    placed: int
+    wanted: int
+    stats: dict[str, Any]
+    whole: float
+
+    @property
+    def line(self) -> str:
+        stats = self.stats
+        return (
+            f"{self.workload:<20}{self.nodes:>7}{self.running:>9}{self.pods:>7}{stats['loadSeconds']:>9.2f}"
+            f"{stats['scheduleSeconds']:>10.2f}{stats['podsPerSecond']:>9.0f}{stats['peakMiB']:>7.0f}{self.whole:>8.2f}"
+            + ("" if self.placed == self.wanted else f"  placed {self.placed} of {self.wanted}")
+        )
+
+
+HEADER = f"{'workload':<20}{'nodes':>7}{'running':>9}{'pods':>7}{'load s':>9}{'cycles s':>10}{'pods/s':>9}{'MiB':>7}{'whole s':>8}"
+
+
+def calibrate() -> float:
+    """How long this machine takes for a fixed piece of work, half in numpy and half in Python, in seconds: divide by
+    it to compare two machines."""
+
+    def once() -> float:
+        started = time.perf_counter()
+        column = np.arange(5000, dtype=np.int64)
+        for _ in range(4000):
+            column = (column * 3 + 7) // 2 % 10007
+        counts: dict[int, int] = {}
+        for number in range(400_000):
+            counts[number % 977] = counts.get(number % 977, 0) + 1
+        return time.perf_counter() - started
+
+    return min(once() for _ in range(5))
+
+
+def measure(workload: str, nodes: int, running: int, folder: Path) -> Run:
+    pending = min(PENDING_PODS, nodes) if workload == "antiaffinity" else PENDING_PODS
+    path = folder / f"{workload}-{nodes}-{running}.json"
+    with path.open("w") as file:
+        write(workload, nodes, running, pending, file)
+    command = [sys.executable, "-m", "ksched_cli", "simulate", "--from", str(path), "--exit-zero"]
+    started = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    whole = time.perf_counter() - started
+    document = json.loads(subprocess.run([*command, "-o", "json"], check=True, stdout=subprocess.PIPE).stdout)
+    path.unlink()
+    placed = sum("node" in entry or "preemption" in entry for entry in document["pods"])
+    there = nodes * 4 if workload == "preemption" else running
+    wanted = 0 if workload == "unschedulable" else pending
+    return Run(workload, nodes, there, pending, placed, wanted, document["stats"], whole)
+
+
+def startup(command: Sequence[str]) -> float:
+    def once() -> float:
+        started = time.perf_counter()
+        subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL)
+        return time.perf_counter() - started
+
+    return min(once() for _ in range(7))
+
+
+def runs(workloads: Sequence[str], sizes: Sequence[int], folder: Path) -> Iterator[Run]:
+    for workload in workloads:
+        for nodes in sizes:
+            yield measure(workload, nodes, RUNNING, folder)
+
+
+def say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201
+
+
+def growth(done: Sequence[Run], by: str) -> Iterator[str]:
+    """How much longer a cycle takes, for how much more of something."""
+    for workload in dict.fromkeys(run.workload for run in done):
+        mine = [run for run in done if run.workload == workload]
+        first, last = mine[0], mine[-1]
+        if first is not last:
+            more = getattr(last, by) / getattr(first, by)
+            longer = first.stats["podsPerSecond"] / last.stats["podsPerSecond"]
+            yield f"{workload:<20}{by} x{more:<6.1f} time per pod x{longer:.1f}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("workloads", nargs="*", choices=[[], *PENDING], help="all of them if none is named")
+    parser.add_argument("--nodes", type=int, nargs="*", default=SIZES)
+    given = parser.parse_args()
+    say(f"calibration {calibrate():.3f} s")
+    say(HEADER)
+    with tempfile.TemporaryDirectory() as folder:
+        done = []
+        for run in runs(given.workloads or list(PENDING), given.nodes, Path(folder)):
+            done.append(run)
+            say(run.line)
+        crowded = []
+        if not given.workloads:
+            say("\nbasic at 5000 nodes, by pods that run already")
+            for running in CROWDS:
+                crowded.append(measure("basic", 5000, running, Path(folder)))
+                say(crowded[-1].line)
+    say("\ngrowth")
+    for line in (*growth(done, "nodes"), *growth(crowded, "running")):
+        say(line)
+    base = startup(["-c", "import typer"])
+    for command in ("version", "--help"):
+        taken = startup(["-m", "ksched_cli", command])
+        say(f"ksched {command}: {taken:.3f} s, import typer {base:.3f} s, x{taken / base:.2f}")
+    return int(any(run.placed != run.wanted for run in (*done, *crowded)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
