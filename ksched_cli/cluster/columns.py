@@ -46,6 +46,21 @@ class Vocabulary(Generic[T]):
         return len(self.values)
 
 
+# Numbers up to so much more than there are of them are counted and not sorted.
+_COUNTED = 1024
+
+
+def distinct(numbers: Int64Column) -> tuple[Int64Column, RowColumn]:
+    """np.unique with the inverse, by counting where the numbers are small."""
+    top = int(numbers.max())
+    if top > len(numbers) + _COUNTED:
+        found, inverse = np.unique(numbers, return_inverse=True)
+        return found, inverse
+    there = np.bincount(numbers) > 0
+    position: RowColumn = np.cumsum(there) - 1
+    return np.nonzero(there)[0], position[numbers]
+
+
 def grown(column: NDArray[np.generic], size: int, fill: int = 0) -> NDArray[np.generic]:
     """The column with room for `size` entries in its last axis, at least doubled so that appends stay cheap."""
     old = column.shape[-1]

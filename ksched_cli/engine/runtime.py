@@ -152,7 +152,7 @@ class Runtime:
         state: CycleState,
         pod: PodInfo,
         nodes: NodeRows,
-        statuses: NodeStatuses,
+        statuses: NodeStatuses | None,
     ) -> NodeRows:
         for plugin in plugins:
             if not len(nodes):
@@ -163,7 +163,8 @@ class Runtime:
                 raise PluginFault(plugin.name, "filter", f"{len(verdict)} verdicts for {len(nodes)} nodes")
             if verdict.codes.any():
                 self._check_verdict(plugin.name, verdict, nodes)
-                statuses.record(plugin.name, nodes.rows, verdict)
+                if statuses is not None:
+                    statuses.record(plugin.name, nodes.rows, verdict)
                 nodes = nodes.select(verdict.passed)
         return nodes
 
@@ -182,19 +183,25 @@ class Runtime:
         if nodes.whole:
             feasible = self._run_filter_everywhere(state, pod, statuses)
             refused = self._refused_everywhere(state, pod)
-        else:
-            feasible = self.run_filter(state, pod, nodes, statuses)
-            refused = self._refused(state, pod, nodes)
-        if refused is None:
-            return feasible
-        statuses.take_over(refused, np.nonzero(refused.codes)[0])
-        return feasible.select(refused.codes[feasible.rows] == Code.SUCCESS)
+            if refused is None:
+                return feasible
+            statuses.take_over(refused, np.nonzero(refused.codes)[0])
+            return feasible.select(refused.codes[feasible.rows] == Code.SUCCESS)
+        refused = self._refused(state, pod, nodes)
+        if refused is not None:
+            # As in Go: where the pod does not fit beside the others it is not tried without them.
+            statuses.take_over(refused, np.nonzero(refused.codes)[0])
+            nodes = nodes.select(refused.codes[nodes.rows] == Code.SUCCESS)
+        return self.run_filter(state, pod, nodes, statuses)
 
     def pass_with_nominated(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> NodeRows:
-        """The rows that `run_filter_with_nominated` passes. One that fails by itself need not be tried with others."""
-        feasible = self.run_filter(state, pod, nodes, NodeStatuses(len(self.cluster.nodes)))
-        refused = self._refused(state, pod, feasible) if len(feasible) else None
-        return feasible if refused is None else feasible.select(refused.codes[feasible.rows] == Code.SUCCESS)
+        """The rows that `run_filter_with_nominated` passes, without noting why the others fail."""
+        rivals = self._rivals(pod, nodes)
+        for batch in self._batches(state, rivals):
+            passed = self._run_filter_beside(state, pod, batch, None)
+            if len(passed) < len(batch):
+                nodes = nodes.select(~np.isin(nodes.rows, [row for row in batch if row not in passed.rows]))
+        return self._run_filters(self._asked(state), state, pod, nodes, None)
 
     def _refused_everywhere(self, state: CycleState, pod: PodInfo) -> NodeStatuses | None:
         """`_refused` for all nodes, remembered where it depends on what a node holds and who is nominated to it."""
@@ -226,9 +233,15 @@ class Runtime:
         if not rivals:
             return None
         statuses = NodeStatuses(len(self.cluster.nodes))
-        for batch in [rivals] if self.row_scoped(state) else [{row: others} for row, others in rivals.items()]:
+        for batch in self._batches(state, rivals):
             self._run_filter_beside(state, pod, batch, statuses)
         return statuses
+
+    def _batches(self, state: CycleState, rivals: dict[int, list[int]]) -> list[dict[int, list[int]]]:
+        """All at once where what comes to one node means nothing to another."""
+        if not rivals:
+            return []
+        return [rivals] if self.row_scoped(state) else [{row: others} for row, others in rivals.items()]
 
     def _rivals(self, pod: PodInfo, nodes: NodeRows) -> dict[int, list[int]]:
         """Of these nodes the rows that have nominated pods which the pod must yield to, with those pods."""
@@ -256,21 +269,22 @@ class Runtime:
         return [(row, node) for row, node in known if mask[row]]
 
     def _run_filter_beside(
-        self, state: CycleState, pod: PodInfo, rivals: Mapping[int, list[int]], statuses: NodeStatuses
-    ) -> None:
+        self, state: CycleState, pod: PodInfo, rivals: Mapping[int, list[int]], statuses: NodeStatuses | None
+    ) -> NodeRows:
         """addGENominatedPods and the filters after it."""
-        crowded = self.clone(state)
         come = [(other, row) for row, others in rivals.items() for other in others]
-        added, where = np.array(come, dtype=np.int64).T
-        rows = np.fromiter(rivals, dtype=np.int64, count=len(rivals))
+        added = np.array([other for other, _ in come], dtype=np.int64)
+        where = np.array([row for _, row in come], dtype=np.int64)
+        nodes = NodeRows(self.cluster, np.array(list(rivals), dtype=np.int64))
         with Sandbox(self.cluster) as sandbox:
             if not self.followers(state):
                 sandbox.add(added, where)
-            else:
-                for index, (other, row) in enumerate(come):
-                    sandbox.add(added[index : index + 1], where[index : index + 1])
-                    self.add_pod(crowded, pod, other, row)
-            self.run_filter(crowded, pod, NodeRows(self.cluster, rows), statuses)
+                return self._run_filters(self._asked(state), state, pod, nodes, statuses)
+            crowded = self.clone(state)
+            for index, (other, row) in enumerate(come):
+                sandbox.add(added[index : index + 1], where[index : index + 1])
+                self.add_pod(crowded, pod, other, row)
+            return self._run_filters(self._asked(state), crowded, pod, nodes, statuses)
 
     def row_scoped(self, state: CycleState) -> bool:
         """Whether every filter that is not skipped looks at one node alone."""

@@ -88,10 +88,8 @@ class CycleTrial:
 
     def fits(self, rows: RowColumn) -> BoolColumn:
         """Which of the rows `filter` would pass, without asking why the others fail."""
-        nodes = NodeRows(self._cluster, np.asarray(rows, dtype=np.int64))
-        state = self._settled if self._passed_once.issuperset(rows.tolist()) else self._state
         try:
-            passed = self._runtime.pass_with_nominated(state, self._pod, nodes)
+            passed = self._runtime.pass_with_nominated(self._state_for(rows), self._pod, self._nodes(rows))
         except CycleError:
             return self.filter(rows).passed
         if len(passed) == len(rows):
@@ -99,10 +97,14 @@ class CycleTrial:
         return np.isin(rows, passed.rows) if len(passed) else np.zeros(len(rows), dtype=np.bool_)
 
     def _filter(self, rows: RowColumn) -> Verdict:
-        """Where all filters passed once, those that pods on the node do not matter to need not be asked again."""
         statuses = NodeStatuses(len(self._cluster.nodes))
-        nodes = NodeRows(self._cluster, np.asarray(rows, dtype=np.int64))
-        state = self._settled if self._passed_once.issuperset(rows.tolist()) else self._state
-        passed = self._runtime.run_filter_with_nominated(state, self._pod, nodes, statuses)
+        passed = self._runtime.run_filter_with_nominated(self._state_for(rows), self._pod, self._nodes(rows), statuses)
         self._passed_once.update(passed.rows.tolist())
         return Verdict(statuses.codes[rows], statuses.reason_ids[rows], statuses.reasons.values)
+
+    def _nodes(self, rows: RowColumn) -> NodeRows:
+        return NodeRows(self._cluster, np.asarray(rows, dtype=np.int64))
+
+    def _state_for(self, rows: RowColumn) -> CycleState:
+        """Where all filters passed once, those that pods on the node do not matter to need not be asked again."""
+        return self._settled if self._passed_once.issuperset(rows.tolist()) else self._state

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn, RowColumn, Vocabulary
+from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn, RowColumn, Vocabulary, distinct
 from ksched_cli.framework.status import SUCCESS, Code, Status
 from ksched_cli.framework.verdict import Reasons, Verdict
 
@@ -129,8 +129,9 @@ class NodeStatuses:
         if len(rows):
             keys = (self.plugin_ids[rows] * len(Code) + self.codes[rows]) * np.int64(len(self.reasons))
             keys += self.reason_ids[rows]
-            for key in np.unique(keys).tolist():
-                members = rows[keys == key]
+            kinds, kind_of = distinct(keys)
+            for kind in range(len(kinds)):
+                members = rows[kind_of == kind] if len(kinds) > 1 else rows
                 yield self.status(int(members[0])), members
         absent = np.nonzero(self.absent)[0]
         if len(absent):

@@ -132,8 +132,10 @@ def _groups(decision: Decision, cluster: Cluster) -> tuple[FailureGroup, ...]:
 
 def _first_names(rows: RowColumn, cluster: Cluster) -> tuple[str, ...]:
     ranks = cluster.nodes.name_rank[rows]
-    kept = np.argsort(ranks)[:EXAMPLES] if len(rows) > EXAMPLES else np.argsort(ranks)
-    return tuple(cluster.nodes.names[row] for row in rows[kept])
+    if len(rows) > EXAMPLES:
+        rows = rows[ranks <= np.partition(ranks, EXAMPLES - 1)[EXAMPLES - 1]]
+        ranks = cluster.nodes.name_rank[rows]
+    return tuple(cluster.nodes.names[row] for row in rows[np.argsort(ranks)])
 
 
 def _top(table: ScoreTable | None, cluster: Cluster, count: int) -> tuple[ScoredNode, ...]:

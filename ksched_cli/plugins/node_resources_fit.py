@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ksched_cli.cluster.columns import BoolColumn, Int64Column, RowColumn
+from ksched_cli.cluster.columns import BoolColumn, Int64Column, distinct
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_extended
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs, ScoringStrategy
@@ -32,7 +32,6 @@ from ksched_cli.framework.verdict import Reasons, Verdict
 
 MAX_CUSTOM_PRIORITY_SCORE = 10
 MAX_UTILIZATION = 100
-_COUNTED = 64
 TOO_MANY_PODS = "Too many pods"
 
 Scorer = Callable[[Allocation], Int64Column]
@@ -147,17 +146,6 @@ class NodeResourcesFit(
             return error("resources not found")
         resources = self.pre_score(None, pod, nodes) if state is None else state
         return scorer_of(self.args.scoring_strategy)(measure(resources, nodes, self._totals, use_requested=False))
-
-
-def distinct(numbers: Int64Column) -> tuple[Int64Column, RowColumn]:
-    """np.unique with the inverse, by counting where the numbers are small."""
-    top = int(numbers.max())
-    if top > len(numbers) + _COUNTED:
-        found, inverse = np.unique(numbers, return_inverse=True)
-        return found, inverse
-    there = np.bincount(numbers) > 0
-    position: RowColumn = np.cumsum(there) - 1
-    return np.nonzero(there)[0], position[numbers]
 
 
 def scorer_of(strategy: ScoringStrategy) -> Scorer:
