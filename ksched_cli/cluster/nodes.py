@@ -37,6 +37,7 @@ class NodeTable:
         )
         self.allowed_pods: Int64Column = np.zeros(len(self.objects), dtype=np.int64)
         self.allocatable: Int64Column = self._read_allocatable(resources)
+        self.all_rows: RowColumn = np.arange(len(self.objects), dtype=np.int64)
         self.name_rank: RowColumn = np.empty(len(self.objects), dtype=np.int64)
         self.name_rank[sorted(range(len(self.names)), key=self.names.__getitem__)] = np.arange(len(self.names))
 

@@ -174,7 +174,8 @@ class Cycle:
         """prioritizeNodes; a single feasible node is taken without scoring."""
         if len(decision.feasible) == 1:
             return int(decision.feasible[0])
-        nodes = NodeRows(self.cluster, decision.feasible)
+        every = len(decision.feasible) == len(self.cluster.nodes) and not self.sampling
+        nodes = NodeRows(self.cluster, None if every else decision.feasible)
         runtime.run_pre_score(state, decision.pod, nodes)
         decision.scores = runtime.run_score(state, decision.pod, nodes)
         decision.ties = best_rows(decision.scores, self.cluster.nodes.name_rank)

@@ -130,7 +130,14 @@ class ScoreMemory:
             # Decisions of earlier pods hold the old column.
             renewed = known.copy()
             renewed[rows] = found
-            return renewed
+            return _shared(renewed)
 
         memory = self._by_plugin[plugin]
-        return memory.recall(key, lambda: score(NodeRows(self._cluster)), renew if follows_pods else None)
+        return memory.recall(key, lambda: _shared(score(NodeRows(self._cluster))), renew if follows_pods else None)
+
+
+def _shared(column: Int64Column | Status) -> Int64Column | Status:
+    """Many pods are handed the same column: a plugin that normalises in place must not change it for the others."""
+    if not isinstance(column, Status):
+        column.flags.writeable = False
+    return column

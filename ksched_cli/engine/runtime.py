@@ -393,7 +393,8 @@ class Runtime:
         return known if isinstance(known, Status) else nodes.take(known)
 
     def _check_range(self, plugin: str, scores: Int64Column, nodes: NodeRows) -> None:
-        if len(scores) and (scores.max() > MAX_NODE_SCORE or scores.min() < MIN_NODE_SCORE):
+        # As unsigned numbers, negative ones are the largest: one look for both ends.
+        if len(scores) and scores.view(np.uint64).max() > MAX_NODE_SCORE:
             outside = np.nonzero((scores > MAX_NODE_SCORE) | (scores < MIN_NODE_SCORE))[0]
             raise CycleError(
                 f'applying score defaultWeights on Score plugins: plugin "{plugin}" returns an invalid score '

@@ -22,7 +22,7 @@ class NodeRows:
     def __init__(self, cluster: Cluster, rows: RowColumn | None = None) -> None:
         self.cluster = cluster
         self.whole = rows is None
-        self.rows: RowColumn = np.arange(len(cluster.nodes), dtype=np.int64) if rows is None else rows
+        self.rows: RowColumn = cluster.nodes.all_rows if rows is None else rows
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -96,7 +96,7 @@ def outcome_of(decision: Decision, cluster: Cluster, *, detail: bool, top: int =
         feasible_nodes=len(decision.feasible),
         pre_filter=_failure(pre_filter) if pre_filter else None,
         failures=_groups(decision, cluster),
-        top=_top(decision.scores, cluster, top),
+        top=_top(decision, cluster, top),
         message=decision.message,
         preemption=_preemption(decision, cluster),
         nominated_node=decision.nominated_node,
@@ -138,10 +138,14 @@ def _first_names(rows: RowColumn, cluster: Cluster) -> tuple[str, ...]:
     return tuple(cluster.nodes.names[row] for row in rows[np.argsort(ranks)])
 
 
-def _top(table: ScoreTable | None, cluster: Cluster, count: int) -> tuple[ScoredNode, ...]:
+def _top(decision: Decision, cluster: Cluster, count: int) -> tuple[ScoredNode, ...]:
     """The best nodes by total, equals by name."""
+    table = decision.scores
     if table is None:
         return ()
+    if count <= len(decision.ties):
+        best = (np.nonzero(table.rows == row)[0][0] for row in decision.ties[:count])
+        return tuple(_scored(table, cluster, int(index)) for index in best)
     if count < len(table.totals):
         least = np.partition(table.totals, -count)[-count]
         contenders = np.nonzero(table.totals >= least)[0]

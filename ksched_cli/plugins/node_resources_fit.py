@@ -32,6 +32,7 @@ from ksched_cli.framework.verdict import Reasons, Verdict
 
 MAX_CUSTOM_PRIORITY_SCORE = 10
 MAX_UTILIZATION = 100
+_HOPELESS, _SHORT = np.int8(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), np.int8(Code.UNSCHEDULABLE)
 TOO_MANY_PODS = "Too many pods"
 
 Scorer = Callable[[Allocation], Int64Column]
@@ -104,18 +105,20 @@ class NodeResourcesFit(
         """`lacks` has one bit per reason; each distinct combination becomes one reason tuple."""
         if not lacks.any():
             return Verdict.passing(len(lacks))
-        codes = np.where(hopeless, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.UNSCHEDULABLE)
+        codes = np.where(hopeless, _HOPELESS, _SHORT).astype(np.int8)
+        if len(lacks) == 1:
+            return Verdict(codes, np.ones(1, dtype=np.int32), ((), self._reasons(state, int(lacks[0]))))
         combinations, reason_ids = distinct(lacks)
-        names = self.handle.cluster.resources.names
-        texts = (TOO_MANY_PODS, *(f"Insufficient {names[resource]}" for resource, _ in state.requests))
-        reasons: list[Reasons] = [
-            tuple(text for bit, text in enumerate(texts) if combination >> bit & 1)
-            for combination in combinations.tolist()
-        ]
+        reasons = [self._reasons(state, combination) for combination in combinations.tolist()]
         if combinations[0] != 0:  # entry 0 of a verdict is a pass, whether or not any row passes
             reasons.insert(0, ())
             reason_ids = reason_ids + 1
-        return Verdict(np.where(lacks != 0, codes, 0).astype(np.int8), reason_ids.astype(np.int32), reasons)
+        return Verdict(np.where(lacks != 0, codes, np.int8(0)), reason_ids.astype(np.int32), reasons)
+
+    def _reasons(self, state: FitState, combination: int) -> Reasons:
+        names = self.handle.cluster.resources.names
+        texts = (TOO_MANY_PODS, *(f"Insufficient {names[resource]}" for resource, _ in state.requests))
+        return tuple(text for bit, text in enumerate(texts) if combination >> bit & 1)
 
     def explain(self, state: FitState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         row, cluster = int(nodes.rows[index]), nodes.cluster

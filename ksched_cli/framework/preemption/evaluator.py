@@ -87,14 +87,15 @@ class Evaluator:
     def find_candidates(self, cycle: CycleHandle, pod: PodInfo, *, afresh: bool = False) -> Found:
         """findCandidates and DryRunPreemption. `afresh` tries node by node and remembers nothing."""
         potential = cycle.diagnosis.nodes.rows_with(Code.UNSCHEDULABLE)
-        with cycle.trial() as probe:
-            outcomes = self._known(pod, None if afresh else probe.signature)
+        with cycle.trial() as trial:
+            outcomes = self._known(pod, None if afresh else trial.signature)
             todo = potential[~outcomes.tried[potential]]
-            together = self._dry_run.can_share(probe, pod, todo) & (not afresh)
-        for rows in [todo[together], *todo[~together].reshape(-1, 1)]:
-            if len(rows):
-                with cycle.trial() as trial:
-                    self._dry_run.run(trial, pod, rows, outcomes)
+            together = self._dry_run.can_share(trial, pod, todo) & (not afresh)
+            if together.any():
+                self._dry_run.run(trial, pod, todo[together], outcomes)
+        for row in todo[~together].reshape(-1, 1):
+            with cycle.trial() as trial:
+                self._dry_run.run(trial, pod, row, outcomes)
         return Found(potential, outcomes)
 
     def _known(self, pod: PodInfo, signature: Hashable | None) -> Outcomes:
