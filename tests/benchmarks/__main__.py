@@ -70,10 +70,9 @@ def calibrate() -> float:
 
 
 def measure(workload: str, nodes: int, running: int, folder: Path) -> Run:
-    pending = min(PENDING_PODS, nodes) if workload == "antiaffinity" else PENDING_PODS
     path = folder / f"{workload}-{nodes}-{running}.json"
     with path.open("w") as file:
-        write(workload, nodes, running, pending, file)
+        write(workload, nodes, running, PENDING_PODS, file)
     command = [sys.executable, "-m", "ksched_cli", "simulate", "--from", str(path), "--exit-zero"]
     started = time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -82,8 +81,8 @@ def measure(workload: str, nodes: int, running: int, folder: Path) -> Run:
     path.unlink()
     placed = sum("node" in entry or "preemption" in entry for entry in document["pods"])
     there = nodes * 4 if workload == "preemption" else running
-    wanted = 0 if workload == "unschedulable" else pending
-    return Run(workload, nodes, there, pending, placed, wanted, document["stats"], whole)
+    wanted = 0 if workload == "unschedulable" else PENDING_PODS
+    return Run(workload, nodes, there, PENDING_PODS, placed, wanted, document["stats"], whole)
 
 
 def startup(command: Sequence[str]) -> float:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ksched_cli.cli.main import run
+from ksched_cli.framework.interfaces import ScorePlugin
 from tests.builders import make_node, make_pod
 
 ROOT = Path(__file__).parents[2]
@@ -233,3 +236,61 @@ def test_colours_only_where_they_are_wanted(
     monkeypatch.setenv("FORCE_COLOR", "1")
     run(["demo"])
     assert "\x1b[" in capsys.readouterr().out
+
+
+class PrefersShortNames(ScorePlugin[None]):
+    """A plugin of one's own, for `--plugin tests.cli.test_commands:PrefersShortNames`."""
+
+    name = "PrefersShortNames"
+
+    def score(self, state: None, pod: Any, nodes: Any) -> Any:
+        return np.array([max(0, 50 - len(name)) for name in nodes.names], dtype=np.int64)
+
+
+@pytest.fixture
+def own_plugin(tmp_path: Path) -> list[str]:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
+        "- plugins:\n    score:\n      enabled:\n      - name: PrefersShortNames\n"
+    )
+    nodes = [make_node(name).allocatable(cpu="4", memory="4Gi", pods=9).doc() for name in ("a", "bb")]
+    cluster = write(tmp_path / "cluster.json", *nodes, make_pod("web").requests(cpu="1").doc())
+    return ["simulate", "--from", cluster, "--config", str(config), "--plugin", f"{__name__}:PrefersShortNames"]
+
+
+def test_timings_name_every_plugin_and_where_those_of_ones_own_come_from(
+    own_plugin: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*own_plugin, "-o", "json", "--timings"]) == 0
+    timings = json.loads(capsys.readouterr().out)["stats"]["timings"]
+    known = {(each["point"], each["plugin"]): each for each in timings}
+    own = known["score", "PrefersShortNames"]
+    assert (own["calls"], own["origin"]) == (1, f"{__name__}:PrefersShortNames")
+    fit = known["filter", "NodeResourcesFit"]
+    assert fit["calls"] == 1
+    assert "origin" not in fit
+    assert all(each["seconds"] >= 0 for each in timings)
+    assert run([*own_plugin, "-o", "json"]) == 0
+    assert "timings" not in json.loads(capsys.readouterr().out)["stats"]
+
+
+def test_timings_are_a_table_with_the_slowest_first(own_plugin: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*own_plugin, "--timings"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    at = next(index for index, line in enumerate(lines) if line.startswith("POINT"))
+    seconds = [float(re.search(r"(\d+\.\d+) +[\d.]+ µs$", line).group(1)) for line in lines[at + 1 :] if "µs" in line]  # type: ignore[union-attr]
+    assert len(seconds) > 10
+    assert seconds == sorted(seconds, reverse=True)
+    assert any("PrefersShortNames" in line for line in lines[at:])
+
+
+def test_no_reuse_prints_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    documents = []
+    for extra in ([], ["--no-reuse"]):
+        run(["simulate", "--from", str(CASE), "-o", "json", "--detail", "full", *extra])
+        document = json.loads(capsys.readouterr().out)
+        del document["stats"]
+        documents.append(document)
+    assert documents[0] == documents[1]
+    assert documents[0]["pods"]

@@ -1,0 +1,52 @@
+"""The benchmark's clusters are what they are said to be; how fast they are is not asked here."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from ksched_cli.wiring import Setup, prepare
+from tests.benchmarks.__main__ import measure
+from tests.benchmarks.workloads import PENDING, write
+
+PODS = 30
+
+
+@pytest.mark.parametrize("workload", PENDING)
+def test_every_pending_pod_comes_to_the_end_its_workload_is_named_for(workload: str, tmp_path: Path) -> None:
+    path = tmp_path / "cluster.json"
+    with path.open("w") as file:
+        write(workload, 30, 60, PODS, file)
+    outcomes = prepare(Setup([str(path)])).simulate().outcomes
+    if workload == "preemption":
+        assert all(outcome.preemption and len(outcome.preemption.victims) >= 2 for outcome in outcomes)
+    else:
+        wanted = "unschedulable" if workload == "unschedulable" else "scheduled"
+        assert Counter(outcome.result for outcome in outcomes) == {wanted: PODS}
+    if workload == "antiaffinity":
+        # A pod keeps away from others of its own namespace.
+        assert len({(outcome.pod.split("/")[0], outcome.node) for outcome in outcomes}) == PODS
+    if workload == "node-affinity":
+        assert all(int(outcome.node.split("-")[1]) % 3 != 2 for outcome in outcomes)
+
+
+def test_the_same_arguments_write_the_same_bytes() -> None:
+    texts = []
+    for _ in range(2):
+        out = io.StringIO()
+        write("spread", 5, 7, 3, out)
+        texts.append(out.getvalue())
+    assert texts[0] == texts[1]
+    assert Counter(each["kind"] for each in json.loads(texts[0])["items"]) == {"Node": 5, "Namespace": 5, "Pod": 10}
+
+
+def test_a_measured_run_reads_the_command_s_own_figures(tmp_path: Path) -> None:
+    run = measure("antiaffinity", 200, 4, tmp_path)
+    assert (run.placed, run.wanted, run.pods) == (1000, 1000, 1000)
+    assert run.stats["nodes"] == 200
+    assert run.whole > run.stats["loadSeconds"]
+    assert "placed" not in run.line
