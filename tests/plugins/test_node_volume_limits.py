@@ -3,6 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
 from tests.builders import make_node, make_pod
@@ -121,3 +123,48 @@ def test_explain_gives_the_counts() -> None:
     made = bench(with_claims("a", "b"), [with_claims("c", pod="r", node="n")], csi_node("n", 2))
     found = made.plugin.explain(None, made.pod, made.nodes(), 0)
     assert found == {"csi.example": {"limit": 2, "attached": 1, "new": 2}}
+
+
+names = st.lists(st.sampled_from("abc"), min_size=1, max_size=3, unique=True)
+hosts = st.sampled_from(("n", "m"))
+
+
+@given(
+    names,
+    st.lists(st.tuples(hosts, names), max_size=3),
+    st.lists(st.tuples(hosts, st.sampled_from("abc")), max_size=3, unique=True),
+    st.dictionaries(hosts, st.one_of(st.none(), st.integers(0, 3))),
+    st.lists(st.sampled_from(("csi.example", "csi.other")), min_size=3, max_size=3),
+)
+@settings(max_examples=300, deadline=None)
+def test_agrees_with_a_reading_of_the_rule_node_by_node(
+    wanted: list[str],
+    running: list[tuple[str, list[str]]],
+    attached: list[tuple[str, str]],
+    limits: dict[str, int | None],
+    drivers: list[str],
+) -> None:
+    """Of one driver's volumes no more are on a node than it says; a node's limit is for csi.example only."""
+    driver_of = dict(zip("abc", drivers, strict=True))
+    volumes = [volume(f"pv-{name}", csi={"driver": driver_of[name], "volumeHandle": f"h-{name}"}) for name in "abc"]
+    made = make_bench(
+        NodeVolumeLimits,
+        [make_node("n").obj(), make_node("m").obj()],
+        with_claims(*wanted),
+        [with_claims(*mounted, pod=f"r{index}", node=node) for index, (node, mounted) in enumerate(running)],
+        objects=[
+            *CLAIMS,
+            *volumes,
+            *(csi_node(node, limit) for node, limit in limits.items()),
+            *(attachment(f"{node}-{name}", node, f"pv-{name}", driver_of[name]) for node, name in attached),
+        ],
+    )
+    expected = {}
+    for node, limit in limits.items():
+        by_pods = {name for where, mounted in running if where == node for name in mounted}
+        new = {name for name in wanted if driver_of[name] == "csi.example"} - by_pods
+        there = by_pods | {name for where, name in attached if where == node}
+        used = {name for name in there if driver_of[name] == "csi.example"}
+        if limit is not None and new and len(used) + len(new) > limit:
+            expected[node] = EXCEEDED
+    assert made.statuses() == expected

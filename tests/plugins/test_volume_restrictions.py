@@ -3,6 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
 from tests.builders import make_node
@@ -96,3 +98,74 @@ def test_a_missing_claim() -> None:
         "UnschedulableAndUnresolvable",
         'persistentvolumeclaim "data" not found',
     )
+
+
+def disks(kind: str, name: str, monitor: str, read_only: bool) -> dict[str, Any]:
+    made = {"gce": gce, "ebs": ebs, "iscsi": iscsi}
+    return rbd(f"{monitor} m0", name, read_only=read_only) if kind == "rbd" else made[kind](name, read_only)
+
+
+disk = st.builds(
+    disks,
+    st.sampled_from(("gce", "ebs", "iscsi", "rbd")),
+    st.sampled_from("ab"),
+    st.sampled_from(("m0", "m1")),
+    st.booleans(),
+)
+mounts = st.one_of(disk, st.sampled_from(("x", "y", "z")))
+
+
+def mounting(mounted: list[Any], pod: str, node: str = "") -> Any:
+    volumes = [
+        {"name": f"v{index}", "persistentVolumeClaim": {"claimName": each}}
+        if isinstance(each, str)
+        else {**each, "name": f"v{index}"}
+        for index, each in enumerate(mounted)
+    ]
+    return with_volumes(*volumes, pod=pod, node=node)
+
+
+def same_disk(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Two mounts of a disk that do not go together."""
+    (kind,) = one.keys() - {"name"}
+    if kind not in other:
+        return False
+    mine, theirs = one[kind], other[kind]
+    if kind == "awsElasticBlockStore":
+        return bool(mine["volumeID"] == theirs["volumeID"])
+    if mine["readOnly"] and theirs["readOnly"]:
+        return False
+    if kind == "rbd":
+        shared = set(mine["monitors"]) & set(theirs["monitors"])
+        return bool(shared) and (mine["pool"], mine["image"]) == (theirs["pool"], theirs["image"])
+    name = {"gcePersistentDisk": "pdName", "iscsi": "iqn"}[kind]
+    return bool(mine[name] == theirs[name])
+
+
+@given(
+    st.lists(mounts, min_size=1, max_size=3, unique_by=str),
+    st.lists(st.tuples(st.sampled_from("nm"), st.lists(mounts, min_size=1, max_size=2, unique_by=str)), max_size=4),
+    st.sets(st.sampled_from(("x", "y", "z"))),
+)
+@settings(max_examples=300, deadline=None)
+def test_agrees_with_a_reading_of_the_rule_node_by_node(
+    wanted: list[Any], running: list[tuple[str, list[Any]]], alone: set[str]
+) -> None:
+    modes = {name: ("ReadWriteOncePod",) if name in alone else ("ReadWriteMany",) for name in "xyz"}
+    made = make_bench(
+        VolumeRestrictions,
+        [make_node("n").obj(), make_node("m").obj()],
+        mounting(wanted, "pod"),
+        [mounting(mounted, f"r{index}", node) for index, (node, mounted) in enumerate(running)],
+        objects=[claim(name, modes=modes[name]) for name in "xyz"],
+    )
+    in_use = {each for _, mounted in running for each in mounted if isinstance(each, str)}
+    taken = any(isinstance(each, str) and each in alone and each in in_use for each in wanted)
+    expected = {}
+    for node in "nm":
+        there = [each for where, mounted in running if where == node for each in mounted if not isinstance(each, str)]
+        if any(same_disk(mine, theirs) for mine in wanted if not isinstance(mine, str) for theirs in there):
+            expected[node] = DISK
+        elif taken:
+            expected[node] = IN_USE
+    assert made.statuses() == expected

@@ -3,6 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ksched_cli.plugins.volume_zone import VolumeZone
 from tests.builders import make_node
@@ -79,3 +81,44 @@ def test_explain_names_the_volume_and_its_zones() -> None:
     objects = [claim(volume="pv"), volume(labels={ZONE: "b__a"})]
     made = make_bench(VolumeZone, [make_node("n").zone("c").obj()], with_claims("data"), objects=objects)
     assert made.plugin.explain(made.state(), made.pod, made.nodes(), 0) == {"pv": {ZONE: ["a", "b"]}}
+
+
+ALL_LABELS = (ZONE, REGION, BETA_ZONE, BETA_REGION)
+labelled = st.dictionaries(st.sampled_from(ALL_LABELS), st.sampled_from(("a", "b", "c")))
+listed = st.dictionaries(st.sampled_from(ALL_LABELS), st.sampled_from(("a", "b", "a__b", " a __c", "b__", "")))
+
+
+def agrees(node: dict[str, str], volumes: list[dict[str, str]]) -> bool:
+    """The rule for one node, label by label."""
+    if not any(key in node for key in ALL_LABELS):
+        return True
+    for labels in volumes:
+        for key, text in labels.items():
+            zones = [zone.strip() for zone in text.split("__")]
+            if "" in zones:
+                continue
+            successor = {BETA_ZONE: ZONE, BETA_REGION: REGION}.get(key, key)
+            value = node.get(key, node.get(successor))
+            if value is None or value not in zones:
+                return False
+    return True
+
+
+@given(st.lists(labelled, min_size=1, max_size=5), st.lists(listed, min_size=1, max_size=3))
+@settings(max_examples=300, deadline=None)
+def test_agrees_with_a_reading_of_the_rule_node_by_node(
+    nodes: list[dict[str, str]], volumes: list[dict[str, str]]
+) -> None:
+    made_nodes = []
+    for index, labels in enumerate(nodes):
+        builder = make_node(f"n{index}")
+        for key, value in labels.items():
+            builder.label(key, value)
+        made_nodes.append(builder.obj())
+    names = [f"c{index}" for index in range(len(volumes))]
+    objects = [claim(name, volume=f"pv-{name}") for name in names]
+    objects += [volume(f"pv-{name}", labels=labels) for name, labels in zip(names, volumes, strict=True)]
+    made = make_bench(VolumeZone, made_nodes, with_claims(*names), objects=objects)
+    # What the node object says counts: the builder may add labels of its own.
+    refused = {node.metadata.name for node in made_nodes if not agrees(dict(node.metadata.labels), volumes)}
+    assert made.statuses() == dict.fromkeys(refused, CONFLICT)
