@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import copy
+import json
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.api.resource import ResourceClaim
 from ksched_cli.framework.preemption.evaluator import Evaluator
-from tests.builders import make_pod
+from ksched_cli.report.document import to_document
+from ksched_cli.wiring import Setup, prepare
+from tests.builders import make_node, make_pod
 from tests.clusters import clusters, nodes, pods
+from tests.framework.dra.resources import devices, exactly, make_claim, make_class, make_slice
 from tests.harness import decide, make_scheduler
+from tests.plugins.storage import claim, volume
+from tests.test_conformance import CASES
 
 
 @st.composite
@@ -131,3 +140,98 @@ def test_the_batched_dry_run_equals_one_node_at_a_time(data: st.DataObject) -> N
         patched.setattr(Evaluator, "find_candidates", both)
         failed = [each for each in decide(scheduler).values() if each.result == "unschedulable"]
     assert compared == len(failed)
+
+
+@st.composite
+def device_workloads(draw: st.DrawFn) -> tuple[list[Any], list[Any], list[Any]]:
+    """Nodes with some devices each, claims for some of them, and pods that share some of the claims."""
+    names = [f"n{index}" for index in range(draw(st.integers(1, 3)))]
+    made = [make_node(name).allocatable(cpu="4", memory="4Gi", pods=draw(st.integers(1, 4))).obj() for name in names]
+    slices = [
+        make_slice(f"slice-{name}", devices(*(f"d{index}" for index in range(draw(st.integers(0, 3))))), node=name)
+        for name in names
+    ]
+    claims = [
+        make_claim(f"claim-{index}", exactly(count=draw(st.integers(1, 2)))) for index in range(draw(st.integers(1, 5)))
+    ]
+    waiting = []
+    for index in range(draw(st.integers(1, 6))):
+        wanted = draw(
+            st.lists(st.sampled_from([each.metadata.name for each in claims]), min_size=1, max_size=2, unique=True)
+        )
+        references = [{"name": name, "resourceClaimName": name} for name in wanted]
+        builder = make_pod(f"p{index}").uid(f"uid-p{index}").priority(draw(st.integers(0, 1)))
+        waiting.append(builder.requests(cpu=draw(st.sampled_from(("1", "3")))).spec(resourceClaims=references).obj())
+    return made, waiting, [make_class(), *slices, *claims]
+
+
+@given(device_workloads())
+@settings(max_examples=150, deadline=None)
+def test_no_device_is_given_out_twice_and_none_on_another_node(drawn: Any) -> None:
+    made, waiting, objects = drawn
+    scheduler = make_scheduler(made, waiting, objects=objects)
+    decisions = decide(scheduler)
+    given_out: Counter[tuple[str, str, str]] = Counter()
+    pools: dict[str, set[str]] = {}
+    for each in scheduler.cluster.catalog.all(ResourceClaim):
+        results = each.status.allocation.devices.results if each.status.allocation else ()
+        given_out.update((result.driver, result.pool, result.device) for result in results)
+        pools[each.metadata.name] = {result.pool for result in results}
+    assert all(times == 1 for times in given_out.values())
+    for decision in decisions.values():
+        if decision.row is not None:
+            node = scheduler.cluster.nodes.names[decision.row]
+            for reference in decision.pod.pod.spec.resource_claims:
+                assert pools[reference.resource_claim_name] == {node}
+
+
+@st.composite
+def claim_workloads(draw: st.DrawFn) -> tuple[list[Any], list[Any], list[Any]]:
+    """Pods that mount claims, some of which one pod at a time may use."""
+    names = ["x", "y", "z"]
+    alone = draw(st.sets(st.sampled_from(names), min_size=1))
+    modes = {name: ("ReadWriteOncePod",) if name in alone else ("ReadWriteMany",) for name in names}
+    claims = [claim(name, volume=f"pv-{name}", modes=modes[name]) for name in names]
+    volumes = [volume(f"pv-{name}", owner=name, modes=modes[name], phase="Bound") for name in names]
+    made = [make_node(f"n{index}").allocatable(cpu="4", memory="4Gi", pods=4).obj() for index in range(2)]
+    waiting = []
+    for index in range(draw(st.integers(2, 6))):
+        wanted = draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True))
+        mounts = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in wanted]
+        builder = make_pod(f"p{index}").uid(f"uid-p{index}").priority(draw(st.integers(0, 2)))
+        waiting.append(builder.requests(cpu="1").spec(volumes=mounts).obj())
+    return made, waiting, [*claims, *volumes]
+
+
+@given(claim_workloads())
+@settings(max_examples=150, deadline=None)
+def test_a_claim_for_one_pod_is_used_by_one_pod(drawn: Any) -> None:
+    made, waiting, objects = drawn
+    scheduler = make_scheduler(made, waiting, objects=objects)
+    decisions = decide(scheduler)
+    alone = {each.metadata.name for each in objects if "ReadWriteOncePod" in each.spec.access_modes}
+    users: Counter[str] = Counter()
+    for decision in decisions.values():
+        if decision.row is not None:
+            users.update(mount.persistent_volume_claim.claim_name for mount in decision.pod.pod.spec.volumes)
+    assert all(users[name] <= 1 for name in alone)
+    # The first pod in line has every claim to itself.
+    assert next(iter(decisions.values())).row is not None
+
+
+def simulated(items: list[Any], case: Path, folder: Path) -> dict[str, Any]:
+    path = folder / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    config = case / "config.yaml"
+    setup = Setup([str(path)], config=str(config) if config.exists() else None)
+    document = to_document(prepare(setup).simulate(detail=True))
+    del document["stats"]
+    return document
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
+def test_the_order_of_objects_in_the_input_does_not_matter(case: Path, tmp_path: Path) -> None:
+    items = json.loads((case / "cluster.json").read_text())["items"]
+    turned = sorted(items, key=lambda item: json.dumps(item)[::-1])
+    assert turned != items
+    assert simulated(turned, case, tmp_path) == simulated(items, case, tmp_path)
