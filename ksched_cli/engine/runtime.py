@@ -25,6 +25,7 @@ from ksched_cli.framework.interfaces import (
     Plugin,
     PreFilterPlugin,
     PreFilterResult,
+    PreScorePlugin,
     ReservePlugin,
     ScorePlugin,
 )
@@ -368,7 +369,9 @@ class Runtime:
             name = plugin.name
             if name in state.skip_score:
                 continue
-            handed = state.score_states.get(name, state.filter_states.get(name))
+            # A plugin that has a PreScore scores by what that found; None where the profile leaves its PreScore out.
+            states = state.score_states if isinstance(plugin, PreScorePlugin) else state.filter_states
+            handed = states.get(name)
             with self.calling(name, "score"):
                 raw = self._raw_score(plugin, handed, pod, nodes)
             if isinstance(raw, Status):

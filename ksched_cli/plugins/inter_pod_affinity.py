@@ -258,7 +258,9 @@ class InterPodAffinity(
             np.add(worth[tally.key][1], tally.counts * np.int64(weight), out=worth[tally.key][1])
         return Preferences(tuple(worth.values()))
 
-    def score(self, state: Preferences, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+    def score(self, state: Preferences | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+        if state is None:
+            return error('failed to read "PreScoreInterPodAffinity" from cycleState: not found')
         total = np.zeros(len(nodes), dtype=np.int64)
         for ids, worth in state.worth:
             total += worth[nodes.take(ids)]

@@ -94,6 +94,13 @@ class NodeAffinity(
         added = self._added and self._added.preferred_during_scheduling_ignored_during_execution
         if not preferred and not added:
             return SKIP
+        return self._preferred(pod, nodes)
+
+    @staticmethod
+    def _preferred(pod: PodInfo, nodes: NodeRows) -> PreferredTerms | Status:
+        """getPodPreferredNodeAffinity."""
+        affinity = _node_affinity(pod)
+        preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
         terms = tuple(term for term in preferred if term.weight and not _is_empty(term.preference))
         try:
             for term in terms:
@@ -102,8 +109,13 @@ class NodeAffinity(
             return error(str(problem))
         return PreferredTerms(terms)
 
-    def score(self, state: PreferredTerms, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+    def score(self, state: PreferredTerms | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """The sum of the weights of the terms that match."""
+        if state is None:
+            found = self._preferred(pod, nodes)
+            if isinstance(found, Status):
+                return found
+            state = found
         added = self._added.preferred_during_scheduling_ignored_during_execution if self._added else ()
         total = np.zeros(len(nodes.cluster.nodes), dtype=np.int64)
         for term in (*added, *state.terms):
@@ -111,7 +123,7 @@ class NodeAffinity(
                 total += term.weight * self._matching(term.preference, nodes)
         return nodes.take(total)
 
-    def sign_score(self, state: PreferredTerms, pod: PodInfo) -> Hashable:
+    def sign_score(self, state: PreferredTerms | None, pod: PodInfo) -> Hashable:
         return state
 
     @staticmethod

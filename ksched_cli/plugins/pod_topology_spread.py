@@ -251,8 +251,10 @@ class PodTopologySpread(
         by_value = np.bincount(ids[counted], weights=counts[counted], minlength=len(column.values)).astype(np.int64)
         return SoftDomains(constraint, by_value[ids], column.present, _weight(int(wanted.sum())))
 
-    def score(self, state: SoftState, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+    def score(self, state: SoftState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """The matching pods of the node's domains, each topology with its weight."""
+        if state is None:
+            return error('error reading "PreScorePodTopologySpread" from cycleState: not found')
         total: FloatColumn = np.zeros(len(nodes))
         for each in state.domains:
             share = nodes.take(each.seen).astype(np.float64) * each.weight + float(each.constraint.max_skew - 1)

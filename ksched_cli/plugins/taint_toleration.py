@@ -15,7 +15,7 @@ from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import default_normalize_score
-from ksched_cli.framework.status import SUCCESS, Status, unresolvable
+from ksched_cli.framework.status import SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
 
 _HARD = ("NoSchedule", "NoExecute")
@@ -67,15 +67,17 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
         # A toleration without an effect is for every effect, so for the soft one too.
         return SoftTolerations(tuple(each for each in pod.pod.spec.tolerations if each.effect in ("", _SOFT)))
 
-    def score(self, state: SoftTolerations, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+    def score(self, state: SoftTolerations | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """How many soft taints the pod does not tolerate."""
+        if state is None:
+            return error('failed to read "PreScoreTaintToleration" from cycleState: not found')
         table = nodes.cluster.nodes
         counts = np.array(
             [self._count_intolerable(taints, state.tolerations) for taints in table.taint_sets.values], dtype=np.int64
         )
         return counts[nodes.take(table.taint_set)]
 
-    def sign_score(self, state: SoftTolerations, pod: PodInfo) -> Hashable:
+    def sign_score(self, state: SoftTolerations | None, pod: PodInfo) -> Hashable:
         return state
 
     def _count_intolerable(self, taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> int:

@@ -24,7 +24,7 @@ from ksched_cli.framework.per_node import PerNodePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, term
 from tests.harness import decide, make_scheduler, placed
 
 
@@ -358,3 +358,41 @@ def test_nodes_that_pre_filter_leaves_out_have_a_status_of_their_own() -> None:
     assert decision.message.startswith(
         "0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) didn't satisfy plugin(s) [Narrows]."
     )
+
+
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        pytest.param("NodeAffinity", "", id="NodeAffinity reads the pod itself"),
+        pytest.param("NodeResourcesFit", "", id="NodeResourcesFit reads the pod itself"),
+        pytest.param("NodeResourcesBalancedAllocation", "", id="NodeResourcesBalancedAllocation reads the pod itself"),
+        pytest.param(
+            "TaintToleration",
+            'failed to read "PreScoreTaintToleration" from cycleState: not found',
+            id="TaintToleration",
+        ),
+        pytest.param(
+            "PodTopologySpread",
+            'error reading "PreScorePodTopologySpread" from cycleState: not found',
+            id="PodTopologySpread",
+        ),
+        pytest.param(
+            "InterPodAffinity",
+            'failed to read "PreScoreInterPodAffinity" from cycleState: not found',
+            id="InterPodAffinity",
+        ),
+    ],
+)
+def test_a_profile_that_leaves_out_a_plugins_pre_score(plugin: str, message: str) -> None:
+    disabled = PluginSet(disabled=(PluginRef(plugin),))
+    configuration = SchedulerConfiguration(profiles=(Profile(plugins=Plugins(pre_score=disabled)),))
+    wishes = make_pod("p").requests(cpu="1").prefers(3, term(("disk", "In", ["ssd"]))).selector(os="linux").obj()
+    nodes = [make_node("a").label(os="linux").obj(), make_node("b").label(os="linux", disk="ssd").obj()]
+    decision = decide(make_scheduler(nodes, [wishes], configuration=configuration))["default/p"]
+    if message:
+        text = f'running Score plugins: plugin "{plugin}" failed with: {message}'
+        assert (decision.result, decision.message) == ("error", text)
+    else:
+        assert decision.result == "scheduled"
+        assert decision.scores is not None
+        assert decision.scores.normalized["NodeAffinity"].tolist() == [0, 100]

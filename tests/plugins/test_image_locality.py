@@ -44,6 +44,26 @@ def test_the_size_is_that_of_the_first_node_that_reported_the_image() -> None:
     assert scores == {"a": 48, "b": 48}
 
 
+@pytest.mark.parametrize(
+    ("sizes", "score"),
+    [
+        pytest.param([22], 0, id="too small to matter"),
+        pytest.param([23], 0, id="the least that matters"),
+        pytest.param([512], 50, id="half way"),
+        pytest.param([1000], 100, id="the most that matters"),
+        pytest.param([4000], 100, id="more than matters"),
+        pytest.param([20, 20], 0, id="small ones add up against twice the ceiling"),
+        pytest.param([4000, 10], 100, id="a large and a small one"),
+    ],
+)
+def test_sizes_between_the_thresholds(sizes: list[int], score: int) -> None:
+    node, pod = make_node("n"), make_pod()
+    for index, size in enumerate(sizes):
+        node.image(size * MB, f"app-{index}:v1")
+    containers = [{"name": f"c{index}", "image": f"app-{index}:v1"} for index in range(len(sizes))]
+    assert make_bench(ImageLocality, [node.obj()], pod.spec(containers=containers).obj()).scores() == {"n": score}
+
+
 def test_init_containers_and_image_volumes_count() -> None:
     node = make_node("n").image(1000 * MB, "a:v1").image(1000 * MB, "b:v1").obj()
     pod = (

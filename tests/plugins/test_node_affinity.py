@@ -60,6 +60,64 @@ def test_terms_are_alternatives_and_the_selector_holds_besides() -> None:
     assert made.statuses() == {"c": POD}
 
 
+ELSEWHERE = term(fields=(("metadata.name", "In", ["m"]),))
+FITTING, UNFITTING = term(("gen", "In", ["5"])), term(("gen", "In", ["6"]))
+
+
+@pytest.mark.parametrize(
+    ("terms", "matches"),
+    [
+        pytest.param([ELSEWHERE, FITTING], True, id="of two terms the labels match"),
+        pytest.param([ELSEWHERE, UNFITTING], False, id="of two terms neither matches"),
+        pytest.param(
+            [term(("gen", "In", ["5"]), fields=(("metadata.name", "In", ["m"]),))],
+            False,
+            id="in one term the name does not match",
+        ),
+        pytest.param(
+            [term(("gen", "In", ["5"]), fields=(("metadata.name", "In", ["n"]),))], True, id="in one term both match"
+        ),
+        pytest.param(
+            [term(("gen", "In", ["6"]), fields=(("metadata.name", "In", ["n"]),))],
+            False,
+            id="in one term the labels do not match",
+        ),
+        pytest.param([], False, id="no term at all matches nothing"),
+    ],
+)
+@pytest.mark.parametrize("pre_filter", [True, False], ids=["after PreFilter", "without PreFilter"])
+def test_names_and_labels_in_terms(terms: list[Any], matches: bool, pre_filter: bool) -> None:
+    nodes = [make_node("n").label(gen="5").obj()]
+    made = make_bench(NodeAffinity, nodes, make_pod().node_affinity(*terms).obj())
+    verdict = made.plugin.filter(made.state() if pre_filter else None, made.pod, made.nodes())
+    assert verdict.passed.tolist() == [matches]
+
+
+@pytest.mark.parametrize(
+    ("affinity", "selector", "matches"),
+    [
+        pytest.param({}, {}, True, id="an affinity that says nothing"),
+        pytest.param({"nodeAffinity": {}}, {}, True, id="a node affinity that says nothing"),
+        pytest.param({}, {"gen": "5"}, True, id="the selector's label"),
+        pytest.param({}, {"gen": "5", "disk": "ssd"}, False, id="a label of the selector is missing"),
+    ],
+)
+def test_a_selector_is_read_without_pre_filter_too(
+    affinity: dict[str, Any], selector: dict[str, str], matches: bool
+) -> None:
+    pod = make_pod().spec(affinity=affinity, nodeSelector=selector).obj()
+    made = make_bench(NodeAffinity, [make_node("n").label(gen="5", more="x").obj()], pod)
+    assert made.plugin.filter(None, made.pod, made.nodes()).passed.tolist() == [matches]
+
+
+def test_preferences_count_without_pre_score_too() -> None:
+    nodes = [make_node("n").label(gen="5").obj(), make_node("m").obj()]
+    made = make_bench(NodeAffinity, nodes, make_pod().prefers(7, FITTING).prefers(2, UNFITTING).obj())
+    assert made.plugin.score(None, made.pod, made.nodes()).tolist() == [7, 0]
+    broken = make_bench(NodeAffinity, nodes, make_pod().prefers(7, term(("gen", "Gt", ["x"]))).obj())
+    assert broken.plugin.score(None, broken.pod, broken.nodes()).code.go_name == "Error"
+
+
 @pytest.mark.parametrize(
     ("terms", "names"),
     [

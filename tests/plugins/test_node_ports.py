@@ -31,6 +31,35 @@ def test_filter(wanted: Any, used: Any, clash: bool) -> None:
     assert made.statuses() == ({"n": TAKEN} if clash else {})
 
 
+@pytest.mark.parametrize(
+    ("wanted", "used", "clash"),
+    [
+        pytest.param([(80, "UDP", ""), (81, "UDP", "")], [(81, "UDP", "")], True, id="the second of those wanted"),
+        pytest.param([(80, "TCP", "")], [(79, "TCP", ""), (80, "TCP", "")], True, id="the second of those taken"),
+        pytest.param(
+            [(80, "TCP", "10.0.0.1"), (81, "TCP", "0.0.0.0")],
+            [(81, "TCP", "10.0.0.9")],
+            True,
+            id="all addresses of one",
+        ),
+        pytest.param(
+            [(80, "TCP", "10.0.0.1"), (80, "UDP", "10.0.0.1")],
+            [(80, "TCP", "10.0.0.2"), (80, "SCTP", "")],
+            False,
+            id="another address or another protocol each",
+        ),
+    ],
+)
+def test_several_ports(wanted: list[Any], used: list[Any], clash: bool) -> None:
+    running, pod = make_pod("r").on("n"), make_pod()
+    for port in used:
+        running.host_port(*port)
+    for port in wanted:
+        pod.host_port(*port)
+    made = make_bench(NodePorts, [make_node("n").obj(), make_node("free").obj()], pod.obj(), [running.obj()])
+    assert made.statuses() == ({"n": TAKEN} if clash else {})
+
+
 def test_skips_a_pod_without_host_ports() -> None:
     assert make_bench(NodePorts, [make_node().obj()], make_pod().obj()).pre_filter().skipped
 

@@ -232,3 +232,51 @@ def test_a_flat_shape_scores_the_same_everywhere(percent: int) -> None:
     from ksched_cli.plugins.node_resources_fit import broken_linear
 
     assert broken_linear([(0, 7), (100, 7)], percent) == 70
+
+
+def weighing(kind: str, **weights: int) -> NodeResourcesFitArgs:
+    resources = tuple(
+        ResourceSpec(name.replace("__", "/").replace("_", "."), weight) for name, weight in weights.items()
+    )
+    return NodeResourcesFitArgs(scoring_strategy=ScoringStrategy(type=kind, resources=resources))
+
+
+@pytest.mark.parametrize(
+    ("kind", "weights", "asked", "running", "score"),
+    [
+        # The node has 4 cores and 10,000 bytes. A pod that asks for nothing counts as 100m and 200 MiB.
+        pytest.param("LeastAllocated", {"cpu": 1, "memory": 1}, ("3", "5000"), [], (25 + 50) // 2, id="least"),
+        pytest.param("MostAllocated", {"cpu": 1, "memory": 1}, ("3", "5000"), [], (75 + 50) // 2, id="most"),
+        pytest.param("LeastAllocated", {"cpu": 1, "memory": 2}, ("3", "5000"), [], (25 + 2 * 50) // 3, id="weights"),
+        pytest.param("LeastAllocated", {"cpu": 1}, ("3", "5000"), [], 25, id="one resource counts"),
+        pytest.param(
+            "LeastAllocated", {"cpu": 1, "memory": 1}, ("1", "1000"), [("2", "4000")], (25 + 50) // 2, id="in use"
+        ),
+        pytest.param("LeastAllocated", {"cpu": 1, "memory": 1}, (None, None), [], 97 // 2, id="asks for nothing"),
+        pytest.param("MostAllocated", {"cpu": 1, "memory": 1}, (None, None), [], (2 + 100) // 2, id="nothing, most"),
+        pytest.param("LeastAllocated", {"cpu": 1}, ("3", "1"), [("2", "1")], 0, id="more than there is"),
+        pytest.param("MostAllocated", {"cpu": 1}, ("3", "1"), [("2", "1")], 100, id="more than there is, most"),
+        pytest.param(
+            "LeastAllocated", {"cpu": 1, "example_com__gpu": 3}, ("3", "1"), [], 25, id="a device nobody asks for"
+        ),
+        pytest.param("LeastAllocated", {"example_com__none": 1}, ("3", "1"), [], 0, id="nothing that the node has"),
+    ],
+)
+def test_scores_by_hand(kind: str, weights: dict[str, int], asked: Any, running: list[Any], score: int) -> None:
+    def pod(name: str, cpu: str | None, memory: str | None) -> Any:
+        return make_pod(name).requests(**({"cpu": cpu, "memory": memory} if cpu else {}))
+
+    made_node = make_node("n").allocatable(cpu="4", memory="10000", pods=10, example_com__gpu=4).obj()
+    others = [pod(f"r{index}", *each).on("n").obj() for index, each in enumerate(running)]
+    args = weighing(kind, **weights)
+    assert make_bench(NodeResourcesFit, [made_node], pod("new", *asked).obj(), others, args=args).scores() == {
+        "n": score
+    }
+
+
+def test_a_device_that_is_asked_for_counts_by_its_weight() -> None:
+    made_node = make_node("n").allocatable(cpu="4", memory="10000", pods=10, example_com__gpu=4).obj()
+    asking = make_pod().requests(cpu="3", memory="1", example_com__gpu=1).obj()
+    for kind, score in (("LeastAllocated", (25 + 3 * 75) // 4), ("MostAllocated", (75 + 3 * 25) // 4)):
+        args = weighing(kind, cpu=1, example_com__gpu=3)
+        assert make_bench(NodeResourcesFit, [made_node], asking, args=args).scores() == {"n": score}

@@ -30,6 +30,15 @@ REJECTED = ("UnschedulableAndUnresolvable", ("node(s) had untolerated taint(s)",
         pytest.param(
             [("a", "1", "NoSchedule"), ("b", "", "NoSchedule")], [("a", "Exists", "", "")], True, id="one is left"
         ),
+        pytest.param(
+            [("a", "1", "NoSchedule"), ("b", "", "NoExecute")],
+            [("a", "Equal", "1", "NoSchedule"), ("b", "Exists", "", "NoExecute")],
+            False,
+            id="each taint has its toleration",
+        ),
+        pytest.param(
+            [("a", "1", "NoSchedule")], [("a", "Equal", "1", "PreferNoSchedule")], True, id="a soft toleration only"
+        ),
         pytest.param([("a", "5", "NoSchedule")], [("a", "Gt", "3", "")], True, id="Gt without its gate"),
     ],
 )
@@ -67,6 +76,56 @@ def test_fewer_soft_taints_score_higher() -> None:
     made = make_bench(TaintToleration, nodes, make_pod().obj())
     assert made.scores() == {"none": 0, "one": 1, "two": 2}
     assert made.scores(normalized=True) == {"none": 100, "one": 50, "two": 0}
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "scores"),
+    [
+        pytest.param(
+            [("a", "Exists", "", ""), ("b", "Exists", "", "")],
+            {"none": 100, "one": 100, "two": 100, "hard": 100},
+            id="how many taints are tolerated does not matter",
+        ),
+        pytest.param(
+            [("a", "Exists", "", "NoSchedule"), ("b", "Exists", "", "NoExecute")],
+            {"none": 100, "one": 50, "two": 0, "hard": 100},
+            id="hard tolerations do not count, nor do hard taints",
+        ),
+        pytest.param(
+            [("b", "Exists", "", "PreferNoSchedule")],
+            {"none": 100, "one": 0, "two": 0, "hard": 100},
+            id="the same number of intolerable taints",
+        ),
+    ],
+)
+def test_only_soft_taints_and_tolerations_count_for_the_score(tolerations: list[Any], scores: dict[str, int]) -> None:
+    nodes = [
+        make_node("none").obj(),
+        make_node("one").taint("a", "1", "PreferNoSchedule").obj(),
+        make_node("two").taint("a", "1", "PreferNoSchedule").taint("b", "", "PreferNoSchedule").obj(),
+        make_node("hard").taint("a", "1", "NoSchedule").obj(),
+    ]
+    pod = make_pod()
+    for toleration in tolerations:
+        pod.toleration(*toleration)
+    assert make_bench(TaintToleration, nodes, pod.obj()).scores(normalized=True) == scores
+
+
+@pytest.mark.parametrize(
+    ("operator", "limit", "scores"),
+    [
+        pytest.param("Gt", "950", {"low": 0, "high": 100, "text": 0}, id="greater"),
+        pytest.param("Lt", "850", {"low": 100, "high": 0, "text": 0}, id="less"),
+    ],
+)
+def test_soft_taints_are_compared_with_the_gate(operator: str, limit: str, scores: dict[str, int]) -> None:
+    nodes = [
+        make_node(name).taint("level", value, "PreferNoSchedule").obj()
+        for name, value in (("low", "800"), ("high", "999"), ("text", "best"))
+    ]
+    pod = make_pod().toleration("level", operator, limit, "PreferNoSchedule").obj()
+    made = make_bench(TaintToleration, nodes, pod, gates="TaintTolerationComparisonOperators=true")
+    assert made.scores(normalized=True) == scores
 
 
 def test_explain_names_the_taint() -> None:
