@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ksched_cli.engine.registry import Registry
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.plan.place import Placement
-    from ksched_cli.plan.results import PluginTiming, Simulation, Stats
+    from ksched_cli.plan.results import PluginTiming, RefusedPod, Simulation, Stats
     from ksched_cli.sources.loaded import Loaded
 
 DEFAULT_RELEASE = "1.36"
@@ -28,6 +28,7 @@ class Setup:
     """Everything that decides a run, as the command line gives it."""
 
     sources: Sequence[str] = ()
+    filenames: Sequence[str] = ()
     config: str | None = None
     feature_gates: str = ""
     plugins: Sequence[str] = field(default=())
@@ -55,6 +56,18 @@ def read_sources(sources: Sequence[str], stdin: BinaryIO | None) -> Loaded:
     from ksched_cli.sources.dump import load_dump
 
     return load_dump(sources, stdin=stdin)
+
+
+def apply_manifests(loaded: Loaded, filenames: Sequence[str], stdin: BinaryIO | None) -> tuple[RefusedPod, ...]:
+    """Put manifests and the pods of their workloads into what was loaded; those that admission refuses."""
+    if not filenames:
+        return ()
+    from ksched_cli.api.pod_facts import pod_key
+    from ksched_cli.plan.results import RefusedPod
+    from ksched_cli.sources.manifests import apply, load_manifests
+
+    refused = apply(loaded, load_manifests(filenames, stdin))
+    return tuple(RefusedPod(pod_key(each.pod), each.plugin, each.message) for each in refused)
 
 
 def make_registry(named: Sequence[str] = ()) -> Registry:
@@ -102,6 +115,7 @@ class Prepared:
     coverage: dict[str, Any]
     load_seconds: float
     registry: Registry
+    refused: tuple[RefusedPod, ...] = ()
 
     def place(self, *, detail: bool, top: int) -> Placement:
         from ksched_cli.plan.place import place
@@ -115,7 +129,9 @@ class Prepared:
         placement = self.place(detail=detail, top=top)
         outcomes = tuple(placement.outcomes)
         stats = self.stats(len(outcomes), placement.clock.seconds)
-        return Simulation(outcomes, placement.gated, placement.ignored, self.coverage, stats, self.warnings)
+        return Simulation(
+            outcomes, placement.gated, placement.ignored, self.coverage, stats, self.warnings, self.refused
+        )
 
     def stats(self, pods: int, seconds: float) -> Stats:
         from ksched_cli.plan.results import Stats
@@ -155,11 +171,12 @@ def prepare(setup: Setup, stdin: BinaryIO | None = None) -> Prepared:
     """Read the input and put the parts together."""
     started = time.perf_counter()
     loaded = read_sources(setup.sources, stdin)
+    refused = apply_manifests(loaded, setup.filenames, stdin)
     setting = make_setting(setup)
     scheduler = make_scheduler(setup, loaded, setting)
     coverage = _coverage(scheduler, loaded)
     seconds = time.perf_counter() - started
-    return Prepared(scheduler, tuple(loaded.warnings), coverage, seconds, setting.registry)
+    return Prepared(scheduler, tuple(loaded.warnings), coverage, seconds, setting.registry, refused)
 
 
 def _coverage(scheduler: Scheduler, loaded: Loaded) -> dict[str, Any]:
@@ -185,7 +202,7 @@ def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting) -> Scheduler:
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.engine.selection import lowest_name, random_choice
     from ksched_cli.engine.timings import Timings
-    from ksched_cli.sources.admission import admit_priority
+    from ksched_cli.sources.admission.priority import admit_priority
 
     pods = sorted(loaded.of(Pod), key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
     admit_priority(pods, loaded.of(PriorityClass))

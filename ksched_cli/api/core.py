@@ -98,6 +98,9 @@ class PodSpec(Struct, rename="camel", gc=False):
     restart_policy: str = ""
     termination_grace_period_seconds: int | None = None
     os: PodOS | None = None
+    hostname: str = ""
+    subdomain: str = ""
+    active_deadline_seconds: int | None = None
 
 
 class PodCondition(Struct, rename="camel", frozen=True, gc=False):

@@ -48,10 +48,12 @@ Decoded: TypeAlias = Struct | UnknownKind
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An object, or the problems it has."""
+    """An object, or the problems it has; and where it stands in its source."""
 
     value: Decoded | None
     problems: tuple[Problem, ...] = ()
+    line: int | None = None
+    path: str = ""
 
 
 _ENVELOPE: msgspec.json.Decoder[_Envelope] = msgspec.json.Decoder(_Envelope)
@@ -90,7 +92,7 @@ def _decode_one(raw: bytes | Raw, api_version: str, kind: str, source: str, line
     if decoder is None:
         decoder = _DECODERS[struct] = msgspec.json.Decoder(struct)
     try:
-        return Found(decoder.decode(raw))
+        return Found(decoder.decode(raw), (), line, path)
     except msgspec.ValidationError:
         # Either a null, which Go reads as absent, or a mistake; the slow way tells which.
         return convert_plain(msgspec.json.decode(raw), struct, source, line, path)
@@ -162,7 +164,7 @@ def convert_plain(value: Any, struct: type[Struct], source: str, line: int | Non
     """Typed, or every place where the type is wrong."""
     converted, mistakes = problems_in(value, struct)
     if not mistakes:
-        return Found(converted)
+        return Found(converted, (), line, path)
     name = _name_of(value)
     return Found(None, tuple(Problem(text, source, line, f"{name}{path}{written(steps)}") for steps, text in mistakes))
 

@@ -55,9 +55,20 @@ class LimitRange(Struct, rename="camel", gc=False):
     spec: LimitRangeSpec = field(default_factory=LimitRangeSpec)
 
 
+class ScopedResourceSelectorRequirement(Struct, rename="camel", frozen=True, gc=False):
+    scope_name: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class ScopeSelector(Struct, rename="camel", frozen=True, gc=False):
+    match_expressions: tuple[ScopedResourceSelectorRequirement, ...] = ()
+
+
 class ResourceQuotaSpec(Struct, rename="camel", gc=False):
     hard: Quantities = {}
     scopes: tuple[str, ...] = ()
+    scope_selector: ScopeSelector | None = None
 
 
 class ResourceQuotaStatus(Struct, rename="camel", gc=False):

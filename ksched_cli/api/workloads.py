@@ -71,12 +71,20 @@ class JobSpec(Struct, rename="camel", gc=False):
     completions: int | None = None
     completion_mode: str | None = None
     suspend: bool | None = None
+    manual_selector: bool | None = None
+    selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
+
+
+class JobStatus(Struct, rename="camel", gc=False):
+    succeeded: int = 0
+    completed_indexes: str = ""
 
 
 class Job(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: JobSpec = field(default_factory=JobSpec)
+    status: JobStatus = field(default_factory=JobStatus)
 
 
 class JobTemplateSpec(Struct, rename="camel", gc=False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -23,21 +23,35 @@ from ksched_cli.api.kinds import CLUSTER_SCOPED
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
-from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.validate import complaints
+from ksched_cli.sources.loaded import Loaded, Origin
+from ksched_cli.sources.validate import Complaint, complaints
 
 # A broken file says so in a line or two; a thousand lines of the same help nobody.
 MAX_PROBLEMS = 50
 
 
-def load_dump(sources: Sequence[str], stdin: BinaryIO | None = None) -> Loaded:
-    """Everything in the files and directories, `-` for stdin. Objects are defaulted as the API server does."""
-    return _Reader(stdin).load(sources)
+def load_dump(sources: Sequence[str], stdin: BinaryIO | None = None, manifests: Manifests | None = None) -> Loaded:
+    """Everything in the files and directories, `-` for stdin. Objects are defaulted as the API server does.
+
+    `manifests` says what else is to be done to objects that no API server has seen yet.
+    """
+    return _Reader(stdin, manifests).load(sources)
+
+
+class Manifests(Protocol):
+    """What the API server does to an object that is new to it."""
+
+    def complete(self, item: Struct) -> None:
+        """Fill in what it needs to be an object, such as a generated name."""
+
+    def complaints(self, item: Struct) -> Iterator[Complaint]:
+        """What would be refused beyond what can be wrong with any object."""
 
 
 class _Reader:
-    def __init__(self, stdin: BinaryIO | None) -> None:
+    def __init__(self, stdin: BinaryIO | None, manifests: Manifests | None) -> None:
         self._stdin = stdin
+        self._manifests = manifests
         self._loaded = Loaded()
         self._problems: list[Problem] = []
         self._seen: dict[tuple[type[Struct], str, str], str] = {}
@@ -73,17 +87,21 @@ class _Reader:
             if isinstance(each.value, UnknownKind):
                 self._loaded.unknown[f"{each.value.api_version}/{each.value.kind}"] += 1
             elif each.value is not None:
-                self._take_object(each.value, source)
+                self._take_object(each.value, Origin(source, each.line, each.path))
 
-    def _take_object(self, item: Struct, source: str) -> None:
-        kind = type(item)
+    def _take_object(self, item: Struct, origin: Origin) -> None:
+        kind, source = type(item), origin.source
+        if self._manifests is not None:
+            self._manifests.complete(item)
         metadata = item.metadata  # type: ignore[attr-defined]  # every kind that is read has metadata
         if kind not in CLUSTER_SCOPED:
             metadata.namespace = metadata.namespace or DEFAULT_NAMESPACE
         name = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
         mistakes = list(complaints(item))
+        if self._manifests is not None:
+            mistakes += self._manifests.complaints(item)
         for path, text in mistakes:
-            self._problems.append(Problem(text, source, None, f"{kind.__name__} {name}: {path}"))
+            self._problems.append(Problem(text, source, origin.line, f"{kind.__name__} {name}: {path}"))
         identity = kind, metadata.namespace, metadata.name
         if identity in self._seen:
             where = self._seen[identity]
@@ -94,6 +112,8 @@ class _Reader:
             self._seen[identity] = source
             _default(item)
             self._loaded.add(item)
+            if self._manifests is not None:
+                self._loaded.origins[id(item)] = origin
 
     def _warn_of_odd_objects(self) -> None:
         names = {node.metadata.name for node in self._loaded.of(Node)}

@@ -14,16 +14,49 @@ from ksched_cli.api.core import Node, Pod
 K = TypeVar("K", bound=Struct)
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an object was read: its source, the line its document begins at, the path within a list."""
+
+    source: str
+    line: int | None = None
+    path: str = ""
+
+
 @dataclass
 class Loaded:
-    """Typed objects by kind, and what was passed over."""
+    """Typed objects by kind, and what was passed over. `origins`, by id of the object, where they are kept."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
+    origins: dict[int, Origin] = field(default_factory=dict)
+    _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)
 
     def add(self, item: Struct) -> None:
         self.objects.setdefault(type(item), []).append(item)
+
+    def put(self, item: Struct) -> None:
+        """Add the object, or put it in the place of the one with its name."""
+        names = self._names(type(item))
+        at = names.get(_name(item))
+        if at is None:
+            names[_name(item)] = len(names)
+            self.add(item)
+        else:
+            self.objects[type(item)][at] = item
+
+    def has(self, item: Struct) -> bool:
+        """Whether there is an object of this kind and name."""
+        return _name(item) in self._names(type(item))
+
+    def _names(self, kind: type[Struct]) -> dict[tuple[str, str], int]:
+        """Where each object of the kind is."""
+        items = self.objects.setdefault(kind, [])
+        names = self._places.get(kind)
+        if names is None or len(names) != len(items):
+            names = self._places[kind] = {_name(item): at for at, item in enumerate(items)}
+        return names
 
     def of(self, kind: type[K]) -> list[K]:
         return self.objects.get(kind, [])
@@ -36,3 +69,7 @@ class Loaded:
 
     def __len__(self) -> int:
         return sum(len(items) for items in self.objects.values())
+
+
+def _name(item: Any) -> tuple[str, str]:
+    return item.metadata.namespace, item.metadata.name

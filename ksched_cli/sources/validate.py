@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod, Quantities
 from ksched_cli.api.pod_facts import parse_time
-from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, ResourceQuota, RuntimeClass
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 
@@ -88,6 +88,28 @@ def _claim(claim: PersistentVolumeClaim) -> Iterator[Complaint]:
     yield from _quantities(claim.spec.resources.requests, "spec.resources.requests")
 
 
+def _limit_range(limits: LimitRange) -> Iterator[Complaint]:
+    for index, item in enumerate(limits.spec.limits):
+        for field, quantities in (
+            ("max", item.max),
+            ("min", item.min),
+            ("default", item.default),
+            ("defaultRequest", item.default_request),
+            ("maxLimitRequestRatio", item.max_limit_request_ratio),
+        ):
+            yield from _quantities(quantities, f"spec.limits[{index}].{field}")
+
+
+def _quota(quota: ResourceQuota) -> Iterator[Complaint]:
+    yield from _quantities(quota.spec.hard, "spec.hard")
+    yield from _quantities(quota.status.used, "status.used")
+
+
+def _runtime_class(item: RuntimeClass) -> Iterator[Complaint]:
+    if item.overhead is not None:
+        yield from _quantities(item.overhead.pod_fixed, "overhead.podFixed")
+
+
 def _budget(budget: PodDisruptionBudget) -> Iterator[Complaint]:
     if budget.status.disruptions_allowed < 0:
         yield "status.disruptionsAllowed", f"{budget.status.disruptions_allowed} is negative"
@@ -99,4 +121,7 @@ _CHECKS: Mapping[type[Struct], Callable[[Any], Iterator[Complaint]]] = {
     PersistentVolume: _volume,
     PersistentVolumeClaim: _claim,
     PodDisruptionBudget: _budget,
+    LimitRange: _limit_range,
+    ResourceQuota: _quota,
+    RuntimeClass: _runtime_class,
 }

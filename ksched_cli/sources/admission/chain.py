@@ -1,0 +1,62 @@
+"""The admissions in the API server's order: first those that change a pod, then those that only judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.api.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
+from ksched_cli.sources.admission.limit_ranger import LimitRanges
+from ksched_cli.sources.admission.match_label_keys import merge_label_keys
+from ksched_cli.sources.admission.pod_node_selector import NamespaceSelectors
+from ksched_cli.sources.admission.priority import PriorityClasses
+from ksched_cli.sources.admission.resource_quota import Quotas
+from ksched_cli.sources.admission.runtime_class import RuntimeClasses
+from ksched_cli.sources.admission.tolerations import admit_default_tolerations
+from ksched_cli.sources.loaded import Loaded
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A pod that the API server would not have created, and who refused it."""
+
+    pod: Pod
+    plugin: str
+    message: str
+
+
+def admit(pods: Sequence[Pod], cluster: Loaded) -> list[Refused]:
+    """One pod after the other, as they are made. What they ask for is filled in; quotas count up."""
+    chain = _Chain(cluster, pods)
+    return [Refused(pod, plugin, message) for pod in pods for plugin, message in [chain.first_refusal(pod)] if message]
+
+
+class _Chain:
+    def __init__(self, cluster: Loaded, pods: Sequence[Pod]) -> None:
+        self._limits = LimitRanges(cluster.of(LimitRange))
+        self._selectors = NamespaceSelectors(cluster.of(Namespace))
+        self._priorities = PriorityClasses(cluster.of(PriorityClass))
+        self._runtimes = RuntimeClasses(cluster.of(RuntimeClass))
+        self._quotas = Quotas(cluster.of(ResourceQuota), cluster.of(Pod))
+        self._release_replaced(cluster, pods)
+
+    def _release_replaced(self, cluster: Loaded, pods: Sequence[Pod]) -> None:
+        replacing = {(pod.metadata.namespace, pod.metadata.name) for pod in pods}
+        for pod in cluster.of(Pod):
+            if (pod.metadata.namespace, pod.metadata.name) in replacing:
+                self._quotas.release(pod)
+
+    def first_refusal(self, pod: Pod) -> tuple[str, str]:
+        return next(((plugin, message) for plugin, message in self._verdicts(pod) if message), ("", ""))
+
+    def _verdicts(self, pod: Pod) -> Iterator[tuple[str, str]]:
+        """AllOrderedPlugins; each step is taken when the ones before it have let the pod through."""
+        self._limits.fill_in(pod)
+        yield "PodNodeSelector", self._selectors.admit(pod)
+        yield "Priority", self._priorities.admit(pod)
+        admit_default_tolerations(pod)
+        yield "RuntimeClass", self._runtimes.admit(pod)
+        merge_label_keys(pod)
+        yield "LimitRanger", self._limits.validate(pod)
+        yield "ResourceQuota", self._quotas.admit(pod)

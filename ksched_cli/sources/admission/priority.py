@@ -1,0 +1,78 @@
+"""Priority: what a PriorityClass writes into a pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.policy import PriorityClass
+from ksched_cli.errors import InputError, Problem
+
+# The API server makes these two by itself, so that a dump need not hold them (scheduling.SystemPriorityClasses).
+_SYSTEM_CLASSES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+_PREEMPT_LOWER = "PreemptLowerPriority"
+
+
+class PriorityClasses:
+    """The classes of a cluster, and what a pod without a class gets."""
+
+    def __init__(self, classes: Iterable[PriorityClass]) -> None:
+        self._known = {each.metadata.name: each for each in classes}
+        # Among several the one of the lowest value (Plugin.getDefaultPriorityClass).
+        defaults = (each for each in self._known.values() if each.global_default)
+        self._default = min(defaults, key=lambda each: each.value, default=None)
+
+    def fill_in(self, pod: Pod) -> str:
+        """The class's value and preemption policy, for a pod without a priority; what is wrong with its class."""
+        spec = pod.spec
+        if spec.priority is not None:
+            return ""
+        if not spec.priority_class_name and self._default:
+            spec.priority_class_name = self._default.metadata.name
+        name = spec.priority_class_name
+        chosen = self._known.get(name)
+        if chosen is not None:
+            spec.priority = chosen.value
+            spec.preemption_policy = spec.preemption_policy or chosen.preemption_policy
+        elif name in _SYSTEM_CLASSES or not name:
+            spec.priority = _SYSTEM_CLASSES[name] if name else 0
+        else:
+            return f'no PriorityClass with name "{name}" was found'
+        spec.preemption_policy = spec.preemption_policy or _PREEMPT_LOWER
+        return ""
+
+    def admit(self, pod: Pod) -> str:
+        """The same for a pod that is new: what it says of its own priority has to be what its class says."""
+        spec = pod.spec
+        given, policy = spec.priority, spec.preemption_policy
+        spec.priority = spec.preemption_policy = None
+        problem = self.fill_in(pod)
+        if problem:
+            return problem
+        if given is not None and given != spec.priority:
+            return (
+                f"the integer value of priority ({given}) must not be provided in pod spec; "
+                f"priority admission controller computed {spec.priority} from the given PriorityClass name"
+            )
+        if policy is not None and policy != spec.preemption_policy:
+            return (
+                f"the string value of PreemptionPolicy ({policy}) must not be provided in pod spec; "
+                f"priority admission controller computed {spec.preemption_policy} from the given PriorityClass name"
+            )
+        return ""
+
+
+def admit_priority(pods: Iterable[Pod], classes: Iterable[PriorityClass]) -> None:
+    """For pods of a dump. One that has a priority was admitted before and keeps it."""
+    known = PriorityClasses(classes)
+    problems = [
+        Problem(
+            text,
+            path=f"pod {pod.metadata.namespace}/{pod.metadata.name}: spec.priorityClassName",
+            hint="the API server would refuse the pod; add the PriorityClass to the input",
+        )
+        for pod in pods
+        if (text := known.fill_in(pod))
+    ]
+    if problems:
+        raise InputError(problems)

@@ -1,0 +1,56 @@
+"""Claims that are made for a pod: of its ephemeral volumes, and from resource claim templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ksched_cli.api.core import Pod, PodResourceClaimStatus
+from ksched_cli.api.meta import ObjectMeta, OwnerReference
+from ksched_cli.api.resource import ResourceClaim, ResourceClaimTemplate
+from ksched_cli.api.storage import PersistentVolumeClaim
+from ksched_cli.sources.controllers.naming import generated, uid_of
+from ksched_cli.sources.controllers.templates import copied, owner_reference
+
+_POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
+
+
+def ephemeral_claims(pod: Pod) -> Iterator[PersistentVolumeClaim]:
+    """The ephemeral volume controller's handleVolume."""
+    for volume in pod.spec.volumes:
+        template = volume.ephemeral.volume_claim_template if volume.ephemeral else None
+        if template is not None:
+            own = copied(template)
+            yield PersistentVolumeClaim(
+                _metadata("PersistentVolumeClaim", f"{pod.metadata.name}-{volume.name}", pod, own.metadata), own.spec
+            )
+
+
+def templated_claims(pod: Pod, templates: Mapping[tuple[str, str], ResourceClaimTemplate]) -> Iterator[ResourceClaim]:
+    """The resource claim controller's handleClaim; the pod's status tells the claims' names. Without its template a
+    claim is not made, and the pod waits for it."""
+    statuses = list(pod.status.resource_claim_statuses)
+    known = {status.name for status in statuses}
+    for reference in pod.spec.resource_claims:
+        template = templates.get((pod.metadata.namespace, reference.resource_claim_template_name or ""))
+        if template is None or reference.name in known:
+            continue
+        own = copied(template)
+        name = generated(f"{pod.metadata.name}-{reference.name}-", pod.metadata.namespace)
+        metadata = _metadata("ResourceClaim", name, pod, own.spec.metadata)
+        metadata.annotations = {**metadata.annotations, _POD_CLAIM_NAME: reference.name}
+        statuses.append(PodResourceClaimStatus(reference.name, name))
+        yield ResourceClaim(metadata, own.spec.spec)
+    pod.status.resource_claim_statuses = tuple(statuses)
+
+
+def _metadata(kind: str, name: str, pod: Pod, template: ObjectMeta) -> ObjectMeta:
+    namespace = pod.metadata.namespace
+    owner: OwnerReference = owner_reference("Pod", "v1", pod.metadata)
+    return ObjectMeta(
+        name=name,
+        namespace=namespace,
+        uid=uid_of(kind, namespace, name),
+        labels=template.labels,
+        annotations=template.annotations,
+        owner_references=(owner,),
+    )

@@ -1,0 +1,125 @@
+"""DaemonSet: a pod for every node that should run one."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ksched_cli.api.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from ksched_cli.api.core import Node, Pod, PodSpec, Toleration
+from ksched_cli.api.selectors import (
+    SelectorError,
+    compile_node_selector_term,
+    compile_selector,
+    selector_from_map,
+)
+from ksched_cli.api.tolerations import find_untolerated
+from ksched_cli.api.workloads import DaemonSet
+from ksched_cli.sources.controllers.existing import Existing, active
+from ksched_cli.sources.controllers.made import Made
+from ksched_cli.sources.controllers.naming import generated
+from ksched_cli.sources.controllers.templates import hash_of, owner_reference, stamp
+
+_NODE_NAME = "metadata.name"
+_REVISION_LABEL = "controller-revision-hash"
+_KEEPS_OUT = ("NoSchedule", "NoExecute")
+_TOLERATED = (
+    ("node.kubernetes.io/not-ready", "NoExecute"),
+    ("node.kubernetes.io/unreachable", "NoExecute"),
+    ("node.kubernetes.io/disk-pressure", "NoSchedule"),
+    ("node.kubernetes.io/memory-pressure", "NoSchedule"),
+    ("node.kubernetes.io/pid-pressure", "NoSchedule"),
+    ("node.kubernetes.io/unschedulable", "NoSchedule"),
+)
+_TOLERATED_ON_HOST_NETWORK = ("node.kubernetes.io/network-unavailable", "NoSchedule")
+
+
+def daemon_set(item: DaemonSet, existing: Existing) -> Made:
+    template = item.spec.template
+    assert template is not None
+    running = active(existing.pods_of("DaemonSet", item.metadata, compile_selector(item.spec.selector)))
+    served = {node_of(pod) for pod in running}
+    owner = owner_reference("DaemonSet", "apps/v1", item.metadata)
+    namespace, revision = item.metadata.namespace, hash_of(template)
+    judged = stamp(template, namespace, "", owner).spec
+    judged.tolerations = daemon_tolerations(judged)
+    made = Made()
+    for node in existing.nodes:
+        where = node.metadata.name
+        if where in served or not should_run(judged, node):
+            continue
+        pod = stamp(template, namespace, generated(f"{item.metadata.name}-", namespace, where), owner)
+        pod.metadata.labels[_REVISION_LABEL] = revision
+        pod.spec.tolerations = judged.tolerations
+        pod.spec.affinity = bound_to(pod.spec.affinity, where)
+        made.pods.append(pod)
+    if not made.pods and not served:
+        made.notes.append(f"DaemonSet {namespace}/{item.metadata.name} runs on none of the nodes: it makes no pods")
+    return made
+
+
+def should_run(spec: PodSpec, node: Node) -> bool:
+    """NodeShouldRunDaemonPod: the name, the labels and the taints of the node, and nothing else about it."""
+    if spec.node_name not in ("", node.metadata.name):
+        return False
+    return _selects(spec, node) and find_untolerated(node.spec.taints, spec.tolerations, _KEEPS_OUT) is None
+
+
+def _selects(spec: PodSpec, node: Node) -> bool:
+    """nodeaffinity.GetRequiredNodeAffinity(pod).Match(node); a term that cannot be read matches nothing."""
+    if not selector_from_map(spec.node_selector).matches(node.metadata.labels):
+        return False
+    affinity = spec.affinity.node_affinity if spec.affinity else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
+    return required is None or any(_matches(term, node) for term in required.node_selector_terms)
+
+
+def _matches(term: NodeSelectorTerm, node: Node) -> bool:
+    try:
+        compiled = compile_node_selector_term(term)
+    except SelectorError:
+        return False
+    return compiled is not None and compiled.matches_node(node.metadata.labels, node.metadata.name)
+
+
+def daemon_tolerations(spec: PodSpec) -> tuple[Toleration, ...]:
+    """AddOrUpdateDaemonPodTolerations."""
+    wanted = [*_TOLERATED, *([_TOLERATED_ON_HOST_NETWORK] if spec.host_network else [])]
+    tolerations = list(spec.tolerations)
+    for key, effect in wanted:
+        new = Toleration(key=key, operator="Exists", effect=effect)
+        same = [at for at, old in enumerate(tolerations) if _same_taint(old, new)]
+        for at in same:
+            tolerations[at] = new
+        if not same:
+            tolerations.append(new)
+    return tuple(tolerations)
+
+
+def _same_taint(one: Toleration, other: Toleration) -> bool:
+    """Toleration.MatchToleration: equal but for the seconds."""
+    return replace(one, toleration_seconds=None) == other
+
+
+def bound_to(affinity: Affinity | None, node: str) -> Affinity:
+    """ReplaceDaemonSetPodNodeNameNodeAffinity: what was required is replaced, what was preferred stays."""
+    by_name = NodeSelectorRequirement(_NODE_NAME, "In", (node,))
+    required = NodeSelector((NodeSelectorTerm(match_fields=(by_name,)),))
+    affinity = affinity or Affinity()
+    node_affinity = affinity.node_affinity or NodeAffinity()
+    return replace(
+        affinity,
+        node_affinity=replace(node_affinity, required_during_scheduling_ignored_during_execution=required),
+    )
+
+
+def node_of(pod: Pod) -> str:
+    """util.GetTargetNodeName: where the pod is, or where it is meant to go."""
+    if pod.spec.node_name:
+        return pod.spec.node_name
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
+    for term in required.node_selector_terms if required else ():
+        for field in term.match_fields:
+            if field.key == _NODE_NAME and field.operator == "In" and len(field.values) == 1:
+                return field.values[0]
+    return ""

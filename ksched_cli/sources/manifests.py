@@ -1,0 +1,171 @@
+"""Manifests (`-f`) laid over a cluster: what `kubectl apply` and the controllers after it would bring about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, BinaryIO
+
+from msgspec import Struct
+
+from ksched_cli.api.core import Namespace, Node, Pod
+from ksched_cli.api.defaults import default_claim
+from ksched_cli.api.kinds import CLUSTER_SCOPED
+from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.api.resource import ResourceClaimTemplate
+from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
+from ksched_cli.api.workloads import ReplicaSet
+from ksched_cli.errors import InputError, Problem
+from ksched_cli.sources.admission.chain import Refused, admit
+from ksched_cli.sources.admission.storage_class import admit_storage_class
+from ksched_cli.sources.controllers.claims import ephemeral_claims, templated_claims
+from ksched_cli.sources.controllers.existing import Existing
+from ksched_cli.sources.controllers.expand import WORKLOADS, expand
+from ksched_cli.sources.controllers.made import Made
+from ksched_cli.sources.controllers.naming import generated, uid_of
+from ksched_cli.sources.controllers.problems import workload_complaints
+from ksched_cli.sources.dump import load_dump
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.validate import Complaint
+
+# There in every cluster, whether the input names them or not.
+_BUILT_IN_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+
+
+class _New:
+    """Objects that no API server has seen yet."""
+
+    def __init__(self) -> None:
+        self._generated = 0
+
+    def complete(self, item: Struct) -> None:
+        """rest.FillObjectMetaSystemFields: a name where only its beginning is given."""
+        metadata = item.metadata  # type: ignore[attr-defined]  # every kind that is read has metadata
+        if not metadata.name and metadata.generate_name:
+            self._generated += 1
+            metadata.name = generated(metadata.generate_name, metadata.namespace, self._generated)
+
+    def complaints(self, item: Struct) -> Iterator[Complaint]:
+        if not item.metadata.name and not isinstance(item, Pod):  # type: ignore[attr-defined]
+            yield "metadata.name", f"a {type(item).__name__} needs a name"
+        yield from workload_complaints(item)
+
+
+def load_manifests(paths: Sequence[str], stdin: BinaryIO | None = None) -> Loaded:
+    """Files, directories and `-`, with where each object was read. URLs are refused: no input comes from a network."""
+    urls = [path for path in paths if "://" in path]
+    if urls:
+        raise InputError(Problem("URLs are not read", url, hint="download it and give the file") for url in urls)
+    return load_dump(paths, stdin, _New())
+
+
+def apply(cluster: Loaded, manifests: Loaded) -> list[Refused]:
+    """Put the manifests into the cluster, with the pods that their controllers make. Pods that admission refuses are
+    left out and returned."""
+    _check_namespaces(cluster, manifests)
+    for item in _all(manifests):
+        if not isinstance(item, Pod | PersistentVolumeClaim):
+            cluster.put(item)
+    cluster.unknown.update(manifests.unknown)
+    cluster.warnings += manifests.warnings
+    for claim in manifests.of(PersistentVolumeClaim):
+        _add_claim(cluster, claim)
+    return _admit(cluster, _new_pods(cluster, manifests))
+
+
+def _all(manifests: Loaded) -> list[Any]:
+    """Everything in the order of the files."""
+    order = {identity: number for number, identity in enumerate(manifests.origins)}
+    items = (item for items in manifests.objects.values() for item in items)
+    return sorted(items, key=lambda item: order[id(item)])
+
+
+def _check_namespaces(cluster: Loaded, manifests: Loaded) -> None:
+    """NamespaceLifecycle. An input without namespaces does not know which there are."""
+    if not cluster.of(Namespace):
+        return
+    known = {each.metadata.name for each in (*cluster.of(Namespace), *manifests.of(Namespace))}
+    known.update(_BUILT_IN_NAMESPACES)
+    problems = []
+    for item in _all(manifests):
+        namespace = item.metadata.namespace
+        if type(item) not in CLUSTER_SCOPED and namespace not in known:
+            origin = manifests.origins[id(item)]
+            problems.append(
+                Problem(
+                    f'there is no namespace "{namespace}"',
+                    origin.source,
+                    origin.line,
+                    f"{type(item).__name__} {namespace}/{item.metadata.name}: metadata.namespace",
+                    "add a Namespace to the manifests",
+                )
+            )
+    if problems:
+        raise InputError(problems)
+
+
+def _new_pods(cluster: Loaded, manifests: Loaded) -> list[Pod]:
+    """Pods of the manifests and of their workloads, in the order of their making."""
+    existing = Existing((*cluster.of(Pod), *manifests.of(Pod)), cluster.of(ReplicaSet), cluster.of(Node))
+    running = {_key(pod): pod.spec.node_name for pod in cluster.of(Pod) if pod.spec.node_name}
+    pods: list[Pod] = []
+    for item in _all(manifests):
+        if isinstance(item, WORKLOADS):
+            pods += _made_pods(cluster, expand(item, existing))
+        elif isinstance(item, Pod) and (node := running.get(_key(item))) is not None:
+            text = f"pod {item.metadata.namespace}/{item.metadata.name} is on node {node} already: it stays there"
+            cluster.warnings.append(text)
+        elif isinstance(item, Pod):
+            item.metadata.uid = item.metadata.uid or uid_of("Pod", item.metadata.namespace, item.metadata.name)
+            pods.append(item)
+    _date(pods, cluster.of(Pod))
+    return pods
+
+
+def _key(pod: Pod) -> tuple[str, str]:
+    return pod.metadata.namespace, pod.metadata.name
+
+
+def _made_pods(cluster: Loaded, made: Made) -> list[Pod]:
+    """With what they came with put into the cluster."""
+    cluster.warnings += made.notes
+    for each in made.objects:
+        if isinstance(each, PersistentVolumeClaim):
+            _add_claim(cluster, each)
+        else:
+            cluster.put(each)
+    return made.pods
+
+
+def _date(pods: Iterable[Pod], before: Iterable[Pod]) -> None:
+    """New pods are younger than all that are there, and each a second younger than the one made before it, so that
+    pods of equal priority are tried in the order of their making."""
+    stamps = (pod.metadata.creation_timestamp for pod in before)
+    newest = max((parse_time(stamp) for stamp in stamps if stamp), default=0.0)
+    begin = datetime.fromtimestamp(int(newest), UTC)
+    for number, pod in enumerate(pods, start=1):
+        made = begin + timedelta(seconds=number)
+        pod.metadata.creation_timestamp = made.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _add_claim(cluster: Loaded, claim: PersistentVolumeClaim) -> None:
+    """A claim that is there already is as it is: its volume is not let go."""
+    if not cluster.has(claim):
+        admit_storage_class(claim, cluster.of(StorageClass))
+        default_claim(claim)
+        cluster.put(claim)
+
+
+def _admit(cluster: Loaded, pods: Sequence[Pod]) -> list[Refused]:
+    refused = admit(pods, cluster)
+    out = {id(each.pod) for each in refused}
+    templates = {(each.metadata.namespace, each.metadata.name): each for each in cluster.of(ResourceClaimTemplate)}
+    for pod in pods:
+        if id(pod) in out:
+            continue
+        cluster.put(pod)
+        for claim in ephemeral_claims(pod):
+            _add_claim(cluster, claim)
+        for device_claim in templated_claims(pod, templates):
+            cluster.put(device_claim)
+    return refused
