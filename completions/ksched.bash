@@ -21,7 +21,7 @@ _ksched() {
         "config view --output") found="table wide json yaml name" ;;
         *) case "$at" in
             "") found="simulate demo plugins completion version config -h --help" ;;
-            "simulate") found="--from --config --feature-gates -o --output --detail --tie-break --seed --sampling --plugin --no-reuse --timings --exit-zero --fail-on --no-headers -h --help" ;;
+            "simulate") found="--from -f --filename --config --feature-gates -o --output --detail --tie-break --seed --sampling --plugin --no-reuse --timings --exit-zero --fail-on --no-headers -h --help" ;;
             "demo") found="-o --output --detail -h --help" ;;
             "plugins") found="--feature-gates --plugin -o --output -h --help" ;;
             "completion") found="bash zsh fish powershell -h --help" ;;

@@ -2,6 +2,7 @@
 complete -c ksched -n 'not __fish_seen_subcommand_from simulate demo plugins completion version config' -f -a 'simulate demo plugins completion version config'
 complete -c ksched -n 'not __fish_seen_subcommand_from simulate demo plugins completion version config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l config
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l feature-gates
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'
@@ -38,6 +39,7 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate demo plugins completion version config' -f -a 'simulate demo plugins completion version config'
 complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate demo plugins completion version config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l config
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l feature-gates
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'

@@ -3,7 +3,7 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
     param($current, $ast, $position)
     $words = @{
         '' = @('simulate', 'demo', 'plugins', 'completion', 'version', 'config', '-h', '--help')
-        'simulate' = @('--from', '--config', '--feature-gates', '-o', '--output', '--detail', '--tie-break', '--seed', '--sampling', '--plugin', '--no-reuse', '--timings', '--exit-zero', '--fail-on', '--no-headers', '-h', '--help')
+        'simulate' = @('--from', '-f', '--filename', '--config', '--feature-gates', '-o', '--output', '--detail', '--tie-break', '--seed', '--sampling', '--plugin', '--no-reuse', '--timings', '--exit-zero', '--fail-on', '--no-headers', '-h', '--help')
         'demo' = @('-o', '--output', '--detail', '-h', '--help')
         'plugins' = @('--feature-gates', '--plugin', '-o', '--output', '-h', '--help')
         'completion' = @('bash', 'zsh', 'fish', 'powershell', '-h', '--help')

@@ -40,6 +40,17 @@ From = Annotated[
         show_default=False,
     ),
 ]
+Filename = Annotated[
+    list[str],
+    typer.Option(
+        "-f",
+        "--filename",
+        metavar="FILE",
+        help="Manifests to place in that cluster: a file, a directory, or - for stdin. Workloads become the pods that "
+        "their controllers would make. Give it as often as you like.",
+        show_default=False,
+    ),
+]
 Config = Annotated[
     Optional[str],  # noqa: UP045  # typer reads the annotation at run time
     typer.Option(metavar="FILE", help="A KubeSchedulerConfiguration; without it kube-scheduler's defaults."),

@@ -39,7 +39,7 @@ def run_and_show(setup: Setup, shown: Shown) -> int:
         return _stream_json(prepared, shown, sys.stdout)
     simulation = prepared.simulate(detail=shown.detail is Detail.FULL, top=_top(shown))
     _show(simulation, shown)
-    return verdict(simulation.outcomes, simulation.warnings, shown)
+    return verdict(simulation.outcomes, simulation.warnings, shown, refused=bool(simulation.refused))
 
 
 def _top(shown: Shown) -> int:
@@ -60,8 +60,8 @@ def _stream_json(prepared: Prepared, shown: Shown, out: TextIO) -> int:
         if outcome.unplaced or outcome.preemption:
             failing.append(outcome)
     stats = prepared.stats(count, placement.clock.seconds)
-    stream.close(placement.gated, placement.ignored, prepared.coverage, stats)
-    return verdict(failing, prepared.warnings, shown)
+    stream.close(placement.gated, placement.ignored, prepared.coverage, stats, prepared.refused)
+    return verdict(failing, prepared.warnings, shown, refused=bool(prepared.refused))
 
 
 def _show(simulation: Simulation, shown: Shown) -> None:
@@ -80,10 +80,12 @@ def _show(simulation: Simulation, shown: Shown) -> None:
         print_simulation(simulation, make_console(shown.width), wide=wide, headers=shown.headers)
 
 
-def verdict(outcomes: Sequence[PodOutcome], warnings: Sequence[str], shown: Shown) -> int:
-    """0 when every pod fits, be it by preemption; --fail-on is stricter and --exit-zero says 0 to all."""
+def verdict(outcomes: Sequence[PodOutcome], warnings: Sequence[str], shown: Shown, *, refused: bool = False) -> int:
+    """0 when every pod fits, be it by preemption; --fail-on is stricter and --exit-zero says 0 to all. `refused`: some
+    pod was not even let in."""
     bad = (
-        any(outcome.unplaced for outcome in outcomes)
+        refused
+        or any(outcome.unplaced for outcome in outcomes)
         or (FailOn.PREEMPTION in shown.fail_on and any(outcome.preemption for outcome in outcomes))
         or (FailOn.WARNING in shown.fail_on and bool(warnings))
     )

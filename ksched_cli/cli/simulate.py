@@ -11,7 +11,9 @@ from ksched_cli.errors import UsageError
 SHORT = "Place every pending pod and show why."
 HELP = """Every pending pod through one scheduling cycle: which nodes fail and why, the scores, the chosen node.
 
-Pods are tried in kube-scheduler's order, each with the placements before it in force. Nothing is bound."""
+Pods are tried in kube-scheduler's order, each with the placements before it in force. Nothing is bound.
+Workloads of -f become pods, as far as they do not run already, and go through admission first; those of --from are
+left alone, for a cluster that was read has its pending pods."""
 
 EPILOG = """Examples:
 
@@ -19,17 +21,18 @@ EPILOG = """Examples:
 
   ksched simulate --from cluster.json
 
-  ksched simulate --from cluster.json --from new-pods.yaml -o wide
+  ksched simulate --from cluster.json -f deployment.yaml -o wide
 
   ksched simulate --from dump/ --config scheduler.yaml -o json --detail full
 
-  cat pods.yaml | ksched simulate --from cluster.json --from -
+  helm template shop | ksched simulate --from cluster.json -f -
 
 Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command line is wrong."""
 
 
 def simulate(
     sources: options.From = [],  # noqa: B006  # typer takes the default from here and never changes it
+    filenames: options.Filename = [],  # noqa: B006
     config: options.Config = None,
     feature_gates: options.FeatureGates = "",
     output: options.OutputOption = options.Output.TABLE,
@@ -49,10 +52,13 @@ def simulate(
             "say which cluster: --from FILE, --from DIRECTORY or --from - "
             "(reading the current kube context is not possible yet; `kubectl get nodes,pods -A -o json` makes a file)"
         )
+    if "-" in sources and "-" in filenames:
+        raise UsageError("--from - and -f - cannot both read stdin: give one of them as a file")
     from ksched_cli.wiring import Setup
 
     setup = Setup(
         sources=sources,
+        filenames=filenames,
         config=config,
         feature_gates=feature_gates,
         plugins=plugin,

@@ -96,6 +96,15 @@ class IgnoredPod:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedPod:
+    """A pod of a manifest that admission would not have let in, so that the scheduler never sees it."""
+
+    pod: str
+    plugin: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class PluginTiming:
     """What a plugin took at one extension point; `origin` tells where it comes from when it is not in-tree."""
 
@@ -129,6 +138,7 @@ class Simulation:
     coverage: Mapping[str, Any]
     stats: Stats
     warnings: tuple[str, ...] = field(default=())
+    refused: tuple[RefusedPod, ...] = field(default=())
 
     @property
     def unplaced(self) -> tuple[PodOutcome, ...]:

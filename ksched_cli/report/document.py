@@ -13,6 +13,7 @@ from ksched_cli.plan.results import (
     IgnoredPod,
     PluginTiming,
     PodOutcome,
+    RefusedPod,
     ScoredNode,
     Simulation,
     Stats,
@@ -28,7 +29,7 @@ def to_document(simulation: Simulation) -> dict[str, Any]:
         "apiVersion": API_VERSION,
         "kind": KIND,
         "pods": [pod_entry(outcome) for outcome in simulation.outcomes],
-        **_rest(simulation.gated, simulation.ignored, simulation.coverage, simulation.stats),
+        **_rest(simulation.gated, simulation.ignored, simulation.refused, simulation.coverage, simulation.stats),
     }
 
 
@@ -50,17 +51,23 @@ class JsonStream:
         ignored: Iterable[IgnoredPod],
         coverage: Mapping[str, Any],
         stats: Stats,
+        refused: Iterable[RefusedPod] = (),
     ) -> None:
-        rest = json.dumps(_rest(gated, ignored, coverage, stats), ensure_ascii=False)
+        rest = json.dumps(_rest(gated, ignored, refused, coverage, stats), ensure_ascii=False)
         self._out.write("\n], " + rest[1:] + "\n")
 
 
 def _rest(
-    gated: Iterable[GatedPod], ignored: Iterable[IgnoredPod], coverage: Mapping[str, Any], stats: Stats
+    gated: Iterable[GatedPod],
+    ignored: Iterable[IgnoredPod],
+    refused: Iterable[RefusedPod],
+    coverage: Mapping[str, Any],
+    stats: Stats,
 ) -> dict[str, Any]:
     return {
         "gated": [entry.pod for entry in gated],
         "ignored": [entry.pod for entry in ignored],
+        "refused": [{"pod": entry.pod, "plugin": entry.plugin, "message": entry.message} for entry in refused],
         "coverage": dict(coverage),
         "stats": {
             "nodes": stats.nodes,

@@ -50,7 +50,10 @@ def print_simulation(simulation: Simulation, console: Console, *, wide: bool = F
     for ignored in simulation.ignored:
         text = f'  no profile is named "{ignored.scheduler}"'
         console.print(Text.assemble((ignored.pod, "bold"), "  ", ("not ours", "yellow"), text))
-    if simulation.gated or simulation.ignored:
+    for refused in simulation.refused:
+        text = f"  {refused.plugin}: {refused.message}"
+        console.print(Text.assemble((refused.pod, "bold"), "  ", ("refused", "bold red"), text))
+    if simulation.gated or simulation.ignored or simulation.refused:
         console.print()
     console.print(summary_line(simulation))
     omitted = omissions(simulation.coverage)
@@ -99,9 +102,10 @@ def summary_line(simulation: Simulation) -> Text:
     ]
     parts += [f"{len(simulation.gated)} held back"] if simulation.gated else []
     parts += [f"{len(simulation.ignored)} of other schedulers"] if simulation.ignored else []
+    parts += [f"{len(simulation.refused)} refused"] if simulation.refused else []
     nodes = simulation.stats.nodes
     text = ", ".join(parts) if parts else "no pending pods"
-    good = not simulation.unplaced
+    good = not simulation.unplaced and not simulation.refused
     return Text(f"{text} ({nodes} node{'' if nodes == 1 else 's'})", style="bold green" if good else "bold red")
 
 

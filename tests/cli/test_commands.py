@@ -85,7 +85,7 @@ def test_json_detail_full_has_every_node(capsys: pytest.CaptureFixture[str]) -> 
     assert run(["simulate", "--from", str(CASE), "-o", "json", "--detail", "full"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["apiVersion"], document["kind"]) == ("ksched/v1", "Simulation")
-    assert list(document) == ["apiVersion", "kind", "pods", "gated", "ignored", "coverage", "stats"]
+    assert list(document) == ["apiVersion", "kind", "pods", "gated", "ignored", "refused", "coverage", "stats"]
     first = document["pods"][0]
     assert sorted([*first["feasible"], *first["filters"]]) == [f"node-{index}" for index in range(5)]
     assert set(document["stats"]) == {"nodes", "pods", "loadSeconds", "scheduleSeconds", "podsPerSecond", "peakMiB"}
