@@ -130,7 +130,14 @@ class Prepared:
         outcomes = tuple(placement.outcomes)
         stats = self.stats(len(outcomes), placement.clock.seconds)
         return Simulation(
-            outcomes, placement.gated, placement.ignored, self.coverage, stats, self.warnings, self.refused
+            outcomes,
+            placement.gated,
+            placement.ignored,
+            self.coverage,
+            stats,
+            self.warnings,
+            self.refused,
+            placement.pod_groups(),
         )
 
     def stats(self, pods: int, seconds: float) -> Stats:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from ksched_cli.api.core import Namespace, Node, Pod, Service
 from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
 from ksched_cli.api.resource import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from ksched_cli.api.scheduling import PodGroup, Workload
 from ksched_cli.api.storage import (
     CSIDriver,
     CSINode,
@@ -45,6 +46,7 @@ _KINDS_OF: dict[tuple[str, ...], tuple[type[Struct], ...]] = {
     ("batch/v1",): (Job, CronJob),
     ("policy/v1", "policy/v1beta1"): (PodDisruptionBudget,),
     ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1"): (PriorityClass,),
+    ("scheduling.k8s.io/v1alpha2",): (PodGroup, Workload),
     ("node.k8s.io/v1", "node.k8s.io/v1beta1"): (RuntimeClass,),
     ("storage.k8s.io/v1", "storage.k8s.io/v1beta1"): (
         StorageClass,

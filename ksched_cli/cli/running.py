@@ -60,7 +60,8 @@ def _stream_json(prepared: Prepared, shown: Shown, out: TextIO) -> int:
         if outcome.unplaced or outcome.preemption:
             failing.append(outcome)
     stats = prepared.stats(count, placement.clock.seconds)
-    stream.close(placement.gated, placement.ignored, prepared.coverage, stats, prepared.refused)
+    groups = placement.pod_groups()
+    stream.close(placement.gated, placement.ignored, prepared.coverage, stats, prepared.refused, groups)
     return verdict(failing, prepared.warnings, shown, refused=bool(prepared.refused))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ksched_cli.config.model import PluginRef
@@ -46,6 +46,8 @@ class Release:
     gates_table: Mapping[str, Gate]
     # No plugin of these names may be enabled or configured any more (invalidPluginsByVersion).
     removed_plugins: frozenset[str]
+    # Gates that cannot be on unless these are too.
+    gate_dependencies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def gates(self, overrides: str = "") -> FeatureGates:
         """`A=true,B=false` over the defaults; unknown and locked gates are refused, all at once."""
@@ -58,9 +60,23 @@ class Release:
                 wanted[name] = value.lower() == "true"
             else:
                 problems.append(Problem(problem, path=f"--feature-gates {entry}"))
+        gates = FeatureGates(self.gates_table, wanted)
+        problems += self._unmet(gates) if not problems else []
         if problems:
             raise UsageError(problems)
-        return FeatureGates(self.gates_table, wanted)
+        return gates
+
+    def _unmet(self, gates: FeatureGates) -> list[Problem]:
+        """Gates that are on while one that they build on is off."""
+        return [
+            Problem(
+                f"{name} is enabled, but depends on features that are disabled: [{' '.join(missing)}]",
+                path=f"--feature-gates {name}=true",
+                hint=f"add {','.join(f'{each}=true' for each in missing)}",
+            )
+            for name, needed in self.gate_dependencies.items()
+            if gates.enabled(name) and (missing := [each for each in needed if not gates.enabled(each)])
+        ]
 
     def _refusal(self, name: str, separator: str, value: str) -> str | None:
         if not separator or value.lower() not in ("true", "false"):
@@ -96,8 +112,6 @@ _NOT_MODELLED = frozenset(
         "DRAListTypeAttributes",
         "DRANodeAllocatableResources",
         "DRAWorkloadResourceClaims",
-        "GangScheduling",
-        "GenericWorkload",
         "InPlacePodLevelResourcesVerticalScaling",
         "MatchLabelKeysInPodTopologySpreadSelectorMerge",
         "PodLevelResources",
@@ -150,6 +164,13 @@ _GATES_1_36: Mapping[str, Gate] = {
     "WorkloadAwarePreemption": Gate(False, "Alpha", False),
 }
 
+_GATE_DEPENDENCIES_1_36: Mapping[str, tuple[str, ...]] = {
+    "DRAWorkloadResourceClaims": ("DynamicResourceAllocation", "GenericWorkload"),
+    "GangScheduling": ("GenericWorkload",),
+    "TopologyAwareWorkloadScheduling": ("GenericWorkload",),
+    "WorkloadAwarePreemption": ("GangScheduling",),
+}
+
 RELEASES: Mapping[str, Release] = {
     "1.36": Release(
         version="1.36",
@@ -183,6 +204,7 @@ RELEASES: Mapping[str, Release] = {
         ),
         gates_table=_GATES_1_36,
         removed_plugins=frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"}),
+        gate_dependencies=_GATE_DEPENDENCIES_1_36,
     ),
 }
 

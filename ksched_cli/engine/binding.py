@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.runtime import CycleState, Runtime
-from ksched_cli.framework.status import Code, Status, error
+from ksched_cli.framework.status import SUCCESS, Code, Status, error
+
+SOME_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
 
 
 def reserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
@@ -25,10 +27,11 @@ def unreserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> No
             plugin.unreserve(state.filter_states.get(plugin.name), pod, row)
 
 
-def bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
-    """Permit, PreBind, Bind and PostBind. The first refusal, after everything was unreserved; None when bound."""
+def bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int, *, permitted: bool = False) -> Status | None:
+    """Permit unless it was asked already, PreBind, Bind and PostBind. The first refusal, after everything was
+    unreserved; None when bound."""
     refusal = (
-        _run_permit(runtime, state, pod, row)
+        (None if permitted else _run_permit(runtime, state, pod, row))
         or _run_pre_bind(runtime, state, pod, row)
         or _run_bind(runtime, state, pod, row)
     )
@@ -43,12 +46,21 @@ def bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status 
 
 def _run_permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
     """A plugin that says wait is taken to allow: nothing else moves while one cycle runs."""
+    status = permit(runtime, state, pod, row)
+    return None if status.ok or status.code is Code.WAIT else status
+
+
+def permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status:
+    """RunPermitPlugins: the first refusal, else the wait that a plugin asked for last, else success."""
+    answer = SUCCESS
     for plugin in runtime.profile.permit:
         with runtime.calling(plugin.name, "permit"):
             status, _ = plugin.permit(state.filter_states.get(plugin.name), pod, row)
-        if not status.ok and status.code is not Code.WAIT:
+        if status.code is Code.WAIT:
+            answer = status
+        elif not status.ok:
             return status.by(plugin.name)
-    return None
+    return answer if answer.ok else Status(Code.WAIT, (*answer.reasons, SOME_WAIT), answer.plugin)
 
 
 def _run_pre_bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:

@@ -74,12 +74,22 @@ class Cycle:
         try:
             self._schedule(runtime, state, decision)
         except CycleError as problem:
-            decision.result, decision.row, decision.message = "error", None, str(problem)
-            self.nominator.delete(pod_row)
-            self.cluster.displace(pod_row)
+            self.give_up(decision, problem)
         return decision
 
+    def give_up(self, decision: Decision, problem: CycleError) -> None:
+        """The cycle ended in an error."""
+        decision.result, decision.row, decision.message = "error", None, str(problem)
+        self.nominator.delete(decision.pod_row)
+        self.cluster.displace(decision.pod_row)
+
     def _schedule(self, runtime: Runtime, state: CycleState, decision: Decision) -> None:
+        self.choose(runtime, state, decision)
+        if decision.row is not None:
+            self._assume(runtime, state, decision, decision.row)
+
+    def choose(self, runtime: Runtime, state: CycleState, decision: Decision) -> None:
+        """schedulingAlgorithm: the node to go to, or what PostFilter made of there being none."""
         if not len(self.cluster.nodes):
             decision.result, decision.message = "unschedulable", NO_NODES_AVAILABLE
             self.nominator.delete(decision.pod_row)
@@ -90,7 +100,6 @@ class Cycle:
             self._post_filter(runtime, state, decision, found.diagnosis)
             return
         decision.row = self._prioritize(runtime, state, decision)
-        self._assume(runtime, state, decision, decision.row)
 
     # Filtering
 
@@ -192,9 +201,10 @@ class Cycle:
             decision.result = "scheduled"
             return
         self.cluster.displace(decision.pod_row)
-        self._refuse(decision, row, refusal)
+        self.refuse(decision, row, refusal)
 
-    def _refuse(self, decision: Decision, row: int, refusal: Status) -> None:
+    def refuse(self, decision: Decision, row: int, refusal: Status) -> None:
+        """A plugin did not want the pod on the node that was chosen."""
         decision.row = None
         self.nominator.delete(decision.pod_row)
         if not refusal.rejected:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.profiles import expand_profile
 from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.engine.cycle import Cycle
 from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.gang import GroupCycle, GroupDecision
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.queue import Queue, enqueue, pending
@@ -18,6 +20,7 @@ from ksched_cli.engine.registry import Registry
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.engine.selection import TieBreak, lowest_name
 from ksched_cli.engine.timings import Timings
+from ksched_cli.framework.pod_groups import GroupKey, PodGroups, group_of
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class SchedulerHandle:
     gates: FeatureGates
     nominator: NominatedPods
     sampling: bool
+    scheduler_names: frozenset[str] = frozenset({DEFAULT_SCHEDULER})
 
 
 class Scheduler:
@@ -49,9 +53,10 @@ class Scheduler:
         self.cluster = cluster
         self.timings = timings
         self.nominator = NominatedPods(cluster)
-        self._handle = SchedulerHandle(cluster, gates, self.nominator, sampling)
         self._registry = registry
         self._profiles = [expand_profile(entry, release, gates, points) for entry in configuration.profiles]
+        names = frozenset(profile.scheduler_name for profile in self._profiles)
+        self._handle = SchedulerHandle(cluster, gates, self.nominator, sampling, names)
         self.extenders = tuple(extender.url_prefix for extender in configuration.extenders)
         self.gates_not_modelled = gates.not_modelled
         self.not_modelled = tuple(name for name in release.default_plugin_names(gates) if name not in registry)
@@ -63,7 +68,15 @@ class Scheduler:
             sampling=sampling,
             percentage_of_nodes_to_score=configuration.percentage_of_nodes_to_score or 0,
         )
+        self._group_cycle = GroupCycle(self._cycle) if gates.enabled("GenericWorkload") else None
+        self.groups = PodGroups(cluster, names)
+        self.group_decisions: dict[GroupKey, GroupDecision] = {}
         self._nominate_known()
+
+    @property
+    def schedules_groups(self) -> bool:
+        """Whether the pods of a group share one cycle."""
+        return self._group_cycle is not None
 
     def _make_runtimes(self) -> dict[str, Runtime]:
         """A runtime with plugins of its own for every profile, by scheduler name."""
@@ -85,9 +98,16 @@ class Scheduler:
         return enqueue(self.cluster, pending(self.cluster) if rows is None else rows, self.runtimes)
 
     def run(self, queue: Queue) -> Iterator[Decision]:
-        """One cycle per pod, in order; each decision is taken with the ones before it in force."""
-        for row in queue.active:
-            yield self.schedule(row)
+        """One cycle per pod or pod group, in order; each decision is taken with the ones before it in force."""
+        if self._group_cycle is None:
+            for row in queue.active:
+                yield self.schedule(row)
+            return
+        for key, rows in _entities(self.cluster, queue):
+            if key is None:
+                yield self.schedule(rows[0])
+            else:
+                yield from self._schedule_group(self._group_cycle, key, rows)
 
     def schedule(self, pod_row: int) -> Decision:
         if not self.cluster.reuse:
@@ -95,7 +115,31 @@ class Scheduler:
         info = self.cluster.pods.infos[pod_row]
         return self._cycle.schedule_one(self.runtimes[info.pod.spec.scheduler_name], pod_row)
 
+    def _schedule_group(self, cycle: GroupCycle, key: GroupKey, rows: Sequence[int]) -> list[Decision]:
+        if not self.cluster.reuse:
+            self._forget()
+        infos = self.cluster.pods.infos
+        runtimes = [self.runtimes[infos[row].pod.spec.scheduler_name] for row in rows]
+        decided = self.group_decisions[key] = cycle.schedule(key, runtimes, rows)
+        return decided.decisions
+
     def _forget(self) -> None:
         """All that plugins and the cache have worked out so far: the facts are in the columns and in the catalog."""
         self.cluster.forget_derived()
         self.runtimes = self._make_runtimes()
+
+
+def _entities(cluster: Cluster, queue: Queue) -> Iterator[tuple[GroupKey | None, list[int]]]:
+    """Pods by themselves, and a group with all its pods when the first of them is due (podGroupInfoForPod)."""
+    infos = cluster.pods.infos
+    groups: dict[GroupKey, list[int]] = {}
+    for row in queue.active:
+        key = group_of(infos[row])
+        if key is not None:
+            groups.setdefault(key, []).append(row)
+    for row in queue.active:
+        key = group_of(infos[row])
+        if key is None:
+            yield None, [row]
+        elif key in groups:
+            yield key, groups.pop(key)

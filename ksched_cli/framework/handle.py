@@ -39,6 +39,10 @@ class Handle(Protocol):
     def nominator(self) -> Nominator: ...
 
     @property
+    def scheduler_names(self) -> Collection[str]:
+        """Of all profiles: a pending pod that names another one is nobody's here."""
+
+    @property
     def sampling(self) -> bool:
         """Whether kube-scheduler's limits on how many nodes are looked at are in force."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,13 +14,16 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.queue import Queue
 from ksched_cli.engine.runtime import ScoreTable
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.framework.status import Status
+from ksched_cli.plan.groups import pod_group_outcomes
 from ksched_cli.plan.results import (
     Failure,
     FailureGroup,
     GatedPod,
     IgnoredPod,
     NodeDetail,
+    PodGroupOutcome,
     PodOutcome,
     Preemption,
     Score,
@@ -40,12 +43,13 @@ class Clock:
 
 @dataclass(frozen=True)
 class Placement:
-    """A queue about to be worked off; `outcomes` runs the cycles as it is read."""
+    """A queue about to be worked off; `outcomes` runs the cycles as it is read, and `pod_groups` is for after that."""
 
     clock: Clock
     outcomes: Iterator[PodOutcome]
     gated: tuple[GatedPod, ...]
     ignored: tuple[IgnoredPod, ...]
+    pod_groups: Callable[[], tuple[PodGroupOutcome, ...]]
 
 
 def place(scheduler: Scheduler, *, detail: bool = False, top: int = TOP_NODES) -> Placement:
@@ -70,6 +74,7 @@ def place(scheduler: Scheduler, *, detail: bool = False, top: int = TOP_NODES) -
                 key=lambda ignored: ignored.pod,
             )
         ),
+        lambda: pod_group_outcomes(scheduler, queue),
     )
 
 
@@ -102,6 +107,7 @@ def outcome_of(decision: Decision, cluster: Cluster, *, detail: bool, top: int =
         nominated_node=decision.nominated_node,
         unschedulable_plugins=tuple(sorted(diagnosis.unschedulable_plugins)) if diagnosis else (),
         scheduler=decision.pod.pod.spec.scheduler_name,
+        pod_group=str(group_of(decision.pod) or ""),
         detail=_detail(decision, cluster) if detail else None,
     )
 

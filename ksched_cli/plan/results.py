@@ -75,11 +75,13 @@ class PodOutcome:
     nominated_node: str = ""
     unschedulable_plugins: tuple[str, ...] = ()
     scheduler: str = ""
+    pod_group: str = ""
     detail: NodeDetail | None = None
 
     @property
     def unplaced(self) -> bool:
-        return self.result in ("unschedulable", "error") and self.preemption is None
+        """Neither has a place nor has one been nominated, where victims have to leave first."""
+        return self.result in ("unschedulable", "error") and not self.nominated_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,19 @@ class RefusedPod:
     pod: str
     plugin: str
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroupOutcome:
+    """A group with pods that had no node: how many it has now, how many of them have one, and how many a gang must
+    have (0 without a quorum). `result` is scheduled, unschedulable, waiting (for victims to leave), error or gated."""
+
+    pod_group: str
+    result: str
+    min_count: int
+    pods: int
+    placed: int
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +154,7 @@ class Simulation:
     stats: Stats
     warnings: tuple[str, ...] = field(default=())
     refused: tuple[RefusedPod, ...] = field(default=())
+    pod_groups: tuple[PodGroupOutcome, ...] = ()
 
     @property
     def unplaced(self) -> tuple[PodOutcome, ...]:

@@ -6,6 +6,7 @@ from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.plugins.default_binder import DefaultBinder
 from ksched_cli.plugins.default_preemption import DefaultPreemption
 from ksched_cli.plugins.dynamic_resources import DynamicResources
+from ksched_cli.plugins.gang_scheduling import GangScheduling
 from ksched_cli.plugins.image_locality import ImageLocality
 from ksched_cli.plugins.inter_pod_affinity import InterPodAffinity
 from ksched_cli.plugins.node_affinity import NodeAffinity
@@ -45,4 +46,5 @@ IN_TREE: tuple[type[Plugin], ...] = (
     ImageLocality,
     DefaultBinder,
     NodeDeclaredFeatures,
+    GangScheduling,
 )

@@ -12,6 +12,7 @@ from ksched_cli.plan.results import (
     GatedPod,
     IgnoredPod,
     PluginTiming,
+    PodGroupOutcome,
     PodOutcome,
     RefusedPod,
     ScoredNode,
@@ -29,7 +30,14 @@ def to_document(simulation: Simulation) -> dict[str, Any]:
         "apiVersion": API_VERSION,
         "kind": KIND,
         "pods": [pod_entry(outcome) for outcome in simulation.outcomes],
-        **_rest(simulation.gated, simulation.ignored, simulation.refused, simulation.coverage, simulation.stats),
+        **_rest(
+            simulation.gated,
+            simulation.ignored,
+            simulation.refused,
+            simulation.coverage,
+            simulation.stats,
+            simulation.pod_groups,
+        ),
     }
 
 
@@ -52,8 +60,9 @@ class JsonStream:
         coverage: Mapping[str, Any],
         stats: Stats,
         refused: Iterable[RefusedPod] = (),
+        pod_groups: Iterable[PodGroupOutcome] = (),
     ) -> None:
-        rest = json.dumps(_rest(gated, ignored, refused, coverage, stats), ensure_ascii=False)
+        rest = json.dumps(_rest(gated, ignored, refused, coverage, stats, pod_groups), ensure_ascii=False)
         self._out.write("\n], " + rest[1:] + "\n")
 
 
@@ -63,11 +72,14 @@ def _rest(
     refused: Iterable[RefusedPod],
     coverage: Mapping[str, Any],
     stats: Stats,
+    pod_groups: Iterable[PodGroupOutcome],
 ) -> dict[str, Any]:
+    groups = [_pod_group(group) for group in pod_groups]
     return {
         "gated": [entry.pod for entry in gated],
         "ignored": [entry.pod for entry in ignored],
         "refused": [{"pod": entry.pod, "plugin": entry.plugin, "message": entry.message} for entry in refused],
+        **({"podGroups": groups} if groups else {}),
         "coverage": dict(coverage),
         "stats": {
             "nodes": stats.nodes,
@@ -79,6 +91,18 @@ def _rest(
             **({"timings": [_timing(each) for each in stats.timings]} if stats.timings else {}),
         },
     }
+
+
+def _pod_group(group: PodGroupOutcome) -> dict[str, Any]:
+    entry = {
+        "podGroup": group.pod_group,
+        "result": group.result,
+        "minCount": group.min_count,
+        "pods": group.pods,
+        "placed": group.placed,
+        "message": group.message,
+    }
+    return {key: value for key, value in entry.items() if value != "" and (key, value) != ("minCount", 0)}
 
 
 def _timing(timing: PluginTiming) -> dict[str, Any]:
@@ -103,6 +127,7 @@ def pod_entry(outcome: PodOutcome) -> dict[str, Any]:
         "message": outcome.message,
         "preemption": _preemption(outcome),
         "nominatedNode": outcome.nominated_node,
+        "podGroup": outcome.pod_group,
         "unschedulablePlugins": list(outcome.unschedulable_plugins),
     }
     return {key: value for key, value in entry.items() if value not in ("", None) and value != [] and value != {}}

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ksched_cli.plan.results import FailureGroup, PluginTiming, PodOutcome, ScoredNode, Simulation
+from ksched_cli.plan.results import FailureGroup, PluginTiming, PodGroupOutcome, PodOutcome, ScoredNode, Simulation
 
 # Above this many pods the nodes of each are left out: a page that nobody scrolls through explains nothing.
 PODS_WITH_NODES = 40
@@ -30,6 +30,9 @@ SHORT_NAMES = {
 }
 
 _COLOURS = {"scheduled": "green", "unschedulable": "red", "error": "red", "skipped": "yellow", "preempts": "yellow"}
+
+
+_GROUP_RESULTS = {"gated": "held back", "waiting": "waits for victims to leave"}
 
 
 def print_simulation(simulation: Simulation, console: Console, *, wide: bool = False, headers: bool = True) -> None:
@@ -53,7 +56,9 @@ def print_simulation(simulation: Simulation, console: Console, *, wide: bool = F
     for refused in simulation.refused:
         text = f"  {refused.plugin}: {refused.message}"
         console.print(Text.assemble((refused.pod, "bold"), "  ", ("refused", "bold red"), text))
-    if simulation.gated or simulation.ignored or simulation.refused:
+    for group in simulation.pod_groups:
+        console.print(_group_line(group))
+    if simulation.gated or simulation.ignored or simulation.refused or simulation.pod_groups:
         console.print()
     console.print(summary_line(simulation))
     omitted = omissions(simulation.coverage)
@@ -62,6 +67,17 @@ def print_simulation(simulation: Simulation, console: Console, *, wide: bool = F
     if simulation.stats.timings:
         console.print()
         console.print(timings_table(simulation.stats.timings, headers))
+
+
+def _group_line(group: PodGroupOutcome) -> Text:
+    """`group shop/train  unschedulable  0 of 4 pods placed, 3 needed  why`."""
+    quorum = f", {group.min_count} needed" if group.min_count else ""
+    line = Text.assemble("group ", (group.pod_group, "bold"), "  ")
+    line.append(_GROUP_RESULTS.get(group.result, group.result), style=_COLOURS.get(group.result, "yellow"))
+    line.append(f"  {group.placed} of {group.pods} pods placed{quorum}")
+    if group.message:
+        line.append(f"  {group.message}", style="dim")
+    return line
 
 
 def timings_table(timings: Sequence[PluginTiming], headers: bool) -> Table:
@@ -110,7 +126,7 @@ def summary_line(simulation: Simulation) -> Text:
 
 
 def _verdict(outcome: PodOutcome) -> str:
-    return "preempts" if outcome.preemption else outcome.result
+    return "preempts" if outcome.nominated_node else outcome.result
 
 
 def _print_pod(outcome: PodOutcome, console: Console, wide: bool) -> None:
@@ -122,7 +138,9 @@ def _print_pod(outcome: PodOutcome, console: Console, wide: bool) -> None:
     if outcome.pre_filter:
         failure = outcome.pre_filter
         console.print(Padding(Text(f"{failure.plugin}: {', '.join(failure.reasons)}", style="red"), (0, 0, 0, 2)))
-    elif outcome.result == "error" or (outcome.result == "unschedulable" and not outcome.failures):
+    elif outcome.result == "error" or (
+        outcome.result == "unschedulable" and (outcome.feasible_nodes or not outcome.failures)
+    ):
         console.print(Padding(Text(outcome.message, style="red"), (0, 0, 0, 2)))
     if wide and outcome.message and outcome.failures:
         console.print(Padding(Text(outcome.message, style="dim"), (0, 0, 0, 2)))
@@ -136,16 +154,21 @@ def _headline(outcome: PodOutcome) -> Text:
     if verdict == "scheduled":
         line.append(f"-> {outcome.node}", style=f"bold {colour}")
         line.append(f"  {fit}{_tie_note(outcome)}", style="dim")
-    elif outcome.preemption:
+    elif outcome.preemption and outcome.nominated_node:
         line.append(f"preempts on {outcome.preemption.node}", style=f"bold {colour}")
         victims = ", ".join(outcome.preemption.victims)
         broken = outcome.preemption.pdb_violations
         line.append(f"  evicting {victims}" + (f" ({broken} against a PodDisruptionBudget)" if broken else ""))
+    elif verdict == "preempts":
+        line.append(f"waits for {outcome.nominated_node}", style=f"bold {colour}")
+        line.append("  until other pods of its group have a place")
     elif verdict == "skipped":
         line.append("being deleted, not tried", style=colour)
     else:
         line.append(verdict, style=f"bold {colour}")
         line.append(f"  {fit}", style="dim")
+        if outcome.preemption:
+            line.append(f"  evicted {', '.join(outcome.preemption.victims)} in vain", style="yellow")
     return line
 
 

@@ -1,0 +1,43 @@
+"""Pods that are scheduled as a group (scheduling.k8s.io/v1alpha2). A Workload is only what controllers make pod
+groups from; kube-scheduler does not read it."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from ksched_cli.api.meta import ObjectMeta
+
+
+class GangSchedulingPolicy(Struct, rename="camel", frozen=True, gc=False):
+    min_count: int = 0
+
+
+class BasicSchedulingPolicy(Struct, frozen=True, gc=False):
+    pass
+
+
+class PodGroupSchedulingPolicy(Struct, rename="camel", frozen=True, gc=False):
+    basic: BasicSchedulingPolicy | None = None
+    gang: GangSchedulingPolicy | None = None
+
+
+class TopologyConstraint(Struct, frozen=True, gc=False):
+    key: str = ""
+
+
+class PodGroupSchedulingConstraints(Struct, frozen=True, gc=False):
+    topology: tuple[TopologyConstraint, ...] = ()
+
+
+class PodGroupSpec(Struct, rename="camel", gc=False):
+    scheduling_policy: PodGroupSchedulingPolicy = PodGroupSchedulingPolicy()
+    scheduling_constraints: PodGroupSchedulingConstraints | None = None
+
+
+class PodGroup(Struct, rename="camel", gc=False):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: PodGroupSpec = field(default_factory=PodGroupSpec)
+
+
+class Workload(Struct, rename="camel", gc=False):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)

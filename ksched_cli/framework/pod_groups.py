@@ -1,0 +1,60 @@
+"""Which pods belong together (backend/cache.podGroupState), and the PodGroup that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from ksched_cli.api.scheduling import PodGroup
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.pods import NOWHERE
+
+
+class GroupKey(NamedTuple):
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+def group_of(pod: PodInfo) -> GroupKey | None:
+    """The group that the pod names. The API server lets no pod through that names none."""
+    named = pod.pod.spec.scheduling_group
+    return GroupKey(pod.namespace, named.pod_group_name) if named and named.pod_group_name else None
+
+
+class PodGroups:
+    """Members of every group as the scheduler knows them. Pod rows are given once and stay, and a pod's group never
+    changes, so that only rows that came since the last question are looked at."""
+
+    def __init__(self, cluster: Cluster, scheduler_names: Collection[str]) -> None:
+        self._cluster = cluster
+        self._scheduler_names = scheduler_names
+        self._members: dict[GroupKey, list[int]] = {}
+        self._seen = 0
+
+    def get(self, key: GroupKey) -> PodGroup | None:
+        return self._cluster.catalog.get(PodGroup, key.name, key.namespace)
+
+    def members(self, key: GroupKey) -> Sequence[int]:
+        """AllPods: pods with a node, and pending ones that one of our profiles is responsible for."""
+        infos = self._cluster.pods.infos
+        for row in range(self._seen, len(infos)):
+            spec, named = infos[row].pod.spec, group_of(infos[row])
+            if named is not None and (spec.node_name or spec.scheduler_name in self._scheduler_names):
+                self._members.setdefault(named, []).append(row)
+        self._seen = len(infos)
+        return self._members.get(key, ())
+
+    def scheduled(self, key: GroupKey) -> list[int]:
+        """ScheduledPods: those that have a node or are assumed to have one."""
+        placed = self._cluster.pods.node_row
+        infos = self._cluster.pods.infos
+        return [row for row in self.members(key) if placed[row] != NOWHERE or infos[row].pod.spec.node_name]
+
+
+def not_found(key: GroupKey) -> str:
+    """What the lister says of a group that does not exist."""
+    return f'podgroup.scheduling.k8s.io "{key.name}" not found'

@@ -1,0 +1,53 @@
+"""GangScheduling: the pods of a gang are bound together or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.handle import Handle
+from ksched_cli.framework.interfaces import PermitPlugin, PreEnqueuePlugin
+from ksched_cli.framework.pod_groups import PodGroups, group_of, not_found
+from ksched_cli.framework.status import SUCCESS, Code, Status, error, unresolvable
+
+# permitTimeoutDuration, in seconds.
+PERMIT_TIMEOUT = 300.0
+
+NO_QUORUM = "waiting for minCount pods from a gang to appear in scheduling queue"
+WAITING = Status(Code.WAIT, ("waiting for minCount pods from a gang to be scheduled",))
+
+
+class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):
+    name = "GangScheduling"
+    summary = "Holds the pods of a gang back until minCount of them exist, and binds none before minCount have a node."
+    events = (ClusterEvent("Pod", Action.ADD), ClusterEvent("PodGroup", Action.ADD))
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._groups = PodGroups(handle.cluster, handle.scheduler_names)
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        key = group_of(pod)
+        if key is None:
+            return SUCCESS
+        group = self._groups.get(key)
+        if group is None:
+            return unresolvable(f'waiting for pods\'s pod group "{key.name}" to appear in scheduling queue')
+        gang = group.spec.scheduling_policy.gang
+        if gang is None or len(self._groups.members(key)) >= gang.min_count:
+            return SUCCESS
+        return unresolvable(NO_QUORUM)
+
+    def permit(self, state: None, pod: PodInfo, row: int) -> tuple[Status, float]:
+        """Also asked for each pod of a group's one cycle, where the pods before it are assumed already."""
+        key = group_of(pod)
+        if key is None:
+            return SUCCESS, 0
+        group = self._groups.get(key)
+        if group is None:
+            return error(f"failed to get podGroup {key}: {not_found(key)}"), 0
+        gang = group.spec.scheduling_policy.gang
+        if gang is None or len(self._groups.scheduled(key)) >= gang.min_count:
+            return SUCCESS, 0
+        return WAITING, PERMIT_TIMEOUT

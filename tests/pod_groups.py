@@ -1,0 +1,26 @@
+"""Builders for pod groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ksched_cli.api.scheduling import PodGroup
+from tests.builders import make_pod
+
+GANG = "GenericWorkload=true,GangScheduling=true"
+
+
+def group(name: str = "g", *, min_count: int | None = None, topology: str = "", namespace: str = "default") -> PodGroup:
+    """A gang of at least so many pods, or a basic group."""
+    policy: dict[str, Any] = {"basic": {}} if min_count is None else {"gang": {"minCount": min_count}}
+    spec: dict[str, Any] = {"schedulingPolicy": policy}
+    if topology:
+        spec["schedulingConstraints"] = {"topology": [{"key": topology}]}
+    return msgspec.convert({"metadata": {"name": name, "namespace": namespace}, "spec": spec}, PodGroup)
+
+
+def member(name: str, of: str = "g", *, cpu: str = "1") -> Any:
+    """A pod builder."""
+    return make_pod(name).requests(cpu=cpu).spec(schedulingGroup={"podGroupName": of})
