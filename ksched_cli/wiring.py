@@ -191,6 +191,8 @@ def _coverage(scheduler: Scheduler, loaded: Loaded) -> dict[str, Any]:
     coverage: dict[str, Any] = {"kubeVersion": DEFAULT_RELEASE}
     if loaded.unknown:
         coverage["notRead"] = dict(sorted(loaded.unknown.items()))
+    if loaded.gaps:
+        coverage["admissionNotModelled"] = list(loaded.gaps)
     if scheduler.not_modelled:
         coverage["pluginsNotModelled"] = list(scheduler.not_modelled)
     if scheduler.gates_not_modelled:

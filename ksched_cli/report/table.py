@@ -99,6 +99,7 @@ def omissions(coverage: Mapping[str, Any]) -> list[str]:
     found = [f"plugin {name}" for name in coverage.get("pluginsNotModelled", ())]
     found += [f"feature gate {name}" for name in coverage.get("featureGatesNotModelled", ())]
     found += [f"extender {name}" for name in coverage.get("extendersNotCalled", ())]
+    found += coverage.get("admissionNotModelled", ())
     return found + [f"{count} {kind}" for kind, count in coverage.get("notRead", {}).items()]
 
 

@@ -25,11 +25,13 @@ class Origin:
 
 @dataclass
 class Loaded:
-    """Typed objects by kind, and what was passed over. `origins`, by id of the object, where they are kept."""
+    """Typed objects by kind, and what was passed over. `gaps`: what of their admission is not modelled; `origins`, by
+    id of the object, where they are kept."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
+    gaps: list[str] = field(default_factory=list)
     origins: dict[int, Origin] = field(default_factory=dict)
     _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)
 

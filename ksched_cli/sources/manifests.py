@@ -17,6 +17,7 @@ from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.admission.chain import Refused, admit
+from ksched_cli.sources.admission.gaps import admission_gaps
 from ksched_cli.sources.admission.storage_class import admit_storage_class
 from ksched_cli.sources.controllers.claims import ephemeral_claims, templated_claims
 from ksched_cli.sources.controllers.existing import Existing
@@ -70,7 +71,9 @@ def apply(cluster: Loaded, manifests: Loaded) -> list[Refused]:
     cluster.warnings += manifests.warnings
     for claim in manifests.of(PersistentVolumeClaim):
         _add_claim(cluster, claim)
-    return _admit(cluster, _new_pods(cluster, manifests))
+    pods = _new_pods(cluster, manifests)
+    cluster.gaps += admission_gaps(cluster, {pod.metadata.namespace for pod in pods})
+    return _admit(cluster, pods)
 
 
 def _all(manifests: Loaded) -> list[Any]:
@@ -154,6 +157,17 @@ def _add_claim(cluster: Loaded, claim: PersistentVolumeClaim) -> None:
         admit_storage_class(claim, cluster.of(StorageClass))
         default_claim(claim)
         cluster.put(claim)
+        _warn_of_immediate_binding(cluster, claim)
+
+
+def _warn_of_immediate_binding(cluster: Loaded, claim: PersistentVolumeClaim) -> None:
+    """The volume controller would be at it before the scheduler looks; what comes of that nobody knows here."""
+    name = claim.spec.storage_class_name
+    modes = {each.metadata.name: each.volume_binding_mode for each in cluster.of(StorageClass)}
+    text = f"claims of StorageClass {name} are provisioned as soon as they are made, which is not simulated: "
+    text += "their pods wait for a volume"
+    if modes.get(name or "") == "Immediate" and not claim.spec.volume_name and text not in cluster.warnings:
+        cluster.warnings.append(text)
 
 
 def _admit(cluster: Loaded, pods: Sequence[Pod]) -> list[Refused]:

@@ -11,6 +11,7 @@ from ksched_cli.api.core import Pod, Quantities
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.policy import ResourceQuota, ScopedResourceSelectorRequirement
 from ksched_cli.api.quantity import parse_quantity
+from ksched_cli.api.resources import is_pod_level_resource
 from ksched_cli.api.selectors import SelectorError, make_requirement
 from ksched_cli.sources.admission.limit_ranger import pod_limits, pod_requests, written
 
@@ -115,11 +116,14 @@ def pod_usage(pod: Pod) -> _Usage:
 
 
 def _not_given(pod: Pod, required: Iterable[str]) -> str:
-    """podEvaluator.Constraints: `limits.cpu for: main,side; requests.cpu for: side`."""
-    own = _given_names(pod.spec.resources.requests, pod.spec.resources.limits) if pod.spec.resources else set()
+    """podEvaluator.Constraints: `limits.cpu for: main,side; requests.cpu for: side`. A pod that asks as a whole need
+    not say it for its containers."""
+    own = pod.spec.resources
+    if own is not None and any(is_pod_level_resource(name) for name in (*own.requests, *own.limits)):
+        return ""
     missing: defaultdict[str, set[str]] = defaultdict(set)
     for container in (*pod.spec.containers, *pod.spec.init_containers):
-        given = _given_names(container.resources.requests, container.resources.limits) | own
+        given = _given_names(container.resources.requests, container.resources.limits)
         for name in required:
             if name not in given:
                 missing[name].add(container.name)

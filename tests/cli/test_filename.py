@@ -1,0 +1,87 @@
+"""`-f`: manifests on the command line."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node, make_pod
+from tests.cli.test_commands import GOLDEN, ROOT, without_stats, write
+
+CLUSTER = str(ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml")
+SHOP = str(ROOT / "fixtures" / "manifests" / "shop.yaml")
+NODE, POD = make_node("n").doc(), make_pod("p").doc()
+QUOTA = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "0"}}}
+
+
+@pytest.fixture(autouse=True)
+def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_transcript(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--from", CLUSTER, "-f", SHOP]) == 1
+    shown = without_stats(capsys.readouterr().out)
+    golden = GOLDEN / "simulate-filename.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(shown)
+    assert shown == golden.read_text()
+    assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+@pytest.mark.parametrize("output", ["json", "yaml", "table", "name"])
+def test_a_refused_pod_is_a_failure(tmp_path: Path, output: str) -> None:
+    cluster = write(tmp_path / "c.json", NODE)
+    arguments = ["simulate", "--from", cluster, "-f", write(tmp_path / "m.json", QUOTA, POD), "-o", output]
+    assert run(arguments) == 1
+    assert run([*arguments, "--exit-zero"]) == 0
+
+
+def test_refused_pods_in_the_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = write(tmp_path / "c.json", NODE)
+    run(["simulate", "--from", cluster, "-f", write(tmp_path / "m.json", QUOTA, POD), "-o", "json"])
+    document = json.loads(capsys.readouterr().out)
+    assert document["pods"] == []
+    assert document["refused"] == [
+        {
+            "pod": "default/p",
+            "plugin": "ResourceQuota",
+            "message": "exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0",
+        }
+    ]
+
+
+def test_manifests_from_stdin_and_a_directory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = write(tmp_path / "c.json", NODE)
+    (tmp_path / "dir").mkdir()
+    write(tmp_path / "dir" / "m.json", POD)
+    piped = json.dumps(make_pod("piped").doc()).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
+    assert run(["simulate", "--from", cluster, "-f", str(tmp_path / "dir"), "-f", "-", "-o", "name"]) == 0
+    assert capsys.readouterr().out == "pod/default/p\tnode/n\npod/default/piped\tnode/n\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param(["-f", "https://example.com/x.yaml"], "https://example.com/x.yaml: URLs are not read", id="URL"),
+        pytest.param(["-f", "nowhere.yaml"], "nowhere.yaml: no such file or directory", id="no such file"),
+        pytest.param(["--from", "-", "-f", "-"], "--from - and -f - cannot both read stdin", id="stdin twice"),
+    ],
+)
+def test_mistakes(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--from", CLUSTER, *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert expected in captured.err
+    assert "Traceback" not in captured.err

@@ -1,0 +1,433 @@
+"""What admission writes into a pod, and whom it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from ksched_cli.api.affinity import LabelSelector
+from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.api.kinds import KINDS
+from ksched_cli.api.meta import LabelSelectorRequirement, ObjectMeta
+from ksched_cli.api.storage import PersistentVolumeClaim
+from ksched_cli.sources.admission.chain import admit
+from ksched_cli.sources.admission.pod_node_selector import ANNOTATION
+from ksched_cli.sources.admission.storage_class import admit_storage_class
+from ksched_cli.sources.loaded import Loaded
+from tests.builders import PodBuilder, make_pod
+
+_STRUCTS = {name: struct for (_, name), struct in KINDS.items()}
+
+
+def an(kind: str, name: str = "x", **fields: Any) -> Any:
+    data = {"metadata": {"name": name, "namespace": "default"}, **fields}
+    return msgspec.convert(data, _STRUCTS[kind])
+
+
+def verdict(pod: PodBuilder, *objects: Any) -> tuple[Pod, str]:
+    """The pod after admission, and why it was refused: `plugin: message`."""
+    cluster = Loaded()
+    for each in objects:
+        cluster.add(each)
+    built = pod.obj()
+    refused = admit([built], cluster)
+    return built, f"{refused[0].plugin}: {refused[0].message}" if refused else ""
+
+
+HIGH = an("PriorityClass", "high", value=1000)
+MEEK = an("PriorityClass", "meek", value=5, preemptionPolicy="Never")
+USUAL = an("PriorityClass", "usual", value=7, globalDefault=True)
+USUAL_TOO = an("PriorityClass", "usual-too", value=3, globalDefault=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "classes", "expected"),
+    [
+        pytest.param("high", [HIGH], (1000, "PreemptLowerPriority"), id="of its class"),
+        pytest.param("meek", [MEEK], (5, "Never"), id="that never preempts"),
+        pytest.param("", [HIGH, USUAL], (7, "PreemptLowerPriority"), id="the default"),
+        pytest.param("", [USUAL, USUAL_TOO], (3, "PreemptLowerPriority"), id="the lowest of two defaults"),
+        pytest.param("", [HIGH], (0, "PreemptLowerPriority"), id="no default"),
+        pytest.param("system-node-critical", [], (2_000_001_000, "PreemptLowerPriority"), id="for nodes"),
+        pytest.param("system-cluster-critical", [], (2_000_000_000, "PreemptLowerPriority"), id="for the cluster"),
+    ],
+)
+def test_priority(name: str, classes: list[Any], expected: tuple[int, str]) -> None:
+    pod, refusal = verdict(make_pod().spec(priorityClassName=name), *classes)
+    assert refusal == ""
+    assert (pod.spec.priority, pod.spec.preemption_policy) == expected
+
+
+@pytest.mark.parametrize(
+    ("pod", "expected"),
+    [
+        pytest.param(make_pod().spec(priorityClassName="gone"), 'no PriorityClass with name "gone"', id="no class"),
+        pytest.param(make_pod().priority(9), "(9) must not be provided", id="a priority of its own"),
+        pytest.param(
+            make_pod().spec(priorityClassName="meek", preemptionPolicy="PreemptLowerPriority"),
+            "PreemptionPolicy (PreemptLowerPriority) must not be provided",
+            id="a policy of its own",
+        ),
+    ],
+)
+def test_priorities_that_are_refused(pod: PodBuilder, expected: str) -> None:
+    refusal = verdict(pod, MEEK)[1]
+    assert refusal.startswith("Priority: ")
+    assert expected in refusal
+
+
+def limits(**fields: Any) -> Any:
+    return an("LimitRange", spec={"limits": [{"type": "Container", **fields}]})
+
+
+@pytest.mark.parametrize(
+    ("pod", "limit_range", "expected"),
+    [
+        pytest.param(make_pod(), limits(default={"cpu": "2"}), ({"cpu": "2"}, {"cpu": "2"}), id="limit and so request"),
+        pytest.param(
+            make_pod(),
+            limits(default={"cpu": "2"}, defaultRequest={"cpu": "1"}),
+            ({"cpu": "1"}, {"cpu": "2"}),
+            id="each its own",
+        ),
+        pytest.param(make_pod(), limits(max={"cpu": "4"}), ({"cpu": "4"}, {"cpu": "4"}), id="from the maximum"),
+        pytest.param(make_pod(), limits(min={"cpu": "1"}), ({"cpu": "1"}, {}), id="from the minimum"),
+        pytest.param(
+            make_pod().requests(cpu="500m"),
+            limits(defaultRequest={"cpu": "1"}),
+            ({"cpu": "500m"}, {}),
+            id="what is there stays",
+        ),
+        pytest.param(
+            make_pod().limits(cpu="500m"),
+            limits(defaultRequest={"cpu": "1"}),
+            ({"cpu": "500m"}, {"cpu": "500m"}),
+            id="a limit is a request before",
+        ),
+    ],
+)
+def test_limit_range_defaults(pod: PodBuilder, limit_range: Any, expected: tuple[dict[str, str], ...]) -> None:
+    admitted, refusal = verdict(pod, limit_range)
+    assert refusal == ""
+    resources = admitted.spec.containers[0].resources
+    assert (resources.requests, resources.limits) == expected
+
+
+@pytest.mark.parametrize(
+    ("pod", "fields", "expected"),
+    [
+        pytest.param(
+            make_pod().requests(cpu="50m"),
+            {"min": {"cpu": "100m"}},
+            "minimum cpu usage per Container is 100m, but request is 50m",
+            id="too little",
+        ),
+        pytest.param(
+            make_pod().limits(memory="2Gi"),
+            {"max": {"memory": "1Gi"}},
+            "maximum memory usage per Container is 1Gi, but limit is 2Gi",
+            id="too much",
+        ),
+        pytest.param(
+            make_pod().requests(cpu="1").limits(cpu="4"),
+            {"maxLimitRequestRatio": {"cpu": "2"}},
+            "cpu max limit to request ratio per Container is 2, but provided ratio is 4.000000",
+            id="too far apart",
+        ),
+        pytest.param(
+            make_pod().requests(cpu="1"),
+            {"maxLimitRequestRatio": {"cpu": "2"}},
+            "cpu max limit to request ratio per Container is 2, but no limit is specified or limit is 0",
+            id="no limit",
+        ),
+        pytest.param(
+            make_pod().requests(cpu="2").container(resources={"requests": {"cpu": "3"}, "limits": {"cpu": "3"}}),
+            {"type": "Pod", "max": {"cpu": "4"}},
+            "maximum cpu usage per Pod is 4, but request is 5",
+            id="all containers together",
+        ),
+        pytest.param(
+            make_pod(),
+            {"type": "Pod", "min": {"cpu": "1"}, "max": {"cpu": "4"}},
+            "[minimum cpu usage per Pod is 1.  No request is specified, "
+            "maximum cpu usage per Pod is 4.  No limit is specified]",
+            id="both bounds at once",
+        ),
+        pytest.param(
+            make_pod().requests(cpu="1").limits(cpu="1").init(resources={"limits": {"cpu": "9"}}),
+            {"max": {"cpu": "4"}},
+            "maximum cpu usage per Container is 4, but limit is 9",
+            id="an init container",
+        ),
+    ],
+)
+def test_limit_range_bounds(pod: PodBuilder, fields: dict[str, Any], expected: str) -> None:
+    assert verdict(pod, limits(**fields))[1] == f"LimitRanger: {expected}"
+
+
+def quota(name: str = "few", used: dict[str, str] | None = None, **spec: Any) -> Any:
+    return an("ResourceQuota", name, spec=spec, status={"used": used or {}})
+
+
+def scoped(scope: str, operator: str, *values: str) -> dict[str, Any]:
+    return {"matchExpressions": [{"scopeName": scope, "operator": operator, "values": list(values)}]}
+
+
+BUSY = make_pod("busy").requests(cpu="3").on("n")
+
+
+@pytest.mark.parametrize(
+    ("pod", "quota", "expected"),
+    [
+        pytest.param(make_pod(), {"hard": {"pods": "2"}}, "", id="the last one"),
+        pytest.param(
+            make_pod(),
+            {"hard": {"pods": "1"}},
+            "exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1",
+            id="one too many",
+        ),
+        pytest.param(
+            make_pod().requests(cpu="2"),
+            {"hard": {"requests.cpu": "4", "cpu": "4"}},
+            "exceeded quota: few, requested: cpu=2,requests.cpu=2, used: cpu=3,requests.cpu=3, "
+            "limited: cpu=4,requests.cpu=4",
+            id="both names of a request",
+        ),
+        pytest.param(
+            make_pod().requests(cpu="2"),
+            {"hard": {"cpu": "4"}, "used": {"cpu": "1"}},
+            "",
+            id="what the quota reports goes before what is counted",
+        ),
+        pytest.param(
+            make_pod().limits(memory="3Gi"),
+            {"hard": {"limits.memory": "2Gi"}},
+            "exceeded quota: few, requested: limits.memory=3Gi, used: limits.memory=0, limited: limits.memory=2Gi",
+            id="limits",
+        ),
+        pytest.param(
+            make_pod().requests(example_com__gpu="2"),
+            {"hard": {"requests.example.com/gpu": "1"}},
+            "exceeded quota: few, requested: requests.example.com/gpu=2, used: requests.example.com/gpu=0, "
+            "limited: requests.example.com/gpu=1",
+            id="an extended resource",
+        ),
+        pytest.param(
+            make_pod().container(resources={"requests": {"cpu": "1"}}),
+            {"hard": {"requests.cpu": "9"}},
+            "failed quota: few: must specify requests.cpu for: main",
+            id="a container that does not say",
+        ),
+        pytest.param(
+            make_pod().spec(resources={"requests": {"cpu": "1"}}),
+            {"hard": {"requests.cpu": "9"}},
+            "",
+            id="the pod says it for its containers",
+        ),
+        pytest.param(make_pod(), {"hard": {"pods": "0"}, "scopes": ["NotBestEffort"]}, "", id="out of scope"),
+        pytest.param(
+            make_pod(),
+            {"hard": {"pods": "0"}, "scopes": ["BestEffort", "NotTerminating"]},
+            "exceeded quota: few, requested: pods=1, used: pods=0, limited: pods=0",
+            id="in both scopes",
+        ),
+        pytest.param(
+            make_pod().spec(activeDeadlineSeconds=5),
+            {"hard": {"pods": "0"}, "scopes": ["Terminating"]},
+            "exceeded quota: few, requested: pods=1, used: pods=0, limited: pods=0",
+            id="terminating",
+        ),
+        pytest.param(
+            make_pod().spec(priorityClassName="high"),
+            {"hard": {"pods": "0"}, "scopeSelector": scoped("PriorityClass", "In", "high")},
+            "exceeded quota: few, requested: pods=1, used: pods=0, limited: pods=0",
+            id="of a priority class",
+        ),
+        pytest.param(
+            make_pod(), {"hard": {"pods": "0"}, "scopeSelector": scoped("PriorityClass", "Exists")}, "", id="of none"
+        ),
+        pytest.param(
+            make_pod().spec(
+                affinity={
+                    "podAntiAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "z", "namespaces": ["a"]}]
+                    }
+                }
+            ),
+            {"hard": {"pods": "0"}, "scopes": ["CrossNamespacePodAffinity"]},
+            "exceeded quota: few, requested: pods=1, used: pods=0, limited: pods=0",
+            id="affinity across namespaces",
+        ),
+        pytest.param(make_pod("p", "other"), {"hard": {"pods": "0"}}, "", id="another namespace"),
+    ],
+)
+def test_resource_quota(pod: PodBuilder, quota: dict[str, Any], expected: str) -> None:
+    status = {"used": quota.get("used", {})}
+    spec = {key: value for key, value in quota.items() if key != "used"}
+    refusal = verdict(pod, an("ResourceQuota", "few", spec=spec, status=status), BUSY.obj(), HIGH)[1]
+    assert refusal == (f"ResourceQuota: {expected}" if expected else "")
+
+
+def test_quotas_count_up_pod_by_pod() -> None:
+    cluster = Loaded()
+    cluster.add(quota(hard={"pods": "2"}))
+    pods = [make_pod(name).obj() for name in "abc"]
+    assert [each.pod.metadata.name for each in admit(pods, cluster)] == ["c"]
+
+
+def test_a_pod_in_the_place_of_another_is_charged_once() -> None:
+    cluster = Loaded()
+    cluster.add(quota(hard={"requests.cpu": "4"}))
+    cluster.add(make_pod("p").requests(cpu="3").obj())
+    assert admit([make_pod("p").requests(cpu="4").obj()], cluster) == []
+
+
+SANDBOX = an(
+    "RuntimeClass",
+    "sandbox",
+    handler="h",
+    overhead={"podFixed": {"cpu": "250m"}},
+    scheduling={"nodeSelector": {"sandbox": "yes"}, "tolerations": [{"key": "sandbox", "operator": "Exists"}]},
+)
+
+
+def test_runtime_class() -> None:
+    pod, refusal = verdict(make_pod().spec(runtimeClassName="sandbox").selector(disk="ssd"), SANDBOX)
+    assert refusal == ""
+    assert pod.spec.overhead == {"cpu": "250m"}
+    assert pod.spec.node_selector == {"disk": "ssd", "sandbox": "yes"}
+    assert "sandbox" in {each.key for each in pod.spec.tolerations}
+
+
+@pytest.mark.parametrize(
+    ("pod", "expected"),
+    [
+        pytest.param(make_pod().spec(runtimeClassName="gone"), 'RuntimeClass "gone" not found', id="no class"),
+        pytest.param(
+            make_pod().spec(runtimeClassName="sandbox", overhead={"cpu": "1"}), "Overhead doesn't match", id="overhead"
+        ),
+        pytest.param(make_pod().spec(overhead={"cpu": "1"}), "without corresponding RuntimeClass", id="for no class"),
+        pytest.param(
+            make_pod().spec(runtimeClassName="sandbox").selector(sandbox="no"),
+            "conflict: runtimeClass.scheduling.nodeSelector[sandbox] = yes; pod.spec.nodeSelector[sandbox] = no",
+            id="another node selector",
+        ),
+    ],
+)
+def test_runtime_classes_that_do_not_go_together(pod: PodBuilder, expected: str) -> None:
+    refusal = verdict(pod, SANDBOX)[1]
+    assert refusal.startswith("RuntimeClass: ")
+    assert expected in refusal
+
+
+@pytest.mark.parametrize(
+    ("pod", "added"),
+    [
+        pytest.param(make_pod(), 2, id="both"),
+        pytest.param(make_pod().toleration("node.kubernetes.io/not-ready", "Exists"), 1, id="one of its own"),
+        pytest.param(make_pod().toleration(operator="Exists"), 0, id="tolerates everything"),
+        pytest.param(make_pod().toleration(operator="Exists", effect="NoSchedule"), 2, id="another effect"),
+    ],
+)
+def test_default_tolerations(pod: PodBuilder, added: int) -> None:
+    tolerations = verdict(pod)[0].spec.tolerations
+    assert sum(each.toleration_seconds == 300 for each in tolerations) == added
+
+
+@pytest.mark.parametrize(
+    ("annotation", "own", "expected"),
+    [
+        pytest.param("env=prod, tier = web", {"disk": "ssd"}, {"disk": "ssd", "env": "prod", "tier": "web"}, id="both"),
+        pytest.param("env=prod", {"env": "prod"}, {"env": "prod"}, id="the same"),
+        pytest.param("env=prod", {"env": "test"}, "conflicts with its namespace node label selector", id="a conflict"),
+        pytest.param("env", {}, "invalid selector: env", id="not a selector"),
+    ],
+)
+def test_pod_node_selector(annotation: str, own: dict[str, str], expected: dict[str, str] | str) -> None:
+    namespace = Namespace(ObjectMeta(name="default", annotations={ANNOTATION: annotation}))
+    pod, refusal = verdict(make_pod().selector(**own), namespace)
+    if isinstance(expected, str):
+        assert refusal.startswith("PodNodeSelector: ")
+        assert expected in refusal
+    else:
+        assert refusal == ""
+        assert pod.spec.node_selector == expected
+
+
+SELECTOR = {"matchLabels": {"app": "w"}}
+VERSION = LabelSelectorRequirement("version", "In", ("v1",))
+NOT_VERSION = LabelSelectorRequirement("version", "NotIn", ("v1",))
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        pytest.param({"labelSelector": SELECTOR, "matchLabelKeys": ["version"]}, (VERSION,), id="match"),
+        pytest.param({"labelSelector": SELECTOR, "mismatchLabelKeys": ["version"]}, (NOT_VERSION,), id="mismatch"),
+        pytest.param({"labelSelector": SELECTOR, "matchLabelKeys": ["none"]}, (), id="no such label"),
+        pytest.param({"matchLabelKeys": ["version"]}, None, id="no selector"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["podAffinity", "podAntiAffinity"])
+def test_match_label_keys(kind: str, fields: dict[str, Any], expected: tuple[Any, ...] | None) -> None:
+    affinity = {
+        kind: {
+            "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "z", **fields}],
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 1, "podAffinityTerm": {"topologyKey": "z", **fields}}
+            ],
+        }
+    }
+    pod, _ = verdict(make_pod().label(version="v1").spec(affinity=affinity))
+    assert pod.spec.affinity is not None
+    own = pod.spec.affinity.pod_affinity or pod.spec.affinity.pod_anti_affinity
+    assert own is not None
+    required = own.required_during_scheduling_ignored_during_execution[0]
+    preferred = own.preferred_during_scheduling_ignored_during_execution[0].pod_affinity_term
+    for term in (required, preferred):
+        assert _expressions(term.label_selector) == expected
+
+
+def _expressions(selector: LabelSelector | None) -> tuple[Any, ...] | None:
+    return None if selector is None else selector.match_expressions
+
+
+def test_match_label_keys_of_spread_constraints() -> None:
+    constraint = {"topologyKey": "z", "labelSelector": SELECTOR, "matchLabelKeys": ["version"]}
+    pod, _ = verdict(make_pod().label(version="v1").spec(topologySpreadConstraints=[constraint]))
+    assert _expressions(pod.spec.topology_spread_constraints[0].label_selector) == (VERSION,)
+
+
+def storage_class(name: str, *, default: bool, created: str = "") -> Any:
+    annotations = {"storageclass.kubernetes.io/is-default-class": str(default).lower()}
+    return msgspec.convert(
+        {"metadata": {"name": name, "annotations": annotations, "creationTimestamp": created}}, _STRUCTS["StorageClass"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "classes", "expected"),
+    [
+        pytest.param(None, [storage_class("a", default=False), storage_class("b", default=True)], "b", id="default"),
+        pytest.param("", [storage_class("b", default=True)], "", id="none on purpose"),
+        pytest.param("own", [storage_class("b", default=True)], "own", id="its own"),
+        pytest.param(
+            None,
+            [
+                storage_class("old", default=True, created="2026-01-01T00:00:00Z"),
+                storage_class("y", default=True, created="2026-02-01T00:00:00Z"),
+                storage_class("x", default=True, created="2026-02-01T00:00:00Z"),
+            ],
+            "x",
+            id="the youngest, then by name",
+        ),
+        pytest.param(None, [], None, id="no classes"),
+    ],
+)
+def test_default_storage_class(own: str | None, classes: list[Any], expected: str | None) -> None:
+    claim = PersistentVolumeClaim()
+    claim.spec.storage_class_name = own
+    admit_storage_class(claim, classes)
+    assert claim.spec.storage_class_name == expected
