@@ -3,7 +3,7 @@ _ksched() {
     local at="" word found=""
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case "$at $word" in
-            " simulate"|" demo"|" plugins"|" completion"|" version"|" config"|"config view"|"config validate"|"config schema") at="${at:+$at }$word" ;;
+            " simulate"|" snapshot"|" demo"|" plugins"|" completion"|" version"|" config"|"config view"|"config validate"|"config schema") at="${at:+$at }$word" ;;
         esac
     done
     case "$at ${COMP_WORDS[COMP_CWORD-1]}" in
@@ -20,8 +20,9 @@ _ksched() {
         "config view -o") found="table wide json yaml name" ;;
         "config view --output") found="table wide json yaml name" ;;
         *) case "$at" in
-            "") found="simulate demo plugins completion version config -h --help" ;;
+            "") found="simulate snapshot demo plugins completion version config -h --help" ;;
             "simulate") found="--from -f --filename --config --feature-gates -o --output --detail --tie-break --seed --sampling --plugin --no-reuse --timings --exit-zero --fail-on --no-headers -h --help" ;;
+            "snapshot") found="--from -o --output -h --help" ;;
             "demo") found="-o --output --detail -h --help" ;;
             "plugins") found="--feature-gates --plugin -o --output -h --help" ;;
             "completion") found="bash zsh fish powershell -h --help" ;;

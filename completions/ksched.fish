@@ -1,6 +1,6 @@
 # Completion of ksched for fish; `ksched completion fish` prints it.
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate demo plugins completion version config' -f -a 'simulate demo plugins completion version config'
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate demo plugins completion version config' -s h -l help
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate snapshot demo plugins completion version config' -f -a 'simulate snapshot demo plugins completion version config'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate snapshot demo plugins completion version config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l config
@@ -17,6 +17,9 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l from
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -s o -l output
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name'
 complete -c ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary full'
 complete -c ksched -n '__fish_seen_subcommand_from demo' -s h -l help
@@ -36,8 +39,8 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l feature-gates
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate demo plugins completion version config' -f -a 'simulate demo plugins completion version config'
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate demo plugins completion version config' -s h -l help
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate snapshot demo plugins completion version config' -f -a 'simulate snapshot demo plugins completion version config'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate snapshot demo plugins completion version config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l config
@@ -54,6 +57,9 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l exit-zer
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l from
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -s o -l output
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary full'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s h -l help

@@ -2,8 +2,9 @@
 Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBlock {
     param($current, $ast, $position)
     $words = @{
-        '' = @('simulate', 'demo', 'plugins', 'completion', 'version', 'config', '-h', '--help')
+        '' = @('simulate', 'snapshot', 'demo', 'plugins', 'completion', 'version', 'config', '-h', '--help')
         'simulate' = @('--from', '-f', '--filename', '--config', '--feature-gates', '-o', '--output', '--detail', '--tie-break', '--seed', '--sampling', '--plugin', '--no-reuse', '--timings', '--exit-zero', '--fail-on', '--no-headers', '-h', '--help')
+        'snapshot' = @('--from', '-o', '--output', '-h', '--help')
         'demo' = @('-o', '--output', '--detail', '-h', '--help')
         'plugins' = @('--feature-gates', '--plugin', '-o', '--output', '-h', '--help')
         'completion' = @('bash', 'zsh', 'fish', 'powershell', '-h', '--help')

@@ -70,6 +70,29 @@ def apply_manifests(loaded: Loaded, filenames: Sequence[str], stdin: BinaryIO | 
     return tuple(RefusedPod(pod_key(each.pod), each.plugin, each.message) for each in refused)
 
 
+@dataclass(frozen=True)
+class Taken:
+    """A snapshot's bytes, how many objects of which kind are in it, and which are not."""
+
+    data: bytes
+    counts: Mapping[str, int]
+    not_read: Mapping[str, int]
+    warnings: tuple[str, ...]
+
+
+def take_snapshot(sources: Sequence[str], stdin: BinaryIO | None, time: str) -> Taken:
+    from ksched_cli.sources.snapshot import write_snapshot
+
+    loaded = read_sources(sources, stdin)
+    counts = {kind.__name__: len(items) for kind, items in loaded.objects.items()}
+    return Taken(
+        write_snapshot(loaded, time),
+        dict(sorted(counts.items())),
+        dict(sorted(loaded.unknown.items())),
+        tuple(loaded.warnings),
+    )
+
+
 def make_registry(named: Sequence[str] = ()) -> Registry:
     """In-tree plugins, those that installed packages announce, and those given as module:Class."""
     from ksched_cli.engine.registry import Registry, add_installed, add_named

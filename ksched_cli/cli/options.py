@@ -36,7 +36,8 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="SOURCE",
-        help="A file or directory of Kubernetes objects in JSON or YAML, or - for stdin. Give it as often as you like.",
+        help="Kubernetes objects in JSON or YAML: a file, also compressed, a directory, a .tar, .tgz or .zip, "
+        "a snapshot, or - for stdin. Give it as often as you like.",
         show_default=False,
     ),
 ]

@@ -23,7 +23,9 @@ from ksched_cli.api.kinds import CLUSTER_SCOPED
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
+from ksched_cli.sources.archives import Content
 from ksched_cli.sources.loaded import Loaded, Origin
+from ksched_cli.sources.snapshot import is_snapshot, read_snapshot
 from ksched_cli.sources.validate import Complaint, complaints
 
 # A broken file says so in a line or two; a thousand lines of the same help nobody.
@@ -73,13 +75,36 @@ class _Reader:
         if given == files.STDIN:
             if self._stdin is None:
                 raise InputError(Problem("nothing to read from", "stdin"))
-            self._take(_decode(files.read_stdin(self._stdin), "stdin"), "stdin")
+            self._take_all(files.read_stdin(self._stdin), "stdin")
             return
         for path in files.expand(given):
             try:
-                self._take(_decode(files.read(path), str(path)), str(path))
+                self._take_all(files.read(path), str(path))
             except InputError as mistake:
                 self._problems.extend(mistake.problems)
+
+    def _take_all(self, contents: Iterable[Content], source: str) -> None:
+        """A broken file does not keep the others of an archive from being looked at."""
+        empty = True
+        for content in contents:
+            empty = False
+            try:
+                if is_snapshot(content.data):
+                    self._take_snapshot(content)
+                else:
+                    self._take(_decode(content.data, content.name), content.name)
+            except InputError as mistake:
+                self._problems.extend(mistake.problems)
+        if empty:
+            raise InputError(Problem(f"no file in it ends in {', '.join(files.SUFFIXES)}", source))
+
+    def _take_snapshot(self, content: Content) -> None:
+        """Its objects, and what it says of those that it does not hold."""
+        snapshot = read_snapshot(content.data, content.name)
+        self._loaded.unknown.update(snapshot.not_read)
+        self._loaded.server_version = self._loaded.server_version or snapshot.server_version
+        for number, item in enumerate(snapshot.items):
+            self._take(decode_json(item, f"{content.name}: items[{number}]"), content.name)
 
     def _take(self, found: Iterable[Found], source: str) -> None:
         for each in found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import io
 import os
 import stat
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ksched_cli.errors import InputError, Problem
+from ksched_cli.sources.archives import Content, is_packed, unpack
 
 SUFFIXES = (".json", ".yaml", ".yml")
 STDIN = "-"
@@ -46,35 +48,47 @@ def _manifests(directory: Path) -> Iterator[Path]:
                 yield path
 
 
-def read(path: Path) -> bytes:
+def read(path: Path) -> Iterator[Content]:
+    """The file, or what is in it where it is compressed or an archive."""
     try:
-        if path.stat().st_size > MAX_BYTES:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
             raise InputError(Problem(f"larger than {MAX_BYTES // 1024**3} GiB", str(path)))
         with path.open("rb") as file:
-            return _checked(file, str(path))
+            yield from _contents(file, str(path), size)
     except OSError as problem:
         raise InputError(Problem(_said(problem), str(path))) from None
 
 
-def read_stdin(stdin: BinaryIO) -> bytes:
-    return _checked(stdin, "stdin")
+def read_stdin(stdin: BinaryIO) -> Iterator[Content]:
+    """Archives are read back and forth, so that stdin has to be held as a whole for them."""
+    data = stdin.read()
+    yield from _contents(io.BytesIO(data), "stdin", len(data))
 
 
-def _checked(file: BinaryIO, source: str) -> bytes:
-    """The content, or a refusal after a look at its beginning: garbage may be large."""
+def _contents(file: BinaryIO, source: str, size: int) -> Iterator[Content]:
     head = file.read(_SNIFF)
+    if is_packed(head):
+        file.seek(0)
+        for content in unpack(file, head, source, size, SUFFIXES):
+            yield _checked(content.data[:_SNIFF], io.BytesIO(content.data[_SNIFF:]), content.name)
+    else:
+        yield _checked(head, file, source)
+
+
+def _checked(head: bytes, rest: BinaryIO, source: str) -> Content:
+    """The content, or a refusal after a look at its beginning: garbage may be large."""
     problem = _not_text(head)
     if problem:
         raise InputError(Problem(problem, source, hint="expected JSON or YAML in UTF-8"))
-    content = head + file.read()
-    return content.removeprefix(b"\xef\xbb\xbf")
+    return Content(source, (head + rest.read()).removeprefix(b"\xef\xbb\xbf"))
 
 
 def _not_text(head: bytes) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "text in UTF-16"
     if head.startswith(b"\x1f\x8b"):
-        return "compressed with gzip"
+        return "compressed more than once"
     if b"\x00" in head:
         return "not text: there are NUL bytes in it"
     if head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):

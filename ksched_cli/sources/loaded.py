@@ -33,6 +33,7 @@ class Loaded:
     warnings: list[str] = field(default_factory=list)
     gaps: list[str] = field(default_factory=list)
     origins: dict[int, Origin] = field(default_factory=dict)
+    server_version: str = ""
     _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)
 
     def add(self, item: Struct) -> None:

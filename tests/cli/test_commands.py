@@ -45,6 +45,7 @@ def write(path: Path, *items: Any) -> str:
         pytest.param("demo-yaml", ["demo", "-o", "yaml"], 80, id="demo yaml"),
         pytest.param("help", ["--help"], 80, id="help"),
         pytest.param("simulate-help", ["simulate", "--help"], 80, id="help of simulate"),
+        pytest.param("snapshot-help", ["snapshot", "--help"], 80, id="help of snapshot"),
     ],
 )
 def test_transcript(

@@ -1,0 +1,148 @@
+"""Compressed files and archives, unpacked in memory: nothing of them is ever written to disk."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO, BinaryIO, TypeVar
+
+from ksched_cli.errors import InputError, Problem
+
+GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
+_TAR_MAGIC, _TAR_OFFSET = b"ustar", 257
+_CHUNK = 1024 * 1024
+
+M = TypeVar("M")
+
+# A must-gather of a large cluster has tens of thousands of files.
+MAX_MEMBERS = 200_000
+# What all of an archive may come to; the largest clusters' objects are well below.
+MAX_UNPACKED = 4 * 1024**3
+# Objects of a cluster are alike and compress well, but not as well as a bomb, which is made of zeros.
+MAX_RATIO, RATIO_FROM = 200, 64 * 1024**2
+
+
+@dataclass(frozen=True)
+class Content:
+    """The bytes of a file, or of one within an archive, and the name that messages use for it."""
+
+    name: str
+    data: bytes
+
+
+class _Budget:
+    """How much may still come out of an archive."""
+
+    def __init__(self, source: str, packed: int) -> None:
+        self._source = source
+        self._packed = max(packed, 1)
+        self._unpacked = 0
+
+    def read(self, file: IO[bytes]) -> bytes:
+        """All of the file, as long as that is within bounds."""
+        parts = []
+        while chunk := file.read(_CHUNK):
+            self._unpacked += len(chunk)
+            if self._unpacked > MAX_UNPACKED:
+                raise self._refusal(f"unpacks to more than {MAX_UNPACKED // 1024**3} GiB")
+            if self._unpacked > RATIO_FROM and self._unpacked > MAX_RATIO * self._packed:
+                raise self._refusal(f"unpacks to more than {MAX_RATIO} times its size")
+            parts.append(chunk)
+        return b"".join(parts)
+
+    def _refusal(self, text: str) -> InputError:
+        return InputError(Problem(text, self._source, hint="no dump of a cluster does; nothing of it was read"))
+
+
+def is_packed(head: bytes) -> bool:
+    return head.startswith((GZIP, *ZIP)) or _is_tar(head)
+
+
+def _is_tar(head: bytes) -> bool:
+    return head[_TAR_OFFSET : _TAR_OFFSET + len(_TAR_MAGIC)] == _TAR_MAGIC
+
+
+def unpack(file: BinaryIO, head: bytes, source: str, size: int, suffixes: tuple[str, ...]) -> Iterator[Content]:
+    """A compressed file's content, or the files of an archive that end in one of the suffixes."""
+    budget = _Budget(source, size)
+    try:
+        if head.startswith(ZIP):
+            yield from _unzip(file, source, budget, suffixes)
+        elif head.startswith(GZIP):
+            yield from _gunzip(file, source, budget, suffixes)
+        else:
+            yield from _untar(file, source, budget, suffixes)
+    except (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile) as broken:
+        raise InputError(Problem(_said(broken), source, hint="make or copy the file again")) from None
+    except (NotImplementedError, RuntimeError) as problem:
+        # A zip with a password, or with a compression that Python does not know.
+        raise InputError(Problem(f"cannot be unpacked: {problem}", source)) from None
+
+
+def _said(broken: Exception) -> str:
+    if isinstance(broken, EOFError) or "unexpected end" in str(broken):
+        return "it ends in the middle: the file is truncated"
+    return f"damaged: {broken}"
+
+
+def _gunzip(file: BinaryIO, source: str, budget: _Budget, suffixes: tuple[str, ...]) -> Iterator[Content]:
+    with gzip.GzipFile(fileobj=file, mode="rb") as stream:
+        data = budget.read(stream)  # type: ignore[arg-type]  # typeshed has no IO[bytes] for it
+    if _is_tar(data):
+        yield from _untar(io.BytesIO(data), source, budget, suffixes)
+    else:
+        yield Content(source, data)
+
+
+def _untar(file: BinaryIO, source: str, budget: _Budget, suffixes: tuple[str, ...]) -> Iterator[Content]:
+    with tarfile.open(fileobj=file, mode="r:") as archive:
+        members = sorted(_bounded(archive, source), key=lambda member: member.name)
+        for member in members:
+            _check_name(member.name, source)
+        for member in members:
+            # Links and devices have no content of their own.
+            if member.isreg() and _wanted(member.name, suffixes):
+                opened = archive.extractfile(member)
+                assert opened is not None
+                yield Content(f"{source}:{member.name}", budget.read(opened))
+
+
+def _unzip(file: BinaryIO, source: str, budget: _Budget, suffixes: tuple[str, ...]) -> Iterator[Content]:
+    with zipfile.ZipFile(file) as archive:
+        members = sorted(_bounded(archive.infolist(), source), key=lambda member: member.filename)
+        for member in members:
+            _check_name(member.filename, source)
+        for member in members:
+            if not member.is_dir() and not _is_link(member) and _wanted(member.filename, suffixes):
+                with archive.open(member) as opened:
+                    yield Content(f"{source}:{member.filename}", budget.read(opened))
+
+
+def _is_link(member: zipfile.ZipInfo) -> bool:
+    return (member.external_attr >> 16) & 0o170000 == 0o120000
+
+
+def _bounded(members: Iterable[M], source: str) -> Iterator[M]:
+    for count, member in enumerate(members, start=1):
+        if count > MAX_MEMBERS:
+            raise InputError(Problem(f"more than {MAX_MEMBERS} files in it", source, hint="nothing of it was read"))
+        yield member
+
+
+def _check_name(name: str, source: str) -> None:
+    """Nothing is written, so such a name could do no harm here; but nobody who means well makes one."""
+    parts = name.replace("\\", "/").split("/")
+    if name.startswith(("/", "\\")) or ".." in parts:
+        text = f"the file {name} in it points out of the archive"
+        raise InputError(Problem(text, source, hint="nothing of it was read"))
+
+
+def _wanted(name: str, suffixes: tuple[str, ...]) -> bool:
+    base = name.rpartition("/")[2]
+    return base.endswith(suffixes) and not base.startswith(".")

@@ -1,0 +1,80 @@
+"""A cluster in one file: what scheduling reads of it, compressed, and the same bytes for the same cluster.
+
+The objects are written from their typed form. That leaves out what scheduling does not read, such as environment
+variables and commands, and whatever is added to a kind later is not in snapshots of before: hence the format's number.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ksched_cli.api.kinds import KINDS
+from ksched_cli.errors import InputError, Problem
+from ksched_cli.sources.loaded import Loaded
+
+API_VERSION, KIND = "ksched/v1", "Snapshot"
+FORMAT = 1
+
+_START = f'{{"apiVersion":"{API_VERSION}","kind":"{KIND}"'.encode()
+# The version under which a kind is written: the first that is listed, which is the newest.
+_VERSION_OF = {kind: version for (version, _), kind in reversed(KINDS.items())}
+
+
+class Snapshot(Struct, rename="camel"):
+    format_version: int = 0
+    time: str = ""
+    server_version: str = ""
+    not_read: dict[str, int] = {}
+    items: list[Raw] = []
+
+
+def is_snapshot(content: bytes) -> bool:
+    return content.startswith(_START)
+
+
+def read_snapshot(content: bytes, source: str) -> Snapshot:
+    try:
+        format_version = msgspec.json.decode(content, type=_Format).format_version
+        if format_version > FORMAT:
+            text = f"a snapshot of format {format_version}, and this ksched reads up to format {FORMAT}"
+            raise InputError(Problem(text, source, hint="a newer ksched reads it"))
+        return msgspec.json.decode(content, type=Snapshot)
+    except msgspec.DecodeError as mistake:
+        hint = "take the snapshot again"
+        raise InputError(Problem(f"damaged snapshot: {mistake}", source, hint=hint)) from None
+
+
+class _Format(Struct, rename="camel"):
+    format_version: int = 0
+
+
+def write_snapshot(loaded: Loaded, time: str) -> bytes:
+    """The file's bytes. They depend on the objects and not on the order in which they were read."""
+    head = {
+        "formatVersion": FORMAT,
+        "time": time,
+        "serverVersion": loaded.server_version,
+        "notRead": dict(sorted(loaded.unknown.items())),
+    }
+    out = io.BytesIO()
+    with gzip.GzipFile(filename="", fileobj=out, mode="wb", compresslevel=6, mtime=0) as packed:
+        packed.write(_START + b"," + msgspec.json.encode(head)[1:-1] + b',"items":[')
+        for number, item in enumerate(_items(loaded)):
+            packed.write((b",\n" if number else b"\n") + item)
+        packed.write(b"\n]}\n")
+    return out.getvalue()
+
+
+def _items(loaded: Loaded) -> Iterator[bytes]:
+    kinds = sorted(loaded.objects, key=lambda kind: kind.__name__)
+    for kind in kinds:
+        identity = f'{{"apiVersion":"{_VERSION_OF[kind]}","kind":"{kind.__name__}",'.encode()
+        items: list[Any] = sorted(loaded.objects[kind], key=lambda item: (item.metadata.namespace, item.metadata.name))
+        for item in items:
+            yield identity + msgspec.json.encode(item)[1:]

@@ -1,0 +1,130 @@
+"""Snapshots: the same answers, the same bytes, and clear words about broken ones."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.cli.main import run
+from ksched_cli.errors import InputError
+from ksched_cli.report.document import to_document
+from ksched_cli.sources.dump import load_dump
+from ksched_cli.sources.snapshot import FORMAT, read_snapshot, write_snapshot
+from ksched_cli.wiring import Setup, prepare
+from tests.builders import make_node, make_pod
+from tests.test_conformance import CASES
+
+TIME = "2026-01-01T00:00:00Z"
+ITEMS: list[Any] = [
+    make_node("b").doc(),
+    make_node("a").doc(),
+    make_pod("p").requests(cpu="1").container(env=[{"name": "PASSWORD", "value": "s3cret"}], command=["run"]).doc(),
+    {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}},
+]
+
+
+def dumped(path: Path, items: list[Any]) -> str:
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return str(path)
+
+
+def document(source: Path, case: Path) -> dict[str, Any]:
+    config = case / "config.yaml"
+    setup = Setup([str(source)], config=str(config) if config.exists() else None)
+    made = to_document(prepare(setup).simulate(detail=True))
+    del made["stats"]
+    return made
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
+def test_a_cluster_and_its_snapshot_come_out_the_same(case: Path, tmp_path: Path) -> None:
+    taken = tmp_path / "cluster.ksched.gz"
+    taken.write_bytes(write_snapshot(load_dump([str(case / "cluster.json")]), TIME))
+    assert document(taken, case) == document(case / "cluster.json", case)
+
+
+def test_the_order_of_the_input_does_not_change_the_bytes(tmp_path: Path) -> None:
+    one = write_snapshot(load_dump([dumped(tmp_path / "1", ITEMS)]), TIME)
+    other = write_snapshot(load_dump([dumped(tmp_path / "2", ITEMS[::-1])]), TIME)
+    assert one == other
+    again = tmp_path / "again"
+    again.write_bytes(one)
+    assert write_snapshot(load_dump([str(again)]), TIME) == one
+
+
+def test_what_is_in_it_and_what_is_not(tmp_path: Path) -> None:
+    content = gzip.decompress(write_snapshot(load_dump([dumped(tmp_path / "1", ITEMS)]), TIME))
+    assert b"s3cret" not in content
+    snapshot = read_snapshot(content, "s")
+    assert (snapshot.format_version, snapshot.time, snapshot.not_read) == (FORMAT, TIME, {"v1/Secret": 1})
+    kinds = [(item["kind"], item["metadata"]["name"]) for item in map(json.loads, map(bytes, snapshot.items))]
+    assert kinds == [("Node", "a"), ("Node", "b"), ("Pod", "p")]
+
+
+HEAD = b'{"apiVersion":"ksched/v1","kind":"Snapshot",'
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(
+            HEAD + b'"formatVersion":99,"items":[]}',
+            "a snapshot of format 99, and this ksched reads up to format 1 (a newer ksched reads it)",
+            id="a newer format",
+        ),
+        pytest.param(HEAD + b'"formatVersion":1,"items":[', "damaged snapshot: Input data was truncated", id="cut"),
+        pytest.param(HEAD + b'"formatVersion":"x"}', "damaged snapshot: Expected `int`", id="no number"),
+        pytest.param(
+            HEAD + b'"formatVersion":1,"items":[{"kind":"Pod"}]}', "items[0]: ", id="an object without a version"
+        ),
+    ],
+)
+def test_broken_snapshots(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.ksched.gz"
+    path.write_bytes(gzip.compress(content))
+    with pytest.raises(InputError) as caught:
+        load_dump([str(path)])
+    assert message in str(caught.value.problems[0])
+    assert str(caught.value.problems[0]).startswith(str(path))
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    source, target = dumped(tmp_path / "c.json", ITEMS), tmp_path / "c.ksched.gz"
+    assert run(["snapshot", "--from", source, "-o", str(target)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith(f"{target}: ")
+    assert said[0].endswith("KiB; 2 Node, 1 Pod")
+    assert said[1] == "not in it: 1 v1/Secret"
+    assert read_snapshot(gzip.decompress(target.read_bytes()), "s").time == "1970-01-01T00:00:00Z"
+    assert run(["simulate", "--from", str(target), "-o", "name"]) == 0
+    assert capsys.readouterr().out == "pod/default/p\tnode/a\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "epoch", "message"),
+    [
+        pytest.param([], "0", "say which cluster: --from FILE", id="no source"),
+        pytest.param(["--from", "{source}", "-o", "{folder}"], "0", "cannot write", id="a folder"),
+        pytest.param(["--from", "{source}", "-o", "x"], "soon", "SOURCE_DATE_EPOCH=soon: not a number", id="time"),
+        pytest.param(["--from", "{folder}/none"], "0", "no such file or directory", id="no such file"),
+    ],
+)
+def test_ways_to_go_wrong(
+    arguments: list[str],
+    epoch: str,
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    monkeypatch.chdir(tmp_path)
+    source = dumped(tmp_path / "c.json", ITEMS)
+    filled = [each.format(source=source, folder=tmp_path) for each in arguments]
+    assert run(["snapshot", *filled]) == 2
+    assert message in capsys.readouterr().err
