@@ -15,9 +15,6 @@ MAX_NODE_SCORE = 100
 MAX_TOTAL_SCORE = 2**63 - 1
 ALL = "*"
 
-# kube-scheduler has these points and ksched does not run them: they place pod groups as a whole.
-_PLACEMENT_POINTS = ("placementGenerate", "placementScore")
-
 
 @dataclass(frozen=True)
 class ResolvedProfile:
@@ -27,6 +24,7 @@ class ResolvedProfile:
     percentage_of_nodes_to_score: int | None
     points: Mapping[str, tuple[str, ...]]
     score_weights: Mapping[str, int]
+    placement_weights: Mapping[str, int]
     args: Mapping[str, Any]
 
 
@@ -66,8 +64,9 @@ def expand_profile(
     """NewFramework's plugin lists, or ConfigError with everything that keeps it from being made."""
     plugins = merge_with_defaults(profile.plugins, release, gates)
     expansion = _Expansion(plugins, extension_points_of, source, path)
-    points = {name: expansion.point(name, own) for name, own in plugins.points() if name not in _PLACEMENT_POINTS}
-    weights = expansion.weights()
+    points = {name: expansion.point(name, own) for name, own in plugins.points()}
+    weights = expansion.weights("score", plugins.score)
+    placement_weights = expansion.weights("placementScore", plugins.placement_score)
     expansion.check_whole(profile.scheduler_name, points)
     if expansion.problems:
         raise ConfigError(expansion.problems)
@@ -77,6 +76,7 @@ def expand_profile(
         profile.percentage_of_nodes_to_score,
         points,
         weights,
+        placement_weights,
         {name: profile.args.get(name, ARGS_OF[name]() if name in ARGS_OF else None) for name in sorted(used)},
     )
 
@@ -139,14 +139,14 @@ class _Expansion:
                 expanded.append(plugin.name)
         return expanded
 
-    def weights(self) -> dict[str, int]:
-        """getValidScoreWeights: the weight at Score wins over MultiPoint's; none means 1."""
+    def weights(self, point: str, own: PluginSet) -> dict[str, int]:
+        """getValidScoreWeights: the weight at the point itself wins over MultiPoint's; none means 1."""
         weights: dict[str, int] = {}
-        for plugin in (*self._plugins.score.enabled, *self._plugins.multi_point.enabled):
-            if "score" in self._points_of.get(plugin.name, ()):
+        for plugin in (*own.enabled, *self._plugins.multi_point.enabled):
+            if point in self._points_of.get(plugin.name, ()):
                 weights.setdefault(plugin.name, plugin.weight or 1)
         if sum(weights.values()) * MAX_NODE_SCORE > MAX_TOTAL_SCORE:
-            self._complain("total score of Score plugins could overflow", "score")
+            self._complain(f"total score of {point[0].upper()}{point[1:]} plugins could overflow", point)
         return weights
 
     def check_whole(self, scheduler_name: str, points: Mapping[str, Collection[str]]) -> None:

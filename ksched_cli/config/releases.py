@@ -116,7 +116,6 @@ _NOT_MODELLED = frozenset(
         "MatchLabelKeysInPodTopologySpreadSelectorMerge",
         "PodLevelResources",
         "StorageCapacityScoring",
-        "TopologyAwareWorkloadScheduling",
         "WorkloadAwarePreemption",
     }
 )

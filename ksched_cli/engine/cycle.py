@@ -63,6 +63,8 @@ class Cycle:
         self.sampling = sampling
         self.percentage_of_nodes_to_score = percentage_of_nodes_to_score
         self._next_start = 0
+        # The only nodes that a pod group's placement allows (Snapshot.AssumePlacement), None for all.
+        self.placement: RowColumn | None = None
 
     def schedule_one(self, runtime: Runtime, pod_row: int) -> Decision:
         """The pod's one cycle. A placed pod is assumed; a victim of preemption is marked as leaving."""
@@ -106,11 +108,13 @@ class Cycle:
     def _find_nodes(self, runtime: Runtime, state: CycleState, decision: Decision) -> Found:
         """findNodesThatFitPod."""
         diagnosis = Diagnosis(NodeStatuses(len(self.cluster.nodes)))
+        if self.placement is not None:
+            diagnosis.placement_nodes = len(self.placement)
         outcome = runtime.run_pre_filter(state, decision.pod)
         diagnosis.unschedulable_plugins |= outcome.narrowed_by
         if outcome.status is not None:
             diagnosis.pre_filter = outcome.status
-            diagnosis.nodes.set_absent(np.ones(len(self.cluster.nodes), dtype=np.bool_), outcome.status)
+            diagnosis.nodes.set_absent(NodeRows(self.cluster, self.placement).mask(), outcome.status)
             diagnosis.blame(outcome.status)
             return Found(no_rows(), diagnosis)
         nominated = self._evaluate_nominated_node(runtime, state, decision, diagnosis)
@@ -126,7 +130,7 @@ class Cycle:
     ) -> RowColumn:
         """The node that preemption cleared for this pod is tried first, and alone."""
         row = self.cluster.nodes.row_of.get(self.nominator.node_of(decision.pod_row))
-        if row is None:
+        if row is None or (self.placement is not None and row not in self.placement):
             return no_rows()
         nodes = NodeRows(self.cluster, np.array([row], dtype=np.int64))
         passed = runtime.run_filter_with_nominated(state, decision.pod, nodes, diagnosis.nodes)
@@ -135,11 +139,13 @@ class Cycle:
 
     def _candidates(self, node_names: frozenset[str] | None, narrowed_by: set[str], diagnosis: Diagnosis) -> NodeRows:
         """The nodes that PreFilter left; the others get the common status of nodes that are not looked at."""
+        allowed = NodeRows(self.cluster, self.placement)
         if node_names is None:
-            return NodeRows(self.cluster)
+            return allowed
         row_of = self.cluster.nodes.row_of
         rows = np.array(sorted(row_of[name] for name in node_names if name in row_of), dtype=np.int64)
-        others = np.ones(len(self.cluster.nodes), dtype=np.bool_)
+        others = allowed.mask()
+        rows = rows[others[rows]]
         others[rows] = False
         by = " ".join(sorted(narrowed_by))
         diagnosis.nodes.set_absent(others, unresolvable(f"node(s) didn't satisfy plugin(s) [{by}]"))
@@ -155,7 +161,7 @@ class Cycle:
         processed = len(nodes)
         if wanted < len(feasible):
             feasible, processed = self._stop_early(nodes.rows, feasible, wanted, diagnosis)
-        self._next_start = (self._next_start + processed) % len(self.cluster.nodes)
+        self._next_start = (self._next_start + processed) % len(NodeRows(self.cluster, self.placement))
         return feasible
 
     def _nodes_to_find(self, runtime: Runtime, size: int) -> int:

@@ -11,7 +11,9 @@ from ksched_cli.engine.binding import bind, permit, reserve, unreserve
 from ksched_cli.engine.cycle import Cycle
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
+from ksched_cli.engine.placements import best_of, generate
 from ksched_cli.engine.runtime import CycleState, Runtime
+from ksched_cli.framework.interfaces import Placement
 from ksched_cli.framework.pod_groups import GroupKey
 from ksched_cli.framework.status import Code, Status
 
@@ -29,29 +31,45 @@ class GroupDecision:
     result: GroupResult = "unschedulable"
     message: str = UNSCHEDULABLE
     decisions: list[Decision] = field(default_factory=list)
+    placement: str = ""
 
 
 @dataclass
 class _Attempt:
-    """One pod's part of the cycle. `row` is the node it is assumed on, and `permit` what Permit said of it there;
-    a pod that preempts is assumed on the node it is nominated to."""
+    """One pod's part of the cycle. `row` is the node it was assumed on, and `permit` what Permit said of it there;
+    a pod that preempts is assumed on the node it is nominated to. `assumed` as long as that was not taken back."""
 
     decision: Decision
     nominated_before: str
     state: CycleState = field(default_factory=CycleState)
     row: int | None = None
     permit: Status | None = None
+    assumed: bool = False
 
     @property
     def preempts(self) -> bool:
         return bool(self.decision.nominated_node)
 
 
+@dataclass
+class _Trial:
+    """What trying all pods once came to (podGroupAlgorithmResult)."""
+
+    attempts: list[_Attempt] = field(default_factory=list)
+    result: GroupResult = "unschedulable"
+    message: str = UNSCHEDULABLE
+
+    @property
+    def proposed(self) -> int:
+        return sum(attempt.row is not None for attempt in self.attempts)
+
+
 class GroupCycle:
     """Runs the cycles of groups on the cluster of the cycle it is made from."""
 
-    def __init__(self, cycle: Cycle) -> None:
+    def __init__(self, cycle: Cycle, *, placements: bool = False) -> None:
         self._cycle = cycle
+        self._placements = placements
         self._cluster = cycle.cluster
         self._nominator = cycle.nominator
 
@@ -76,12 +94,13 @@ class GroupCycle:
         return group
 
     def _run(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> None:
-        """podGroupSchedulingDefaultAlgorithm and submitPodGroupAlgorithmResult."""
-        attempts = self._try_all(group, runtime, rows)
-        group.decisions.extend(attempt.decision for attempt in attempts)
+        """podGroupSchedulingAlgorithm and submitPodGroupAlgorithmResult."""
+        trial = self._try_placements(group, runtime, rows) if self._placements else self._try_all(runtime, rows)
+        attempts, group.result, group.message = trial.attempts, trial.result, trial.message
         for attempt in reversed(attempts):
-            if attempt.row is not None and (group.result != "scheduled" or attempt.preempts):
+            if attempt.assumed and (group.result != "scheduled" or attempt.preempts):
                 self._revert(runtime, attempt)
+        group.decisions.extend(attempt.decision for attempt in attempts)
         if group.result == "error":
             for attempt in attempts:
                 if attempt.decision.result != "error" or attempt.permit is not None:
@@ -89,29 +108,91 @@ class GroupCycle:
                     self._nominator.delete(attempt.decision.pod_row)
             self._fail(group, rows[len(attempts) :], group.message)
             return
+        for row in rows[len(attempts) :]:
+            # There was nowhere to try them.
+            decision = Decision(row, self._cluster.pods.infos[row], "unschedulable", message=group.message)
+            group.decisions.append(decision)
         for attempt in attempts:
             if attempt.permit is not None:
                 self._submit(group, runtime, attempt, attempt.permit)
 
-    def _try_all(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> list[_Attempt]:
-        attempts: list[_Attempt] = []
+    def _try_placements(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> _Trial:
+        """podGroupSchedulingPlacementAlgorithm; the trial that is chosen is in force again."""
+        placements = generate(runtime, group.key, self._cluster.nodes.all_rows)
+        if isinstance(placements, Status):
+            return _Trial([], "error" if placements.code is Code.ERROR else "unschedulable", placements.message)
+        trials: list[_Trial] = []
+        for placement in placements:
+            trial = self._try_placement(placement, runtime, rows)
+            if trial.result == "error":
+                return trial
+            trials.append(trial)
+        good = [index for index, trial in enumerate(trials) if trial.result != "unschedulable"]
+        if not good:
+            first = trials[0]
+            first.message = f"0/{len(trials)} placements are available, first placement status: {first.message}"
+            return first
+        best = good[0]
+        if len(good) > 1:
+            choice = best_of(runtime, group.key, [trials[index].proposed for index in good])
+            if isinstance(choice, Status):
+                return _Trial([], "error", choice.message)
+            best = good[choice]
+        group.placement = placements[best].name
+        if trials[best].result == "scheduled":
+            self._apply(runtime, trials[best])
+        return trials[best]
+
+    def _try_placement(self, placement: Placement, runtime: Runtime, rows: Sequence[int]) -> _Trial:
+        whole = len(placement.rows) == len(self._cluster.nodes)
+        self._cycle.placement = None if whole else placement.rows
+        try:
+            trial = self._try_all(runtime, rows)
+        finally:
+            self._cycle.placement = None
+        for attempt in reversed(trial.attempts):
+            if attempt.assumed:
+                self._revert(runtime, attempt)
+        return trial
+
+    def _apply(self, runtime: Runtime, trial: _Trial) -> None:
+        """prepareForBindingCycle for the pods of the placement that was chosen."""
+        for attempt in trial.attempts:
+            decision, row = attempt.decision, attempt.row
+            if row is None or attempt.preempts:
+                continue
+            self._cluster.place(decision.pod_row, row)
+            self._nominator.delete(decision.pod_row)
+            attempt.assumed = True
+            refusal = reserve(runtime, attempt.state, decision.pod, row)
+            if refusal is not None:
+                attempt.row, attempt.permit, attempt.assumed = None, None, False
+                self._cluster.displace(decision.pod_row)
+                try:
+                    self._cycle.refuse(decision, row, refusal)
+                except CycleError as problem:
+                    self._cycle.give_up(decision, problem)
+
+    def _try_all(self, runtime: Runtime, rows: Sequence[int]) -> _Trial:
+        """podGroupSchedulingDefaultAlgorithm."""
+        trial = _Trial()
         preempts = False
         for row in rows:
             attempt = self._try(runtime, row)
-            attempts.append(attempt)
+            trial.attempts.append(attempt)
             if attempt.permit is None:
                 if attempt.decision.result == "unschedulable":
                     # The group may do without it.
                     continue
-                group.result = "error"
-                group.message = f"failed to schedule other pod from a pod group: {attempt.decision.message}"
+                trial.result = "error"
+                trial.message = f"failed to schedule other pod from a pod group: {attempt.decision.message}"
                 break
             preempts = preempts or attempt.preempts
             if attempt.permit.ok and preempts:
-                group.result, group.message = "waiting", f"{UNSCHEDULABLE}, {WAITING}"
+                trial.result, trial.message = "waiting", f"{UNSCHEDULABLE}, {WAITING}"
             elif attempt.permit.ok:
-                group.result, group.message = "scheduled", ""
-        return attempts
+                trial.result, trial.message = "scheduled", ""
+        return trial
 
     def _try(self, runtime: Runtime, row: int) -> _Attempt:
         """podGroupPodSchedulingAlgorithm."""
@@ -136,7 +217,7 @@ class GroupCycle:
             self._nominator.delete(decision.pod_row)
             answer = permit(runtime, attempt.state, decision.pod, row)
             if answer.ok or answer.code is Code.WAIT:
-                attempt.row, attempt.permit = row, answer
+                attempt.row, attempt.permit, attempt.assumed = row, answer, True
                 return
             unreserve(runtime, attempt.state, decision.pod, row)
             refusal = answer
@@ -150,6 +231,7 @@ class GroupCycle:
         pod_row = attempt.decision.pod_row
         unreserve(runtime, attempt.state, attempt.decision.pod, attempt.row)
         self._cluster.displace(pod_row)
+        attempt.assumed = False
         if attempt.nominated_before:
             self._nominator.add(pod_row, attempt.nominated_before)
 

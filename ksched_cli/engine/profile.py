@@ -10,6 +10,8 @@ from ksched_cli.framework.interfaces import (
     BindPlugin,
     FilterPlugin,
     PermitPlugin,
+    PlacementGeneratePlugin,
+    PlacementScorePlugin,
     Plugin,
     PostBindPlugin,
     PostFilterPlugin,
@@ -46,6 +48,9 @@ class Profile:
         self.permit = cast("tuple[PermitPlugin[Any], ...]", self._at("permit"))
         self.pre_bind = cast("tuple[PreBindPlugin[Any], ...]", self._at("preBind"))
         self.bind = cast("tuple[BindPlugin[Any], ...]", self._at("bind"))
+        self.placement_weights = dict(resolved.placement_weights)
+        self.placement_generate = cast("tuple[PlacementGeneratePlugin, ...]", self._at("placementGenerate"))
+        self.placement_score = cast("tuple[PlacementScorePlugin, ...]", self._at("placementScore"))
         self.post_bind = cast("tuple[PostBindPlugin[Any], ...]", self._at("postBind"))
 
     @property

@@ -68,7 +68,7 @@ class Scheduler:
             sampling=sampling,
             percentage_of_nodes_to_score=configuration.percentage_of_nodes_to_score or 0,
         )
-        self._group_cycle = GroupCycle(self._cycle) if gates.enabled("GenericWorkload") else None
+        self._group_cycle = _group_cycle(self._cycle, gates)
         self.groups = PodGroups(cluster, names)
         self.group_decisions: dict[GroupKey, GroupDecision] = {}
         self._nominate_known()
@@ -127,6 +127,12 @@ class Scheduler:
         """All that plugins and the cache have worked out so far: the facts are in the columns and in the catalog."""
         self.cluster.forget_derived()
         self.runtimes = self._make_runtimes()
+
+
+def _group_cycle(cycle: Cycle, gates: FeatureGates) -> GroupCycle | None:
+    if not gates.enabled("GenericWorkload"):
+        return None
+    return GroupCycle(cycle, placements=gates.enabled("TopologyAwareWorkloadScheduling"))
 
 
 def _entities(cluster: Cluster, queue: Queue) -> Iterator[tuple[GroupKey | None, list[int]]]:

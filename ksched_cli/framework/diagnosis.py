@@ -147,6 +147,13 @@ class Diagnosis:
     unschedulable_plugins: set[str] = field(default_factory=set)
     pending_plugins: set[str] = field(default_factory=set)
     post_filter_message: str = ""
+    # How many nodes were looked at where that is not all of the cluster's (the nodes of a placement).
+    placement_nodes: int | None = None
+
+    @property
+    def total_nodes(self) -> int:
+        """NumAllNodes."""
+        return len(self.nodes) if self.placement_nodes is None else self.placement_nodes
 
     def blame(self, status: Status) -> None:
         """Diagnosis.AddPluginStatus."""
@@ -157,7 +164,7 @@ class Diagnosis:
 
     def message(self) -> str:
         """FitError.Error: the text of the FailedScheduling event."""
-        text = f"0/{len(self.nodes)} nodes are available:"
+        text = f"0/{self.total_nodes} nodes are available:"
         if self.pre_filter is not None and self.pre_filter.message:
             text += f" {self.pre_filter.message}."
         elif histogram := sorted(f"{count} {reason}" for reason, count in self.nodes.reason_counts().items()):

@@ -7,16 +7,17 @@ A plugin inherits from every point it takes part in. What `pre_filter` returns i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
-from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, Handle
+from ksched_cli.framework.pod_groups import GroupKey
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Status
 from ksched_cli.framework.verdict import Verdict
@@ -180,6 +181,30 @@ class PostBindPlugin(Plugin, ABC, Generic[State]):
     def post_bind(self, state: State | None, pod: PodInfo, row: int) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Nodes that a pod group is tried on as a whole (fwk.Placement)."""
+
+    name: str
+    rows: RowColumn
+
+
+class PlacementGeneratePlugin(Plugin, ABC):
+    @abstractmethod
+    def generate_placements(self, key: GroupKey, nodes: RowColumn) -> Sequence[Placement] | Status:
+        """Where the group may go, out of these nodes."""
+
+
+class PlacementScorePlugin(Plugin, ABC):
+    @abstractmethod
+    def score_placement(self, key: GroupKey, proposed: int) -> int:
+        """How good a placement is in which so many more pods of the group have found a node."""
+
+    def normalize_placements(self, scores: Sequence[int]) -> Sequence[int] | Status:
+        """Scores in 0..100, one per placement."""
+        return scores
+
+
 EXTENSION_POINTS: Mapping[str, type[Plugin]] = {
     "preEnqueue": PreEnqueuePlugin,
     "queueSort": QueueSortPlugin,
@@ -193,6 +218,8 @@ EXTENSION_POINTS: Mapping[str, type[Plugin]] = {
     "preBind": PreBindPlugin,
     "bind": BindPlugin,
     "postBind": PostBindPlugin,
+    "placementGenerate": PlacementGeneratePlugin,
+    "placementScore": PlacementScorePlugin,
 }
 
 
@@ -208,6 +235,9 @@ __all__ = [
     "Detail",
     "FilterPlugin",
     "PermitPlugin",
+    "Placement",
+    "PlacementGeneratePlugin",
+    "PlacementScorePlugin",
     "Plugin",
     "PostBindPlugin",
     "PostFilterPlugin",

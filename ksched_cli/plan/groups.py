@@ -33,4 +33,5 @@ def _outcome(scheduler: Scheduler, key: GroupKey, held_back: str) -> PodGroupOut
         len(scheduler.groups.members(key)),
         len(scheduler.groups.scheduled(key)),
         decided.message if decided else held_back,
+        decided.placement if decided else "",
     )

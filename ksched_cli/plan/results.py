@@ -117,6 +117,7 @@ class PodGroupOutcome:
     pods: int
     placed: int
     message: str = ""
+    placement: str = ""
 
 
 @dataclass(frozen=True, slots=True)

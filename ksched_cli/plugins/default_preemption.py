@@ -6,17 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from ksched_cli.api.scheduling import PodGroup
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import DefaultPreemptionArgs
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, Handle
 from ksched_cli.framework.interfaces import PostFilterPlugin, PostFilterResult, PreEnqueuePlugin
+from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.framework.preemption.evaluator import Evaluator, Found
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedulable
 
 NEVER = "not eligible due to preemptionPolicy=Never."
 STILL_LEAVING = "not eligible due to a terminating pod on the nominated node."
+NO_GROUP = "pod group for pod not found"
+PLACEMENT_BASED = "not eligible due to placement-based pod group scheduling limitation"
 
 
 class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
@@ -36,7 +40,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
 
     def post_filter(self, state: None, pod: PodInfo, cycle: CycleHandle) -> tuple[PostFilterResult | None, Status]:
         """Evaluator.Preempt."""
-        reason = self._ineligible(pod, cycle)
+        reason = self._waits_for_placement(pod) or self._ineligible(pod, cycle)
         if reason:
             return None, unschedulable(f"preemption: {reason}")
         found = self._evaluator.find_candidates(cycle, pod)
@@ -49,6 +53,16 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
         nodes = self.handle.cluster.nodes
         best = found.outcomes.best(candidates, nodes.name_rank)
         return PostFilterResult(nodes.names[best.row], best.victims, best.pdb_violations), SUCCESS
+
+    def _waits_for_placement(self, pod: PodInfo) -> str:
+        """Why a pod may not preempt while its group is tried in one placement after the other, or nothing."""
+        key = group_of(pod)
+        if key is None or not self.handle.gates.enabled("TopologyAwareWorkloadScheduling"):
+            return ""
+        group = self.handle.cluster.catalog.get(PodGroup, key.name, key.namespace)
+        if group is None:
+            return NO_GROUP
+        return PLACEMENT_BASED if group.spec.scheduling_constraints is not None else ""
 
     def is_preemption_allowed(self, pod: PodInfo, others: RowColumn) -> BoolColumn:
         """Which of the other pods (rows) the pod may evict."""

@@ -17,10 +17,12 @@ from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesB
 from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
 from ksched_cli.plugins.node_unschedulable import NodeUnschedulable
 from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
+from ksched_cli.plugins.pod_group_pods_count import PodGroupPodsCount
 from ksched_cli.plugins.pod_topology_spread import PodTopologySpread
 from ksched_cli.plugins.priority_sort import PrioritySort
 from ksched_cli.plugins.scheduling_gates import SchedulingGates
 from ksched_cli.plugins.taint_toleration import TaintToleration
+from ksched_cli.plugins.topology_placement_generator import TopologyPlacementGenerator
 from ksched_cli.plugins.volume_binding import VolumeBinding
 from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
 from ksched_cli.plugins.volume_zone import VolumeZone
@@ -47,4 +49,6 @@ IN_TREE: tuple[type[Plugin], ...] = (
     DefaultBinder,
     NodeDeclaredFeatures,
     GangScheduling,
+    TopologyPlacementGenerator,
+    PodGroupPodsCount,
 )

@@ -100,6 +100,7 @@ def _pod_group(group: PodGroupOutcome) -> dict[str, Any]:
         "minCount": group.min_count,
         "pods": group.pods,
         "placed": group.placed,
+        "placement": group.placement,
         "message": group.message,
     }
     return {key: value for key, value in entry.items() if value != "" and (key, value) != ("minCount", 0)}

@@ -75,6 +75,8 @@ def _group_line(group: PodGroupOutcome) -> Text:
     line = Text.assemble("group ", (group.pod_group, "bold"), "  ")
     line.append(_GROUP_RESULTS.get(group.result, group.result), style=_COLOURS.get(group.result, "yellow"))
     line.append(f"  {group.placed} of {group.pods} pods placed{quorum}")
+    if group.placement:
+        line.append(f" in {group.placement}")
     if group.message:
         line.append(f"  {group.message}", style="dim")
     return line

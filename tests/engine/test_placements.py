@@ -1,0 +1,174 @@
+"""Pod groups with a topology constraint: every domain is tried with the whole group, and the best is taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.config.model import PluginRef, Plugins, PluginSet, Profile, SchedulerConfiguration
+from ksched_cli.plan.place import place
+from ksched_cli.plugins.default_preemption import NO_GROUP, PLACEMENT_BASED
+from tests.builders import make_node, make_pod
+from tests.harness import decide, make_scheduler, placed
+from tests.pod_groups import GANG, group, member
+
+TOPOLOGY = f"{GANG},TopologyAwareWorkloadScheduling=true"
+RACK = "example.com/rack"
+
+
+def racks(**cpus: int) -> list[Any]:
+    """`a1=4` is node a1 with 4 cpus in rack a; rack x is no rack at all."""
+    made = []
+    for name, cpu in cpus.items():
+        node = make_node(name).allocatable(cpu=cpu, pods=10)
+        made.append((node if name[0] == "x" else node.label(RACK, name[0])).obj())
+    return made
+
+
+def gang(count: int, **fields: Any) -> list[Any]:
+    return [member(f"p{index}", **fields).obj() for index in range(1, count + 1)]
+
+
+def run(nodes: list[Any], pods: list[Any], *, gates: str = TOPOLOGY, **policy: Any) -> Any:
+    return make_scheduler(nodes, pods, objects=[group(topology=RACK, **policy)], gates=gates)
+
+
+def outcome(scheduler: Any) -> Any:
+    placement = place(scheduler)
+    list(placement.outcomes)
+    (found,) = placement.pod_groups()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("nodes", "pods", "min_count", "on"),
+    [
+        pytest.param(racks(a1=1, b1=1, b2=1), 2, 2, {"b1", "b2"}, id="only one rack holds all"),
+        pytest.param(racks(a1=2, b1=2), 2, 2, {"a1"}, id="both do: the first by name, where Go draws"),
+        pytest.param(racks(a1=2, b1=1, b2=2), 3, 2, {"b1", "b2"}, id="the rack with room for most"),
+        pytest.param(racks(a1=1, b1=1), 2, 2, set(), id="no rack holds the quorum"),
+        pytest.param(racks(a1=1, b1=1, x1=9), 2, 2, set(), id="nodes without a rack do not count"),
+        pytest.param(racks(a1=1, b1=2), 2, None, {"b1"}, id="a basic group, where most fit"),
+        pytest.param(racks(x1=9), 1, 1, set(), id="there is no rack"),
+    ],
+)
+def test_a_group_goes_to_one_rack(nodes: list[Any], pods: int, min_count: int | None, on: set[str]) -> None:
+    assert set(placed(run(nodes, gang(pods), min_count=min_count)).values()) - {""} == on
+
+
+def test_without_the_gate_the_constraint_is_not_looked_at() -> None:
+    assert set(placed(run(racks(a1=1, b1=1), gang(2), gates=GANG, min_count=2)).values()) == {"a1", "b1"}
+
+
+def test_without_a_constraint_the_group_may_go_anywhere() -> None:
+    scheduler = make_scheduler(racks(a1=1, b1=1), gang(2), objects=[group(min_count=2)], gates=TOPOLOGY)
+    assert set(placed(scheduler).values()) == {"a1", "b1"}
+
+
+def test_the_placement_is_reported() -> None:
+    found = outcome(run(racks(a1=1, b1=2), gang(2), min_count=2))
+    assert (found.result, found.placed, found.placement) == ("scheduled", 2, "b")
+
+
+def test_a_group_that_fits_nowhere_reports_the_first_placement() -> None:
+    scheduler = run(racks(a1=1, b1=1, b2=1), gang(3), min_count=3)
+    decisions = decide(scheduler)
+    text = "0/2 placements are available, first placement status: pod group is unschedulable"
+    assert scheduler.group_decisions.popitem()[1].message == text
+    last = decisions["default/p3"].message
+    assert last.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    assert last.endswith(f"preemption: {PLACEMENT_BASED}")
+    assert decisions["default/p1"].message.startswith("pod group is unschedulable, waiting for minCount pods")
+    assert scheduler.cluster.usage.pod_count.sum() == 0
+
+
+def test_no_placement_at_all_is_every_pods_message() -> None:
+    decisions = decide(run(racks(x1=9), gang(2), min_count=2))
+    assert {(each.result, each.message) for each in decisions.values()} == {
+        ("unschedulable", "no feasible placements found")
+    }
+
+
+@pytest.mark.parametrize(
+    ("on", "answer"),
+    [
+        pytest.param(("b1",), "b2", id="where the others are"),
+        pytest.param(("a1", "b1"), "cannot determine domain for already scheduled pods: more than 1 domain found for pod group: a, b", id="in two racks"),
+        pytest.param(("x1",), "cannot determine domain for already scheduled pods: no topology domain found for pod default/r0", id="in no rack"),
+        pytest.param(("gone",), 'cannot determine domain for already scheduled pods: getting node for pod default/r0: nodeinfo not found for node name "gone"', id="on an unknown node"),
+    ],
+)  # fmt: skip
+def test_pods_that_run_decide_the_rack(on: tuple[str, ...], answer: str) -> None:
+    running = [member(f"r{index}").on(node).obj() for index, node in enumerate(on)]
+    scheduler = run(racks(a1=9, b1=1, b2=1, x1=9), [*running, *gang(1)], min_count=1)
+    decision = decide(scheduler)["default/p1"]
+    got = decision.message if decision.row is None else scheduler.cluster.nodes.names[decision.row]
+    assert got == answer
+    assert decision.result == ("scheduled" if decision.row is not None else "error")
+
+
+def test_a_group_without_its_object_is_an_error() -> None:
+    gates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+    (decision,) = decide(make_scheduler(racks(a1=1), gang(1), gates=gates)).values()
+    assert (decision.result, decision.message) == ("error", 'podgroup.scheduling.k8s.io "g" not found')
+
+
+def test_a_node_affinity_outside_the_placement_leaves_nothing() -> None:
+    pods = [member("p1").selector(**{RACK: "b"}).obj()]
+    scheduler = run(racks(a1=1, b1=1), pods, min_count=1)
+    assert placed(scheduler) == {"default/p1": "b1"}
+
+
+def test_a_nomination_outside_the_placement_is_passed_over() -> None:
+    pods = [member("p1").nominated("a1").obj(), *[member(f"p{index}").obj() for index in (2, 3)]]
+    scheduler = run(racks(a1=1, b1=1, b2=1, b3=1), pods, min_count=3)
+    assert set(placed(scheduler).values()) == {"b1", "b2", "b3"}
+    assert not scheduler.nominator.nodes()
+
+
+def test_without_the_generator_there_is_one_placement() -> None:
+    off = Plugins(multi_point=PluginSet(disabled=(PluginRef("TopologyPlacementGenerator"),)))
+    configuration = SchedulerConfiguration(profiles=(Profile(plugins=off),))
+    scheduler = make_scheduler(
+        racks(a1=1, b1=1),
+        gang(2),
+        objects=[group(min_count=2, topology=RACK)],
+        gates=TOPOLOGY,
+        configuration=configuration,
+    )
+    assert set(placed(scheduler).values()) == {"a1", "b1"}
+
+
+def test_preemption_needs_the_group() -> None:
+    victim = make_pod("victim").requests(cpu="1").on("a1").obj()
+    gates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+    off = Plugins(multi_point=PluginSet(disabled=(PluginRef("TopologyPlacementGenerator"),)))
+    configuration = SchedulerConfiguration(profiles=(Profile(plugins=off),))
+    pods = [victim, member("p1").priority(9).obj()]
+    (decision,) = decide(make_scheduler(racks(a1=1), pods, gates=gates, configuration=configuration)).values()
+    assert decision.message.endswith(f"preemption: {NO_GROUP}")
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "c", "x"]), min_size=1, max_size=6),
+    st.lists(st.integers(1, 3), min_size=6, max_size=6),
+    st.lists(st.integers(1, 2), min_size=1, max_size=6),
+    st.integers(1, 6),
+)
+@settings(max_examples=100, deadline=None)
+def test_a_group_is_in_one_rack_and_not_below_its_quorum(
+    where: list[str], sizes: list[int], wanted: list[int], min_count: int
+) -> None:
+    nodes = racks(**{f"{rack}{index}": size for index, (rack, size) in enumerate(zip(where, sizes, strict=False))})
+    pods = [member(f"p{index}", cpu=str(cpu)).obj() for index, cpu in enumerate(wanted)]
+    scheduler = run(nodes, pods, min_count=min_count)
+    on = [node for node in placed(scheduler).values() if node]
+    assert not on or len(on) >= min_count
+    assert len({node[0] for node in on}) <= 1
+    assert not any(node.startswith("x") for node in on)
+    usage, limit = scheduler.cluster.usage.requested, scheduler.cluster.nodes.allocatable
+    assert (usage[0] <= limit[0]).all()
+    assert int(scheduler.cluster.usage.pod_count.sum()) == len(on)
