@@ -125,7 +125,7 @@ class Runtime:
         outcome.status = unresolvable(f"node(s) didn't satisfy {text}")
         return True
 
-    def run_filter(self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> NodeRows:
+    def run_filter(self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses | None) -> NodeRows:
         """The rows that pass every filter; the others are charged to the first that failed them."""
         return self._run_filters(self._asked(state), state, pod, nodes, statuses)
 
@@ -197,7 +197,7 @@ class Runtime:
 
     def pass_with_nominated(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> NodeRows:
         """The rows that `run_filter_with_nominated` passes, without noting why the others fail."""
-        rivals = self._rivals(pod, nodes)
+        rivals = self.rivals(pod, nodes)
         for batch in self._batches(state, rivals):
             passed = self._run_filter_beside(state, pod, batch, None)
             if len(passed) < len(batch):
@@ -230,7 +230,7 @@ class Runtime:
     def _refused(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> NodeStatuses | None:
         """The statuses of nodes that do not take the pod beside those that are nominated to them; None if no such pod
         is in the way anywhere."""
-        rivals = self._rivals(pod, nodes)
+        rivals = self.rivals(pod, nodes)
         if not rivals:
             return None
         statuses = NodeStatuses(len(self.cluster.nodes))
@@ -244,7 +244,7 @@ class Runtime:
             return []
         return [rivals] if self.row_scoped(state) else [{row: others} for row, others in rivals.items()]
 
-    def _rivals(self, pod: PodInfo, nodes: NodeRows) -> dict[int, list[int]]:
+    def rivals(self, pod: PodInfo, nodes: NodeRows) -> dict[int, list[int]]:
         """Of these nodes the rows that have nominated pods which the pod must yield to, with those pods."""
         pods = self.cluster.pods
         priority, node_row = pods.priority, pods.node_row

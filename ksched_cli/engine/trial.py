@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from types import TracebackType
 
@@ -31,6 +31,8 @@ class CycleTrial:
         self._followed = bool(runtime.followers(state))
         self._known_unnoticed: dict[int, bool] = {}
         self._passed_once: set[int] = set()
+        self._invited: set[int] = set()
+        self._guests: dict[int, list[int]] = {}
         self._settled = replace(self._state, skip_filter=self._state.skip_filter | runtime.fixed_filters)
 
     def __enter__(self) -> CycleTrial:
@@ -77,6 +79,7 @@ class CycleTrial:
 
     def filter(self, rows: RowColumn) -> Verdict:
         """A filter that fails on a node spoils that node only, and not the cycle."""
+        self._dismiss()
         try:
             return self._filter(rows)
         except PluginFault:
@@ -89,12 +92,54 @@ class CycleTrial:
     def fits(self, rows: RowColumn) -> BoolColumn:
         """Which of the rows `filter` would pass, without asking why the others fail."""
         try:
-            passed = self._runtime.pass_with_nominated(self._state_for(rows), self._pod, self._nodes(rows))
+            passed = self._passing(rows)
         except CycleError:
             return self.filter(rows).passed
         if len(passed) == len(rows):
             return np.ones(len(rows), dtype=np.bool_)
         return np.isin(rows, passed.rows) if len(passed) else np.zeros(len(rows), dtype=np.bool_)
+
+    def _passing(self, rows: RowColumn) -> NodeRows:
+        state, nodes = self._state_for(rows), self._nodes(rows)
+        if self._followed or not self._runtime.row_scoped(state):
+            return self._runtime.pass_with_nominated(state, self._pod, nodes)
+        self._invite(nodes)
+        passed = self._runtime.run_filter(state, self._pod, nodes, None)
+        beside = [row for row in passed.rows.tolist() if row in self._guests]
+        if not beside:
+            return passed
+        guests, where = self._guests_of(beside)
+        self._sandbox.remove(guests)
+        alone = self._runtime.run_filter(state, self._pod, self._nodes(np.array(beside, dtype=np.int64)), None)
+        self._sandbox.add(guests, where)
+        refused = np.setdiff1d(beside, alone.rows)
+        return passed.select(~np.isin(passed.rows, refused))
+
+    def _invite(self, nodes: NodeRows) -> None:
+        """Pods that are nominated to these nodes come there for the rest of the trial: they are asked about again and
+        again, and stay where they are while others go and come back."""
+        new = [row for row in nodes.rows.tolist() if row not in self._invited]
+        if not new:
+            return
+        self._invited.update(new)
+        rivals = self._runtime.rivals(self._pod, self._nodes(np.array(new, dtype=np.int64)))
+        if rivals:
+            self._guests.update(rivals)
+            self._sandbox.add(*self._guests_of(rivals))
+
+    def _dismiss(self) -> None:
+        if self._guests:
+            self._sandbox.remove(self._guests_of(self._guests)[0])
+        self._guests.clear()
+        self._invited.clear()
+
+    def _guests_of(self, rows: Iterable[int]) -> tuple[RowColumn, RowColumn]:
+        """The nominated pods on these nodes, and where each of them is."""
+        come = [(guest, row) for row in rows for guest in self._guests[row]]
+        return (
+            np.array([guest for guest, _ in come], dtype=np.int64),
+            np.array([row for _, row in come], dtype=np.int64),
+        )
 
     def _filter(self, rows: RowColumn) -> Verdict:
         statuses = NodeStatuses(len(self._cluster.nodes))
