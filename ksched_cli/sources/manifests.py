@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any, BinaryIO
 
 from msgspec import Struct
@@ -37,14 +38,17 @@ class _New:
     """Objects that no API server has seen yet."""
 
     def __init__(self) -> None:
-        self._generated = 0
+        self._names: set[str] = set()
 
     def complete(self, item: Struct) -> None:
         """rest.FillObjectMetaSystemFields: a name where only its beginning is given."""
         metadata = item.metadata  # type: ignore[attr-defined]  # every kind that is read has metadata
         if not metadata.name and metadata.generate_name:
-            self._generated += 1
-            metadata.name = generated(metadata.generate_name, metadata.namespace, self._generated)
+            attempts = (
+                generated(metadata.generate_name, metadata.namespace, attempt) for attempt in count(len(self._names))
+            )
+            metadata.name = next(name for name in attempts if name not in self._names)
+            self._names.add(metadata.name)
 
     def complaints(self, item: Struct) -> Iterator[Complaint]:
         if not item.metadata.name and not isinstance(item, Pod):  # type: ignore[attr-defined]

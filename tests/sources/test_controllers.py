@@ -98,6 +98,7 @@ def test_how_many(kind: str, spec: dict[str, Any], count: int) -> None:
         pytest.param("StatefulSet", {"replicas": 2}, [owned("w-0", "StatefulSet")], 1, id="an ordinal"),
         pytest.param("StatefulSet", {"replicas": 1}, [owned("w-0", "StatefulSet").terminating()], 0, id="its name"),
         pytest.param("StatefulSet", {"replicas": 1}, [owned("w-0", "StatefulSet").phase("Failed")], 1, id="made anew"),
+        pytest.param("StatefulSet", {"replicas": 1}, [make_pod("w-0")], 0, id="a stranger of its name"),
         pytest.param("Job", {"parallelism": 2, "completions": 3}, [owned("a", "Job")], 1, id="a worker"),
         pytest.param(
             "Job", {"parallelism": 2, "completions": 2}, [owned("a", "Job").phase("Succeeded")], 1, id="work done"
@@ -117,6 +118,16 @@ def test_the_same_input_gives_the_same_names_and_none_that_is_taken() -> None:
     taken = names(make(item, make_pod(first[1])))
     assert first[1] not in taken
     assert len(taken) == 3
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "DaemonSet", "Job"])
+def test_names_are_told_apart_where_many_are_made(kind: str) -> None:
+    """Five characters are few: among so many pods the same five would come up more than once."""
+    many = 7000
+    spec = {"ReplicaSet": {"replicas": many}, "DaemonSet": {}, "Job": {"parallelism": many}}[kind]
+    nodes = tuple(make_node(f"n{number}") for number in range(many if kind == "DaemonSet" else 0))
+    made = make(workload(kind, **spec), nodes=nodes)
+    assert len(set(names(made))) == len(made.pods) == many
 
 
 def test_a_deployment_goes_through_a_replica_set() -> None:

@@ -16,7 +16,6 @@ from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.sources.controllers.existing import Existing, active
 from ksched_cli.sources.controllers.made import Made
-from ksched_cli.sources.controllers.naming import generated
 from ksched_cli.sources.controllers.templates import hash_of, owner_reference, stamp
 
 _NODE_NAME = "metadata.name"
@@ -47,7 +46,7 @@ def daemon_set(item: DaemonSet, existing: Existing) -> Made:
         where = node.metadata.name
         if where in served or not should_run(judged, node):
             continue
-        pod = stamp(template, namespace, generated(f"{item.metadata.name}-", namespace, where), owner)
+        pod = stamp(template, namespace, existing.new_name(f"{item.metadata.name}-", namespace, where), owner)
         pod.metadata.labels[_REVISION_LABEL] = revision
         pod.spec.tolerations = judged.tolerations
         pod.spec.affinity = bound_to(pod.spec.affinity, where)

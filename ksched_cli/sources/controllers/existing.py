@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import count
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.meta import ObjectMeta, OwnerReference
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.selectors import Selector
 from ksched_cli.api.workloads import ReplicaSet
+from ksched_cli.sources.controllers.naming import generated
 
 _Owner = tuple[str, str, str]
 
@@ -21,6 +23,8 @@ class Existing:
         self.nodes = sorted(nodes, key=lambda node: node.metadata.name)
         self.names: set[tuple[str, str]] = set()
         self._owned: defaultdict[_Owner, list[Pod]] = defaultdict(list)
+        # Names in the order in which they were met: a dict is an ordered set.
+        self._sets_with_pods: defaultdict[str, dict[str, None]] = defaultdict(dict)
         self._orphans: defaultdict[str, list[Pod]] = defaultdict(list)
         self._replica_sets: defaultdict[_Owner, list[ReplicaSet]] = defaultdict(list)
         for pod in pods:
@@ -39,6 +43,17 @@ class Existing:
             self._orphans[namespace].append(pod)
         else:
             self._owned[owner.kind, namespace, owner.name].append(pod)
+            if owner.kind == "ReplicaSet":
+                self._sets_with_pods[namespace].setdefault(owner.name)
+
+    def new_name(self, base: str, namespace: str, *seed: object) -> str:
+        """A generated name that no pod has, taken from now on. The API server would have the controller try again."""
+        for attempt in count():
+            name = generated(base, namespace, *seed, attempt)
+            if (namespace, name) not in self.names:
+                break
+        self.names.add((namespace, name))
+        return name
 
     def pods_of(self, kind: str, metadata: ObjectMeta, selector: Selector) -> list[Pod]:
         """PodControllerRefManager.ClaimPods: its own that the selector matches, and those without a controller that
@@ -60,10 +75,8 @@ class Existing:
         """Pods of its replica sets. A dump without those still shows whose they are: they are called after the
         deployment and the hash in the pod's label."""
         known = {each.metadata.name for each in self.replica_sets_of(metadata)}
-        for (kind, namespace, name), pods in list(self._owned.items()):
-            if kind != "ReplicaSet" or namespace != metadata.namespace:
-                continue
-            for pod in pods:
+        for name in self._sets_with_pods.get(metadata.namespace, ()):
+            for pod in self._owned["ReplicaSet", metadata.namespace, name]:
                 called = f"{metadata.name}-{pod.metadata.labels.get('pod-template-hash', '')}"
                 if (name in known or name == called) and selector.matches(pod.metadata.labels):
                     yield pod

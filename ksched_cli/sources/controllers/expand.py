@@ -21,7 +21,6 @@ from ksched_cli.sources.controllers.daemon_sets import daemon_set
 from ksched_cli.sources.controllers.existing import Existing
 from ksched_cli.sources.controllers.jobs import cron_job, job
 from ksched_cli.sources.controllers.made import Made
-from ksched_cli.sources.controllers.naming import generated
 from ksched_cli.sources.controllers.replicas import deployment, replica_set, replication_controller
 from ksched_cli.sources.controllers.stateful_sets import stateful_set
 from ksched_cli.sources.controllers.templates import stamp
@@ -30,7 +29,7 @@ from ksched_cli.sources.controllers.templates import stamp
 def pod_template(item: PodTemplate, existing: Existing) -> Made:
     """No controller makes pods of these; one, to see where it would go."""
     namespace = item.metadata.namespace
-    name = generated(f"{item.metadata.name}-", namespace)
+    name = existing.new_name(f"{item.metadata.name}-", namespace)
     return Made([stamp(item.template, namespace, name, None)])
 
 

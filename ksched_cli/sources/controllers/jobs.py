@@ -9,7 +9,7 @@ from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.sources.controllers.existing import Existing, active
 from ksched_cli.sources.controllers.made import Made
-from ksched_cli.sources.controllers.naming import generated, suffix, uid_of
+from ksched_cli.sources.controllers.naming import suffix, uid_of
 from ksched_cli.sources.controllers.templates import copied, owner_reference, stamp
 
 INDEX = "batch.kubernetes.io/job-completion-index"
@@ -25,7 +25,7 @@ def job(item: Job, existing: Existing) -> Made:
         return Made(notes=[f"{where} is suspended: it makes no pods"])
     owned = existing.owned_by("Job", item.metadata)
     if item.spec.completion_mode == _INDEXED:
-        return Made(_indexed(item, owned))
+        return Made(_indexed(item, owned, existing))
     finished = sum(pod.status.phase == "Succeeded" for pod in owned)
     done = max(finished, item.status.succeeded)
     wanted, completions = _parallelism(item), _completions(item)
@@ -49,17 +49,11 @@ def _completions(item: Job) -> int | None:
 
 
 def _pods(item: Job, count: int, existing: Existing) -> list[Pod]:
-    pods: list[Pod] = []
-    number = 0
-    while len(pods) < count:
-        name = generated(f"{item.metadata.name}-", item.metadata.namespace, number)
-        number += 1
-        if (item.metadata.namespace, name) not in existing.names:
-            pods.append(_pod(item, name))
-    return pods
+    names = (existing.new_name(f"{item.metadata.name}-", item.metadata.namespace, number) for number in range(count))
+    return [_pod(item, name) for name in names]
 
 
-def _indexed(item: Job, owned: list[Pod]) -> list[Pod]:
+def _indexed(item: Job, owned: list[Pod], existing: Existing) -> list[Pod]:
     """firstPendingIndexes: the lowest that are neither done nor under way."""
     running = active(owned)
     done = read_indexes(item.status.completed_indexes) | _indexes(
@@ -69,7 +63,7 @@ def _indexed(item: Job, owned: list[Pod]) -> list[Pod]:
     count = min(_parallelism(item), completions - len(done)) - len(running)
     taken = done | _indexes(running)
     free = [index for index in range(completions) if index not in taken]
-    return [_indexed_pod(item, index) for index in free[: max(count, 0)]]
+    return [_indexed_pod(item, index, existing) for index in free[: max(count, 0)]]
 
 
 def _indexes(pods: Iterable[Pod]) -> set[int]:
@@ -87,10 +81,10 @@ def read_indexes(text: str) -> set[int]:
     return indexes
 
 
-def _indexed_pod(item: Job, index: int) -> Pod:
+def _indexed_pod(item: Job, index: int, existing: Existing) -> Pod:
     """podGenerateNameWithIndex and addCompletionIndexAnnotation, -Label."""
     base = f"{item.metadata.name}-{index}"
-    pod = _pod(item, generated(f"{base}-", item.metadata.namespace))
+    pod = _pod(item, existing.new_name(f"{base}-", item.metadata.namespace))
     pod.metadata.annotations[INDEX] = str(index)
     pod.metadata.labels[INDEX] = str(index)
     pod.spec.hostname = base

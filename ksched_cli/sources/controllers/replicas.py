@@ -10,7 +10,7 @@ from ksched_cli.api.selectors import compile_selector, selector_from_map
 from ksched_cli.api.workloads import Deployment, PodTemplateSpec, ReplicaSet, ReplicaSetSpec, ReplicationController
 from ksched_cli.sources.controllers.existing import Existing, active
 from ksched_cli.sources.controllers.made import Made
-from ksched_cli.sources.controllers.naming import generated, uid_of
+from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied, defaulted, hash_of, owner_reference, stamp
 
 # appsv1.DefaultDeploymentUniqueLabelKey
@@ -94,13 +94,6 @@ def _wanted(replicas: int | None) -> int:
 def _missing(
     template: PodTemplateSpec, controller: ObjectMeta, owner: OwnerReference, count: int, existing: Existing
 ) -> list[Pod]:
-    """As many pods as are missing, none under a name that is taken."""
-    pods: list[Pod] = []
-    number = 0
-    while len(pods) < count:
-        name = generated(f"{controller.name}-", controller.namespace, number)
-        number += 1
-        if (controller.namespace, name) not in existing.names:
-            existing.names.add((controller.namespace, name))
-            pods.append(stamp(template, controller.namespace, name, owner))
-    return pods
+    """As many pods as are missing."""
+    names = (existing.new_name(f"{controller.name}-", controller.namespace, number) for number in range(count))
+    return [stamp(template, controller.namespace, name, owner) for name in names]

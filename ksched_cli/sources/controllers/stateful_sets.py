@@ -21,16 +21,17 @@ REVISION_LABEL = "controller-revision-hash"
 
 def stateful_set(item: StatefulSet, existing: Existing) -> Made:
     """Every ordinal that has no pod, in order. That a pod waits until those before it are ready is left out: all of
-    them are to be placed. A finished pod is made anew, one that is being deleted holds its name."""
+    them are to be placed. A finished pod is made anew; any other holds its name, be it on its way out or a stranger."""
     spec = item.spec
     assert spec.template is not None
     owned = existing.pods_of("StatefulSet", item.metadata, compile_selector(spec.selector))
-    taken = {pod.metadata.name for pod in owned if not is_terminal(pod)}
+    finished = {pod.metadata.name for pod in owned if is_terminal(pod)}
     start = spec.ordinals.start if spec.ordinals else 0
     revision = f"{item.metadata.name}-{hash_of(spec.template)}"
     made = Made()
     for ordinal in range(start, start + (1 if spec.replicas is None else spec.replicas)):
-        if f"{item.metadata.name}-{ordinal}" in taken:
+        name = f"{item.metadata.name}-{ordinal}"
+        if name not in finished and (item.metadata.namespace, name) in existing.names:
             continue
         made.pods.append(_pod(item, ordinal, revision))
         made.objects += [_claim(item, template, ordinal) for template in spec.volume_claim_templates]
