@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, is_hypothesis_test, settings
 from hypothesis import strategies as st
 
 from ksched_cli.config.plugin_args import ARGS_OF
@@ -157,3 +158,32 @@ def test_takes_an_ordinary_pod(plugin: type[Plugin]) -> None:
         assert isinstance(answer, PreFilterResult) or answer.skipped
     if isinstance(made.plugin, PreScorePlugin):
         assert made.plugin.pre_score(None, made.pod, made.nodes()) is not None
+
+
+# Where each plugin's vectorised code is held against a plain reading of its rule on random clusters.
+READINGS = {
+    "NodeUnschedulable": "plugins.test_small_plugins:test_node_unschedulable_agrees_with_the_plain_reading",
+    "NodeName": "plugins.test_small_plugins:test_node_name_agrees_with_the_plain_reading",
+    "TaintToleration": "plugins.test_taint_toleration:test_agrees_with_the_plain_reading",
+    "NodeAffinity": "plugins.test_node_affinity:test_agrees_with_the_plain_reading",
+    "NodePorts": "plugins.test_node_ports:test_agrees_with_the_plain_reading",
+    "NodeResourcesFit": "plugins.test_node_resources_fit:test_filter_agrees_with_the_plain_reading",
+    "NodeResourcesBalancedAllocation": (
+        "plugins.test_node_resources_balanced_allocation:test_agrees_with_the_plain_reading"
+    ),
+    "VolumeRestrictions": "plugins.test_volume_restrictions:test_agrees_with_a_reading_of_the_rule_node_by_node",
+    "NodeVolumeLimits": "plugins.test_node_volume_limits:test_agrees_with_a_reading_of_the_rule_node_by_node",
+    "VolumeBinding": "plugins.test_volume_binding:test_agrees_with_a_reading_of_the_rule_node_by_node",
+    "VolumeZone": "plugins.test_volume_zone:test_agrees_with_a_reading_of_the_rule_node_by_node",
+    "PodTopologySpread": "plugins.test_pod_topology_spread_properties:test_filter",
+    "InterPodAffinity": "plugins.test_inter_pod_affinity_properties:test_agrees_with_the_plain_reading",
+    "DynamicResources": "framework.dra.test_allocator:test_a_solution_is_found_if_there_is_one",
+    "ImageLocality": "plugins.test_image_locality:test_agrees_with_the_plain_reading",
+    "NodeDeclaredFeatures": "plugins.test_node_declared_features:test_agrees_with_the_plain_reading",
+}
+
+
+@pytest.mark.parametrize("plugin", sorted({*FILTERS, *SCORERS}, key=lambda each: str(each.id)))
+def test_every_plugin_that_judges_nodes_is_held_against_a_plain_reading(plugin: type[Plugin]) -> None:
+    module, _, name = READINGS[plugin.name].partition(":")
+    assert is_hypothesis_test(getattr(importlib.import_module(f"tests.{module}"), name))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ksched_cli.plugins.default_binder import DefaultBinder
 from ksched_cli.plugins.node_name import NodeName
@@ -33,6 +34,14 @@ def test_node_name(wanted: str, rejected: set[str]) -> None:
     made = make_bench(NodeName, [make_node("a").obj(), make_node("b").obj()], pod)
     pod.spec.node_name = wanted
     assert made.statuses() == dict.fromkeys(rejected, OTHER)
+
+
+@given(st.lists(st.sampled_from("abcd"), min_size=1, unique=True), st.sampled_from(("", "a", "b", "e")))
+def test_node_name_agrees_with_the_plain_reading(names: list[str], wanted: str) -> None:
+    pod = make_pod().obj()
+    made = make_bench(NodeName, [make_node(name).obj() for name in names], pod)
+    pod.spec.node_name = wanted
+    assert made.statuses() == {name: OTHER for name in names if wanted not in ("", name)}
 
 
 @pytest.mark.parametrize(
