@@ -271,10 +271,11 @@ def test_an_indexed_job_takes_the_lowest_indexes_that_are_left() -> None:
         pytest.param("7", {7}, id="one"),
         pytest.param("1,3-5", {1, 3, 4, 5}, id="a range"),
         pytest.param("x,2", {2}, id="nonsense"),
+        pytest.param("8-99999999999", {8, 9}, id="beyond the last"),
     ],
 )
 def test_completed_indexes(text: str, indexes: set[int]) -> None:
-    assert read_indexes(text) == indexes
+    assert read_indexes(text, 10) == indexes
 
 
 @pytest.mark.parametrize("suspended", [pytest.param(False, id="runs"), pytest.param(True, id="suspended")])

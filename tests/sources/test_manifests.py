@@ -13,10 +13,13 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.resource import ResourceClaim
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import ReplicaSet
+from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
+from ksched_cli.report.document import to_document
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.manifests import apply, load_manifests
+from ksched_cli.wiring import Setup, prepare
 from tests.builders import make_node, make_pod
 
 NODE = make_node("n").doc()
@@ -195,6 +198,11 @@ GREEDY = {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}
         ),
         pytest.param(deployment(replicas=-1), "Deployment default/w: spec.replicas: -1 is negative", id="replicas"),
         pytest.param(
+            deployment(replicas=2_000_000_000),
+            "Deployment default/w: spec.replicas: 2000000000 is more than the 1000000 that are simulated of one workload",
+            id="replicas without number",
+        ),
+        pytest.param(
             workload("DaemonSet", selector={"matchLabels": {"app": "w"}}),
             "DaemonSet default/w: spec.template: there is no pod template",
             id="no template",
@@ -319,3 +327,31 @@ def test_claims_that_a_provisioner_would_fill_at_once(tmp_path: Path) -> None:
         "claims of StorageClass fast are provisioned as soon as they are made, which is not simulated: "
         "their pods wait for a volume"
     ]
+
+
+def test_a_snapshot_of_the_cluster_gives_the_same(tmp_path: Path) -> None:
+    """Admission goes by annotations, quotas and limits: a snapshot keeps them."""
+    space = namespace("default")
+    space["metadata"]["annotations"] = {"scheduler.alpha.kubernetes.io/node-selector": "pool=a"}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "2"}}}
+    limits = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "l"},
+        "spec": {"limits": [{"type": "Container", "defaultRequest": {"cpu": "1500m"}}]},
+    }
+    nodes = [make_node("a").label("pool", "a").doc(), make_node("b").doc()]
+    cluster = write(tmp_path / "cluster.json", *nodes, space, quota, limits)
+    snapshot = str(tmp_path / "cluster.ksched")
+    assert run(["snapshot", "--from", cluster, "-o", snapshot]) == 0
+    manifests = write(tmp_path / "m.json", deployment(replicas=3))
+    documents = [
+        to_document(prepare(Setup([source], filenames=[manifests])).simulate(detail=True))
+        for source in (cluster, snapshot)
+    ]
+    for document in documents:
+        del document["stats"], document["coverage"]
+    assert documents[0] == documents[1]
+    assert [entry["result"] for entry in documents[0]["pods"]] == ["scheduled", "scheduled"]
+    assert [entry["node"] for entry in documents[0]["pods"]] == ["a", "a"]
+    assert len(documents[0]["refused"]) == 1

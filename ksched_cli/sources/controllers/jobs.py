@@ -56,10 +56,9 @@ def _pods(item: Job, count: int, existing: Existing) -> list[Pod]:
 def _indexed(item: Job, owned: list[Pod], existing: Existing) -> list[Pod]:
     """firstPendingIndexes: the lowest that are neither done nor under way."""
     running = active(owned)
-    done = read_indexes(item.status.completed_indexes) | _indexes(
-        pod for pod in owned if pod.status.phase == "Succeeded"
-    )
     completions = item.spec.completions or 0
+    done = read_indexes(item.status.completed_indexes, completions)
+    done |= _indexes(pod for pod in owned if pod.status.phase == "Succeeded")
     count = min(_parallelism(item), completions - len(done)) - len(running)
     taken = done | _indexes(running)
     free = [index for index in range(completions) if index not in taken]
@@ -71,13 +70,13 @@ def _indexes(pods: Iterable[Pod]) -> set[int]:
     return {int(index) for index in found if index.isdecimal()}
 
 
-def read_indexes(text: str) -> set[int]:
-    """`1,3-5` of status.completedIndexes."""
+def read_indexes(text: str, completions: int) -> set[int]:
+    """`1,3-5` of status.completedIndexes, as far as there are such indexes."""
     indexes: set[int] = set()
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
         if first.isdecimal() and (last or first).isdecimal():
-            indexes.update(range(int(first), int(last or first) + 1))
+            indexes.update(range(int(first), min(int(last or first) + 1, completions)))
     return indexes
 
 

@@ -25,6 +25,8 @@ from ksched_cli.api.workloads import (
 )
 from ksched_cli.sources.validate import Complaint, complaints
 
+# Several times what Kubernetes is made for in a whole cluster.
+MAX_PODS = 1_000_000
 _ALWAYS_RESTARTED = ("", "Always")
 _UNTIL_DONE = ("OnFailure", "Never")
 
@@ -108,6 +110,8 @@ def _restarts(template: PodTemplateSpec | None, allowed: tuple[str, ...], path: 
 def _count(number: int | None, path: str) -> Iterator[Complaint]:
     if number is not None and number < 0:
         yield path, f"{number} is negative"
+    if number is not None and number > MAX_PODS:
+        yield path, f"{number} is more than the {MAX_PODS} that are simulated of one workload"
 
 
 def _replicated(item: Deployment | ReplicaSet | StatefulSet) -> Iterator[Complaint]:
