@@ -34,7 +34,8 @@ class NodeRows:
     def mask(self) -> NDArray[np.bool_]:
         """One entry per node of the cluster: whether it is among these."""
         asked = np.full(len(self.cluster.nodes), self.whole, dtype=np.bool_)
-        asked[self.rows] = True
+        if not self.whole:
+            asked[self.rows] = True
         return asked
 
     @property

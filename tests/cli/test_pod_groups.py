@@ -106,3 +106,14 @@ def test_a_gate_without_the_one_it_builds_on(dump: str, capsys: pytest.CaptureFi
     assert run(["simulate", "--from", dump, "--feature-gates", "GangScheduling=true"]) == 2
     text = "GangScheduling is enabled, but depends on features that are disabled: [GenericWorkload]"
     assert text in capsys.readouterr().err
+
+
+def test_a_snapshot_keeps_the_groups(dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    taken = tmp_path / "taken.json.gz"
+    assert run(["snapshot", "--from", dump, "-o", str(taken)]) == 0
+    capsys.readouterr()
+    shown = []
+    for source in (dump, str(taken)):
+        run(["simulate", "--from", source, "--feature-gates", GANG, "-o", "json"])
+        shown.append(json.loads(capsys.readouterr().out)["podGroups"])
+    assert shown[0] == shown[1]
