@@ -71,8 +71,8 @@ class Release:
         return [
             Problem(
                 f"{name} is enabled, but depends on features that are disabled: [{' '.join(missing)}]",
-                path=f"--feature-gates {name}=true",
-                hint=f"add {','.join(f'{each}=true' for each in missing)}",
+                path="--feature-gates",
+                hint=f"set {','.join(f'{each}=true' for each in missing)} or {name}=false",
             )
             for name, needed in self.gate_dependencies.items()
             if gates.enabled(name) and (missing := [each for each in needed if not gates.enabled(each)])
@@ -164,8 +164,12 @@ _GATES_1_36: Mapping[str, Gate] = {
 }
 
 _GATE_DEPENDENCIES_1_36: Mapping[str, tuple[str, ...]] = {
+    "DRADeviceBindingConditions": ("DRAResourceClaimDeviceStatus",),
+    "DRADeviceTaintRules": ("DRADeviceTaints",),
     "DRAWorkloadResourceClaims": ("DynamicResourceAllocation", "GenericWorkload"),
     "GangScheduling": ("GenericWorkload",),
+    "InPlacePodLevelResourcesVerticalScaling": ("PodLevelResources", "NodeDeclaredFeatures"),
+    "MatchLabelKeysInPodTopologySpreadSelectorMerge": ("MatchLabelKeysInPodTopologySpread",),
     "TopologyAwareWorkloadScheduling": ("GenericWorkload",),
     "WorkloadAwarePreemption": ("GangScheduling",),
 }

@@ -210,7 +210,9 @@ def test_feature_gates_that_cannot_be_set(overrides: str, complaint: str) -> Non
 
 
 def test_feature_gates_that_can_be_set() -> None:
-    gates = RELEASE.gates("TaintTolerationComparisonOperators=true, PodLevelResources=false")
+    gates = RELEASE.gates(
+        "TaintTolerationComparisonOperators=true, PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false"
+    )
     assert gates.enabled("TaintTolerationComparisonOperators")
     assert not gates.enabled("PodLevelResources")
     assert not gates.enabled("SomethingElse")

@@ -37,7 +37,8 @@ def test_what_a_pod_needs(pod: Any, needed: set[str]) -> None:
 
 
 def test_switched_off_by_its_gate() -> None:
-    made = make_bench(NodeDeclaredFeatures, [], make_pod().spec(**ISOLATED).obj(), gates="NodeDeclaredFeatures=false")
+    gates = "NodeDeclaredFeatures=false,InPlacePodLevelResourcesVerticalScaling=false"
+    made = make_bench(NodeDeclaredFeatures, [], make_pod().spec(**ISOLATED).obj(), gates=gates)
     assert made.pre_filter().skipped
 
 

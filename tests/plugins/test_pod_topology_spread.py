@@ -158,7 +158,7 @@ def test_tolerations_that_compare_need_their_gate(enabled: str, rejected: bool) 
 def test_match_label_keys_need_their_gate(enabled: str, rejected: bool) -> None:
     old = make_pod("old").label(app="web", rev="1").on("a").obj()
     pod = wanting(constraint(matchLabelKeys=["rev"])).label(rev="2").obj()
-    gates = f"MatchLabelKeysInPodTopologySpread={enabled}"
+    gates = ",".join(f"MatchLabelKeysInPodTopologySpread{name}={enabled}" for name in ("", "SelectorMerge"))
     made = make_bench(PodTopologySpread, zones(a="1", b="2"), pod, [old], gates=gates)
     assert ("a" in made.statuses()) is rejected
 
