@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +33,11 @@ def run_and_show(setup: Setup, shown: Shown) -> int:
     """The whole command; its exit code."""
     from ksched_cli.wiring import prepare
 
+    # What is read stays to the end: the collector need not go through it while it comes in, nor later.
+    gc.disable()
     prepared = prepare(setup, sys.stdin.buffer)
+    gc.freeze()
+    gc.enable()
     for warning in prepared.warnings:
         print(f"ksched: warning: {warning}", file=sys.stderr)  # noqa: T201
     if shown.output is Output.JSON:

@@ -381,7 +381,8 @@ class Runtime:
             with self.calling(name, "normalizeScore"):
                 normalized = plugin.normalize(handed, pod, nodes, raw) if plugin.normalizes else raw
             self._check_range(name, normalized, nodes)
-            weighted = normalized * self.profile.weights[name]
+            weight = self.profile.weights[name]
+            weighted = normalized if weight == 1 else normalized * weight
             table.raw[name], table.normalized[name], table.weighted[name] = raw, normalized, weighted
             np.add(table.totals, weighted, out=table.totals)
         return table

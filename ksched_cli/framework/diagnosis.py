@@ -129,7 +129,7 @@ class NodeStatuses:
         if len(rows):
             keys = (self.plugin_ids[rows] * len(Code) + self.codes[rows]) * np.int64(len(self.reasons))
             keys += self.reason_ids[rows]
-            kinds, kind_of = distinct(keys)
+            kinds, kind_of = distinct(keys) if keys.min() != keys.max() else (keys[:1], keys)
             for kind in range(len(kinds)):
                 members = rows[kind_of == kind] if len(kinds) > 1 else rows
                 yield self.status(int(members[0])), members
