@@ -7,10 +7,10 @@ _ksched() {
         esac
     done
     case "$at ${COMP_WORDS[COMP_CWORD-1]}" in
+        "simulate --tie-break") found="name random" ;;
         "simulate -o") found="table wide json yaml name" ;;
         "simulate --output") found="table wide json yaml name" ;;
         "simulate --detail") found="summary full" ;;
-        "simulate --tie-break") found="name random" ;;
         "simulate --fail-on") found="preemption warning" ;;
         "demo -o") found="table wide json yaml name" ;;
         "demo --output") found="table wide json yaml name" ;;
@@ -21,7 +21,7 @@ _ksched() {
         "config view --output") found="table wide json yaml name" ;;
         *) case "$at" in
             "") found="simulate snapshot demo plugins completion version config -h --help" ;;
-            "simulate") found="--from -f --filename --config --feature-gates -o --output --detail --tie-break --seed --sampling --plugin --no-reuse --timings --exit-zero --fail-on --no-headers -h --help" ;;
+            "simulate") found="--from -f --filename --config --feature-gates --plugin --tie-break --seed --sampling --no-reuse -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
             "snapshot") found="--from -o --output -h --help" ;;
             "demo") found="-o --output --detail -h --help" ;;
             "plugins") found="--feature-gates --plugin -o --output -h --help" ;;

@@ -5,13 +5,13 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l config
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary full'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l plugin
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l tie-break -x -a 'name random'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l seed
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l sampling
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l plugin
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary full'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l timings
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'
@@ -45,13 +45,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l config
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary full'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l plugin
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l tie-break -x -a 'name random'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l seed
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l sampling
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l plugin
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary full'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l timings
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'

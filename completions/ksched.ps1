@@ -3,7 +3,7 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
     param($current, $ast, $position)
     $words = @{
         '' = @('simulate', 'snapshot', 'demo', 'plugins', 'completion', 'version', 'config', '-h', '--help')
-        'simulate' = @('--from', '-f', '--filename', '--config', '--feature-gates', '-o', '--output', '--detail', '--tie-break', '--seed', '--sampling', '--plugin', '--no-reuse', '--timings', '--exit-zero', '--fail-on', '--no-headers', '-h', '--help')
+        'simulate' = @('--from', '-f', '--filename', '--config', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--no-reuse', '-o', '--output', '--detail', '--timings', '--exit-zero', '--fail-on', '--no-headers', '-h', '--help')
         'snapshot' = @('--from', '-o', '--output', '-h', '--help')
         'demo' = @('-o', '--output', '--detail', '-h', '--help')
         'plugins' = @('--feature-gates', '--plugin', '-o', '--output', '-h', '--help')
@@ -15,10 +15,10 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
         'config schema' = @('-h', '--help')
     }
     $values = @{
+        'simulate --tie-break' = @('name', 'random')
         'simulate -o' = @('table', 'wide', 'json', 'yaml', 'name')
         'simulate --output' = @('table', 'wide', 'json', 'yaml', 'name')
         'simulate --detail' = @('summary', 'full')
-        'simulate --tie-break' = @('name', 'random')
         'simulate --fail-on' = @('preemption', 'warning')
         'demo -o' = @('table', 'wide', 'json', 'yaml', 'name')
         'demo --output' = @('table', 'wide', 'json', 'yaml', 'name')

@@ -197,16 +197,38 @@ def _peak_mib() -> float:
     return peak / (1024 * 1024) if sys.platform == "darwin" else peak / 1024
 
 
-def prepare(setup: Setup, stdin: BinaryIO | None = None) -> Prepared:
-    """Read the input and put the parts together."""
+@dataclass(frozen=True)
+class Gathered:
+    """The input as it was read, with its manifests applied, before any scheduler is made of it."""
+
+    loaded: Loaded
+    setting: Setting
+    refused: tuple[RefusedPod, ...]
+    seconds: float
+
+
+def gather(setup: Setup, stdin: BinaryIO | None = None) -> Gathered:
+    """Read everything that the setup names."""
     started = time.perf_counter()
     loaded = read_sources(setup.sources, stdin)
     refused = apply_manifests(loaded, setup.filenames, stdin)
     setting = make_setting(setup)
+    return Gathered(loaded, setting, refused, time.perf_counter() - started)
+
+
+def assemble(setup: Setup, gathered: Gathered) -> Prepared:
+    """A scheduler over what was gathered; as many as are asked for, each with a cluster of its own."""
+    started = time.perf_counter()
+    loaded, setting = gathered.loaded, gathered.setting
     scheduler = make_scheduler(setup, loaded, setting)
     coverage = _coverage(scheduler, loaded)
-    seconds = time.perf_counter() - started
-    return Prepared(scheduler, tuple(loaded.warnings), coverage, seconds, setting.registry, refused)
+    seconds = gathered.seconds + time.perf_counter() - started
+    return Prepared(scheduler, tuple(loaded.warnings), coverage, seconds, setting.registry, gathered.refused)
+
+
+def prepare(setup: Setup, stdin: BinaryIO | None = None) -> Prepared:
+    """Read the input and put the parts together."""
+    return assemble(setup, gather(setup, stdin))
 
 
 def _coverage(scheduler: Scheduler, loaded: Loaded) -> dict[str, Any]:

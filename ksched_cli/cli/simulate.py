@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 
 from ksched_cli.cli import options
+from ksched_cli.cli.groups import ClusterOptions, SchedulerOptions, make_setup, takes_groups
 from ksched_cli.cli.running import Shown, run_and_show
-from ksched_cli.errors import UsageError
 
 SHORT = "Place every pending pod and show why."
 HELP = """Every pending pod through one scheduling cycle: which nodes fail and why, the scores, the chosen node.
@@ -30,43 +30,17 @@ EPILOG = """Examples:
 Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command line is wrong."""
 
 
+@takes_groups
 def simulate(
-    sources: options.From = [],  # noqa: B006  # typer takes the default from here and never changes it
-    filenames: options.Filename = [],  # noqa: B006
-    config: options.Config = None,
-    feature_gates: options.FeatureGates = "",
+    cluster: ClusterOptions,
+    scheduler: SchedulerOptions,
     output: options.OutputOption = options.Output.TABLE,
     detail: options.DetailOption = options.Detail.SUMMARY,
-    tie_break: options.TieBreakOption = options.TieBreak.NAME,
-    seed: options.Seed = 0,
-    sampling: options.Sampling = False,
-    plugin: options.PluginOption = [],  # noqa: B006
-    no_reuse: options.NoReuse = False,
     timings: options.Timings = False,
     exit_zero: options.ExitZero = False,
-    fail_on: options.FailOnOption = [],  # noqa: B006
+    fail_on: options.FailOnOption = [],  # noqa: B006  # typer takes the default from here and never changes it
     no_headers: options.NoHeaders = False,
 ) -> None:
-    if not sources:
-        raise UsageError(
-            "say which cluster: --from FILE, --from DIRECTORY or --from - "
-            "(reading the current kube context is not possible yet; `kubectl get nodes,pods -A -o json` makes a file)"
-        )
-    if "-" in sources and "-" in filenames:
-        raise UsageError("--from - and -f - cannot both read stdin: give one of them as a file")
-    from ksched_cli.wiring import Setup
-
-    setup = Setup(
-        sources=sources,
-        filenames=filenames,
-        config=config,
-        feature_gates=feature_gates,
-        plugins=plugin,
-        tie_break=tie_break.value,
-        seed=seed,
-        sampling=sampling,
-        reuse=not no_reuse,
-        timings=timings,
-    )
+    setup = make_setup(cluster, scheduler, timings=timings)
     shown = Shown(output, detail, headers=not no_headers, exit_zero=exit_zero, fail_on=fail_on)
     raise typer.Exit(run_and_show(setup, shown))

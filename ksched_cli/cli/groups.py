@@ -1,0 +1,106 @@
+"""Groups of options that several commands share: which cluster, and how it is scheduled.
+
+A command names the groups it takes (`cluster: ClusterOptions`); `takes_groups` spells them out for typer, so that every
+option is written in one place and every command has all of them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from ksched_cli.cli import options
+from ksched_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from ksched_cli.wiring import Setup
+
+
+@dataclass(frozen=True)
+class ClusterOptions:
+    """The cluster, and the manifests to place in it."""
+
+    sources: options.From = field(default_factory=list)
+    filenames: options.Filename = field(default_factory=list)
+
+    def check(self) -> None:
+        if not self.sources:
+            raise UsageError(
+                "say which cluster: --from FILE, --from DIRECTORY or --from - "
+                "(reading the current kube context is not possible yet; "
+                "`kubectl get nodes,pods -A -o json` makes a file)"
+            )
+        if "-" in self.sources and "-" in self.filenames:
+            raise UsageError("--from - and -f - cannot both read stdin: give one of them as a file")
+
+
+@dataclass(frozen=True)
+class SchedulerOptions:
+    """The scheduler that is asked."""
+
+    config: options.Config = None
+    feature_gates: options.FeatureGates = ""
+    plugin: options.PluginOption = field(default_factory=list)
+    tie_break: options.TieBreakOption = options.TieBreak.NAME
+    seed: options.Seed = 0
+    sampling: options.Sampling = False
+    no_reuse: options.NoReuse = False
+
+
+def make_setup(cluster: ClusterOptions, scheduler: SchedulerOptions, *, timings: bool = False) -> Setup:
+    """What the command line asks for, contradictions refused."""
+    from ksched_cli.wiring import Setup
+
+    cluster.check()
+    return Setup(
+        sources=cluster.sources,
+        filenames=cluster.filenames,
+        config=scheduler.config,
+        feature_gates=scheduler.feature_gates,
+        plugins=scheduler.plugin,
+        tie_break=scheduler.tie_break.value,
+        seed=scheduler.seed,
+        sampling=scheduler.sampling,
+        reuse=not scheduler.no_reuse,
+        timings=timings,
+    )
+
+
+def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as typer wants it: one parameter an option, in the order of the groups."""
+    hints = get_type_hints(command, include_extras=True)
+    signature = inspect.signature(command)
+    groups = {name: hints[name] for name in signature.parameters if is_dataclass(hints[name])}
+
+    def call(**given: Any) -> None:
+        made = {
+            name: group(**{each.name: given.pop(each.name) for each in fields(group)}) for name, group in groups.items()
+        }
+        command(**made, **given)
+
+    parameters = list(_parameters(signature, hints))
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {each.name: each.annotation for each in parameters}
+    call.__name__, call.__doc__ = command.__name__, command.__doc__
+    return call
+
+
+def _parameters(signature: inspect.Signature, hints: Mapping[str, Any]) -> Iterator[inspect.Parameter]:
+    for name, parameter in signature.parameters.items():
+        group = hints[name]
+        if is_dataclass(group):
+            of_group = get_type_hints(group, include_extras=True)
+            for each in fields(group):
+                yield _keyword(each.name, _default(each), of_group[each.name])
+        else:
+            yield _keyword(name, parameter.default, group)
+
+
+def _keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _default(option: Field[Any]) -> Any:
+    return option.default if option.default_factory is MISSING else option.default_factory()
