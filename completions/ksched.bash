@@ -21,16 +21,16 @@ _ksched() {
         "config view --output") found="table wide json yaml name" ;;
         *) case "$at" in
             "") found="simulate snapshot demo plugins completion version config -h --help" ;;
-            "simulate") found="--from -f --filename --config --feature-gates --plugin --tie-break --seed --sampling --no-reuse -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
+            "simulate") found="--from -f --filename --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --no-reuse -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
             "snapshot") found="--from -o --output -h --help" ;;
-            "demo") found="-o --output --detail -h --help" ;;
-            "plugins") found="--feature-gates --plugin -o --output -h --help" ;;
+            "demo") found="--kube-version -o --output --detail -h --help" ;;
+            "plugins") found="--kube-version --feature-gates --plugin -o --output -h --help" ;;
             "completion") found="bash zsh fish powershell -h --help" ;;
             "version") found="-h --help" ;;
             "config") found="view validate schema -h --help" ;;
-            "config view") found="--config --feature-gates -o --output -h --help" ;;
-            "config validate") found="--feature-gates -h --help" ;;
-            "config schema") found="-h --help" ;;
+            "config view") found="--config --kube-version --feature-gates -o --output -h --help" ;;
+            "config validate") found="--kube-version --feature-gates -h --help" ;;
+            "config schema") found="--kube-version -h --help" ;;
         esac ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$found" -- "${COMP_WORDS[COMP_CWORD]}")

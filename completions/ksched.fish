@@ -4,6 +4,7 @@ complete -c ksched -n 'not __fish_seen_subcommand_from simulate snapshot demo pl
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l config
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l feature-gates
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l plugin
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l tie-break -x -a 'name random'
@@ -20,9 +21,11 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l from
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -s o -l output
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from demo' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name'
 complete -c ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary full'
 complete -c ksched -n '__fish_seen_subcommand_from demo' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from plugins' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from plugins' -l feature-gates
 complete -c ksched -n '__fish_seen_subcommand_from plugins' -l plugin
 complete -c ksched -n '__fish_seen_subcommand_from plugins' -s o -l output -x -a 'table wide json yaml name'
@@ -33,17 +36,21 @@ complete -c ksched -n '__fish_seen_subcommand_from version' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -f -a 'view validate schema'
 complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l config
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l feature-gates
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s o -l output -x -a 'table wide json yaml name'
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l feature-gates
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
 complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate snapshot demo plugins completion version config' -f -a 'simulate snapshot demo plugins completion version config'
 complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate snapshot demo plugins completion version config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l feature-gates
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l plugin
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l tie-break -x -a 'name random'
@@ -60,9 +67,11 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s h -l hel
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -s o -l output
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary full'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -l feature-gates
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -l plugin
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -s o -l output -x -a 'table wide json yaml name'
@@ -73,9 +82,12 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from version' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -f -a 'view validate schema'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l feature-gates
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s o -l output -x -a 'table wide json yaml name'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l feature-gates
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help

@@ -3,16 +3,16 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
     param($current, $ast, $position)
     $words = @{
         '' = @('simulate', 'snapshot', 'demo', 'plugins', 'completion', 'version', 'config', '-h', '--help')
-        'simulate' = @('--from', '-f', '--filename', '--config', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--no-reuse', '-o', '--output', '--detail', '--timings', '--exit-zero', '--fail-on', '--no-headers', '-h', '--help')
+        'simulate' = @('--from', '-f', '--filename', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--no-reuse', '-o', '--output', '--detail', '--timings', '--exit-zero', '--fail-on', '--no-headers', '-h', '--help')
         'snapshot' = @('--from', '-o', '--output', '-h', '--help')
-        'demo' = @('-o', '--output', '--detail', '-h', '--help')
-        'plugins' = @('--feature-gates', '--plugin', '-o', '--output', '-h', '--help')
+        'demo' = @('--kube-version', '-o', '--output', '--detail', '-h', '--help')
+        'plugins' = @('--kube-version', '--feature-gates', '--plugin', '-o', '--output', '-h', '--help')
         'completion' = @('bash', 'zsh', 'fish', 'powershell', '-h', '--help')
         'version' = @('-h', '--help')
         'config' = @('view', 'validate', 'schema', '-h', '--help')
-        'config view' = @('--config', '--feature-gates', '-o', '--output', '-h', '--help')
-        'config validate' = @('--feature-gates', '-h', '--help')
-        'config schema' = @('-h', '--help')
+        'config view' = @('--config', '--kube-version', '--feature-gates', '-o', '--output', '-h', '--help')
+        'config validate' = @('--kube-version', '--feature-gates', '-h', '--help')
+        'config schema' = @('--kube-version', '-h', '--help')
     }
     $values = @{
         'simulate --tie-break' = @('name', 'random')

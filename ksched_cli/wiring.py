@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ksched_cli.config.load import default_config, load_config
-from ksched_cli.config.releases import FeatureGates, Release, release
+from ksched_cli.config.releases import NEWEST, FeatureGates, Release, minor_in, nearest
 from ksched_cli.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.results import PluginTiming, RefusedPod, Simulation, Stats
     from ksched_cli.sources.loaded import Loaded
 
-DEFAULT_RELEASE = "1.36"
+AUTO = "auto"
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Setup:
     sources: Sequence[str] = ()
     filenames: Sequence[str] = ()
     config: str | None = None
+    kube_version: str = AUTO
     feature_gates: str = ""
     plugins: Sequence[str] = field(default=())
     tie_break: str = "name"
@@ -93,12 +94,12 @@ def take_snapshot(sources: Sequence[str], stdin: BinaryIO | None, time: str) -> 
     )
 
 
-def make_registry(named: Sequence[str] = ()) -> Registry:
-    """In-tree plugins, those that installed packages announce, and those given as module:Class."""
+def make_registry(named: Sequence[str] = (), current: Release = NEWEST) -> Registry:
+    """The minor's in-tree plugins, those that installed packages announce, and those given as module:Class."""
     from ksched_cli.engine.registry import Registry, add_installed, add_named
     from ksched_cli.plugins.in_tree import IN_TREE
 
-    registry = Registry(IN_TREE)
+    registry = Registry(plugin for plugin in IN_TREE if current.between(plugin.since, plugin.until))
     add_installed(registry)
     for reference in named:
         add_named(registry, reference)
@@ -107,26 +108,46 @@ def make_registry(named: Sequence[str] = ()) -> Registry:
 
 def plugin_points(registry: Registry, current: Release) -> dict[str, tuple[str, ...]]:
     """Where each plugin takes part. One of kube-scheduler's that is not modelled is known, and takes part nowhere."""
-    return {**dict.fromkeys(current.plugin_names(), ()), **registry.points()}
+    return {**dict.fromkeys(current.plugin_names(), ()), **registry.points(current)}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a run goes by, before any cluster."""
+    """What a run goes by, before any cluster. `asked` is the version that the user or the server named."""
 
+    asked: str
     release: Release
     gates: FeatureGates
     registry: Registry
     points: Mapping[str, Collection[str]]
     configuration: SchedulerConfiguration
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        if self.modelled:
+            return ()
+        answered = f"the answers are those of {self.release.version}, the nearest that is"
+        return (f"Kubernetes {self.asked} is not modelled; {answered}",)
 
-def make_setting(setup: Setup) -> Setting:
-    current = release(DEFAULT_RELEASE)
+    @property
+    def modelled(self) -> bool:
+        """Whether answers are those of the minor that was asked for, and not of the nearest."""
+        return minor_in(self.asked) == self.release.minor
+
+
+def make_setting(setup: Setup, server_version: str = "") -> Setting:
+    asked = setup.kube_version
+    if asked == AUTO:
+        # What a server calls itself is no mistake of the user's, even if it is no version at all.
+        asked = server_version or NEWEST.version
+        current = NEWEST if minor_in(asked) is None else nearest(asked)
+    else:
+        current = nearest(asked)
     gates = current.gates(setup.feature_gates)
-    registry = make_registry(setup.plugins)
+    registry = make_registry(setup.plugins, current)
     points = plugin_points(registry, current)
-    return Setting(current, gates, registry, points, read_configuration(setup.config, current, gates, points))
+    configuration = read_configuration(setup.config, current, gates, points)
+    return Setting(asked, current, gates, registry, points, configuration)
 
 
 @dataclass
@@ -212,7 +233,7 @@ def gather(setup: Setup, stdin: BinaryIO | None = None) -> Gathered:
     started = time.perf_counter()
     loaded = read_sources(setup.sources, stdin)
     refused = apply_manifests(loaded, setup.filenames, stdin)
-    setting = make_setting(setup)
+    setting = make_setting(setup, loaded.server_version)
     return Gathered(loaded, setting, refused, time.perf_counter() - started)
 
 
@@ -221,9 +242,10 @@ def assemble(setup: Setup, gathered: Gathered) -> Prepared:
     started = time.perf_counter()
     loaded, setting = gathered.loaded, gathered.setting
     scheduler = make_scheduler(setup, loaded, setting)
-    coverage = _coverage(scheduler, loaded)
+    coverage = _coverage(scheduler, loaded, setting)
     seconds = gathered.seconds + time.perf_counter() - started
-    return Prepared(scheduler, tuple(loaded.warnings), coverage, seconds, setting.registry, gathered.refused)
+    warnings = (*loaded.warnings, *setting.warnings)
+    return Prepared(scheduler, warnings, coverage, seconds, setting.registry, gathered.refused)
 
 
 def prepare(setup: Setup, stdin: BinaryIO | None = None) -> Prepared:
@@ -231,9 +253,13 @@ def prepare(setup: Setup, stdin: BinaryIO | None = None) -> Prepared:
     return assemble(setup, gather(setup, stdin))
 
 
-def _coverage(scheduler: Scheduler, loaded: Loaded) -> dict[str, Any]:
+def _coverage(scheduler: Scheduler, loaded: Loaded, setting: Setting) -> dict[str, Any]:
     """What the answer does not take into account."""
-    coverage: dict[str, Any] = {"kubeVersion": DEFAULT_RELEASE}
+    coverage: dict[str, Any] = {"kubeVersion": setting.release.version}
+    if not setting.modelled:
+        coverage["kubeVersionNotModelled"] = setting.asked
+    if not setting.release.recorded:
+        coverage["kubeVersionReadFromSource"] = setting.release.version
     if loaded.unknown:
         coverage["notRead"] = dict(sorted(loaded.unknown.items()))
     if loaded.gaps:

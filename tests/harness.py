@@ -13,7 +13,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.plugin_args import ARGS_OF
-from ksched_cli.config.releases import release
+from ksched_cli.config.releases import NEWEST, Release
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.scheduler import Scheduler, SchedulerHandle
@@ -21,7 +21,7 @@ from ksched_cli.framework.interfaces import FilterPlugin, Plugin, PreFilterPlugi
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.wiring import DEFAULT_RELEASE, make_registry, plugin_points
+from ksched_cli.wiring import make_registry, plugin_points
 
 P = TypeVar("P", bound=Plugin)
 
@@ -92,10 +92,11 @@ def make_bench(
     args: Any = None,
     gates: str = "",
     objects: Iterable[Any] = (),
+    current: Release = NEWEST,
 ) -> Bench:
     cluster = Cluster(list(nodes), running, Catalog(objects))
     pod_row = cluster.register(pod)
-    handle = SchedulerHandle(cluster, release(DEFAULT_RELEASE).gates(gates), NominatedPods(cluster), False)
+    handle = SchedulerHandle(cluster, current.gates(gates), NominatedPods(cluster), False, release=current)
     if args is None and plugin.name in ARGS_OF:
         args = ARGS_OF[plugin.name]()
     return Bench(plugin(args, handle), cluster, pod_row)
@@ -110,10 +111,10 @@ def make_scheduler(
     objects: Iterable[Any] = (),
     gates: str = "",
     reuse: bool = True,
+    current: Release = NEWEST,
     **options: Any,
 ) -> Scheduler:
-    current = release(DEFAULT_RELEASE)
-    registry = make_registry()
+    registry = make_registry(current=current)
     for plugin in plugins:
         registry.register(plugin, "test")
     return Scheduler(

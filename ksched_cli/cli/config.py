@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ksched_cli.cli import options
+from ksched_cli.cli.running import warn
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,13 +28,17 @@ Examples:
 
   ksched config view
 
-  ksched config view --config scheduler.yaml -o json"""
+  ksched config view --config scheduler.yaml -o json
+
+  ksched config view --kube-version 1.28"""
 
 VALIDATE_HELP = """Whether kube-scheduler would accept the files; if not, every mistake with its line and path.
 
 Examples:
 
-  ksched config validate scheduler.yaml"""
+  ksched config validate scheduler.yaml
+
+  ksched config validate scheduler.yaml --kube-version 1.28"""
 
 SCHEMA_HELP = """A JSON Schema of KubeSchedulerConfiguration, for editors.
 
@@ -45,6 +50,7 @@ Examples:
 @app.command("view", help=VIEW_HELP, short_help="Print the effective configuration.")
 def view(
     config: options.Config = None,
+    kube_version: options.KubeVersion = "auto",
     feature_gates: options.FeatureGates = "",
     output: options.OutputOption = options.Output.YAML,
 ) -> None:
@@ -52,7 +58,7 @@ def view(
 
     if output not in (options.Output.YAML, options.Output.JSON):
         raise UsageError(f"a configuration is shown as yaml or json, not as {output.value}")
-    setting = _setting(config, feature_gates)
+    setting = _setting(config, kube_version, feature_gates)
     document = to_document(setting.configuration, setting.release, setting.gates)
     if output is options.Output.JSON:
         typer.echo(json.dumps(document, indent=2))
@@ -63,13 +69,15 @@ def view(
 
 
 @app.command("validate", help=VALIDATE_HELP, short_help="Check configurations, all mistakes at once.")
-def validate(files: Files, feature_gates: options.FeatureGates = "") -> None:
+def validate(
+    files: Files, kube_version: options.KubeVersion = "auto", feature_gates: options.FeatureGates = ""
+) -> None:
     from ksched_cli.errors import ConfigError, InputError, Problem
 
     problems: list[Problem] = []
     for file in files:
         try:
-            _setting(file, feature_gates)
+            _setting(file, kube_version, feature_gates)
         except InputError as mistake:
             problems.extend(mistake.problems)
         else:
@@ -79,15 +87,15 @@ def validate(files: Files, feature_gates: options.FeatureGates = "") -> None:
 
 
 @app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema for editors.")
-def schema() -> None:
+def schema(kube_version: options.KubeVersion = "auto") -> None:
     from ksched_cli.config import schema as schemas
-    from ksched_cli.config.releases import release
-    from ksched_cli.wiring import DEFAULT_RELEASE
 
-    typer.echo(json.dumps(schemas.schema(release(DEFAULT_RELEASE)), indent=2))
+    typer.echo(json.dumps(schemas.schema(_setting(None, kube_version, "").release), indent=2))
 
 
-def _setting(path: str | None, feature_gates: str) -> Setting:
+def _setting(path: str | None, kube_version: str, feature_gates: str) -> Setting:
     from ksched_cli.wiring import Setup, make_setting
 
-    return make_setting(Setup(config=path, feature_gates=feature_gates))
+    setting = make_setting(Setup(config=path, kube_version=kube_version, feature_gates=feature_gates))
+    warn(setting.warnings)
+    return setting

@@ -24,6 +24,7 @@ EPILOG = """Examples:
 
 
 def demo(
+    kube_version: options.KubeVersion = "auto",
     output: options.OutputOption = options.Output.TABLE,
     detail: options.DetailOption = options.Detail.SUMMARY,
 ) -> None:
@@ -31,4 +32,5 @@ def demo(
 
     with as_file(files("ksched_cli.cli").joinpath("demo_cluster.yaml")) as cluster:
         # Pods that do not fit are what the demo is about, so they are not a failure of it.
-        raise typer.Exit(run_and_show(Setup(sources=[str(cluster)]), Shown(output, detail, exit_zero=True)))
+        setup = Setup(sources=[str(cluster)], kube_version=kube_version)
+        raise typer.Exit(run_and_show(setup, Shown(output, detail, exit_zero=True)))

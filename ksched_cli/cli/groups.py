@@ -41,6 +41,7 @@ class SchedulerOptions:
     """The scheduler that is asked."""
 
     config: options.Config = None
+    kube_version: options.KubeVersion = "auto"
     feature_gates: options.FeatureGates = ""
     plugin: options.PluginOption = field(default_factory=list)
     tie_break: options.TieBreakOption = options.TieBreak.NAME
@@ -58,6 +59,7 @@ def make_setup(cluster: ClusterOptions, scheduler: SchedulerOptions, *, timings:
         sources=cluster.sources,
         filenames=cluster.filenames,
         config=scheduler.config,
+        kube_version=scheduler.kube_version,
         feature_gates=scheduler.feature_gates,
         plugins=scheduler.plugin,
         tie_break=scheduler.tie_break.value,

@@ -56,6 +56,14 @@ Config = Annotated[
     Optional[str],  # noqa: UP045  # typer reads the annotation at run time
     typer.Option(metavar="FILE", help="A KubeSchedulerConfiguration; without it kube-scheduler's defaults."),
 ]
+KubeVersion = Annotated[
+    str,
+    typer.Option(
+        metavar="X.Y",
+        help="Answer as this minor of Kubernetes. auto: the version of the server, where the input tells it, "
+        "else 1.36.",
+    ),
+]
 FeatureGates = Annotated[
     str,
     typer.Option(metavar="A=true,B=false", help="Feature gates that differ from their default.", show_default=False),

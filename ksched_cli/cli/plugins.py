@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from ksched_cli.cli import options
+from ksched_cli.cli.running import warn
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,20 +24,22 @@ EPILOG = """Examples:
 
   ksched plugins NodeResourcesFit
 
-  ksched plugins -o json"""
+  ksched plugins -o json --kube-version 1.33"""
 
 Name = Annotated[Optional[str], typer.Argument(metavar="[NAME]", show_default=False, help="One plugin, in full.")]  # noqa: UP045
 
 
 def plugins(
     name: Name = None,
+    kube_version: options.KubeVersion = "auto",
     feature_gates: options.FeatureGates = "",
     plugin: options.PluginOption = [],  # noqa: B006  # typer takes the default from here and never changes it
     output: options.OutputOption = options.Output.TABLE,
 ) -> None:
     from ksched_cli.wiring import Setup, make_setting
 
-    setting = make_setting(Setup(feature_gates=feature_gates, plugins=plugin))
+    setting = make_setting(Setup(kube_version=kube_version, feature_gates=feature_gates, plugins=plugin))
+    warn(setting.warnings)
     known = list(setting.registry)
     if name is not None and name not in known:
         close = difflib.get_close_matches(name, known, 1)
@@ -68,7 +71,7 @@ def _describe(name: str, setting: Setting) -> dict[str, Any]:
         "summary": plugin.summary,
         "default": name in weights,
         "weight": weights.get(name) or None,
-        "extensionPoints": list(extension_points(plugin)),
+        "extensionPoints": list(extension_points(plugin, setting.release)),
         "arguments": msgspec.to_builtins(ARGS_OF[name]()) if name in ARGS_OF else {},
         "events": [str(event) for event in plugin.events],
         "origin": setting.registry.origin(name),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
@@ -38,13 +38,17 @@ def run_and_show(setup: Setup, shown: Shown) -> int:
     prepared = prepare(setup, sys.stdin.buffer)
     gc.freeze()
     gc.enable()
-    for warning in prepared.warnings:
-        print(f"ksched: warning: {warning}", file=sys.stderr)  # noqa: T201
+    warn(prepared.warnings)
     if shown.output is Output.JSON:
         return _stream_json(prepared, shown, sys.stdout)
     simulation = prepared.simulate(detail=shown.detail is Detail.FULL, top=_top(shown))
     _show(simulation, shown)
     return verdict(simulation.outcomes, simulation.warnings, shown, refused=bool(simulation.refused))
+
+
+def warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        print(f"ksched: warning: {warning}", file=sys.stderr)  # noqa: T201
 
 
 def _top(shown: Shown) -> int:

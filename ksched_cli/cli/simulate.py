@@ -25,6 +25,8 @@ EPILOG = """Examples:
 
   ksched simulate --from dump/ --config scheduler.yaml -o json --detail full
 
+  ksched simulate --from cluster.json --kube-version 1.33
+
   helm template shop | ksched simulate --from cluster.json -f -
 
 Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command line is wrong."""

@@ -1,53 +1,96 @@
-"""What each Kubernetes minor brings along: default plugins, weights, feature gates, configuration versions."""
+"""What each Kubernetes minor brings along: default plugins, weights, feature gates, configuration versions.
+
+A rule that differs from minor to minor is written where it is applied: it asks `release.at_least("1.34")`, or a gate.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+import re
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
+from ksched_cli.config.default_plugins import MULTI_POINT
+from ksched_cli.config.gate_history import GATE_HISTORY, Gate
 from ksched_cli.config.model import PluginRef
 from ksched_cli.errors import Problem, UsageError
 
+_GROUP = "kubescheduler.config.k8s.io"
 
-class Gate(NamedTuple):
-    """A feature gate as a minor has it."""
 
-    default: bool
-    stage: str
-    locked: bool
+def minor_of(version: str) -> int:
+    """The number after "1."."""
+    return int(version.partition(".")[2])
 
 
 class FeatureGates:
     """The gates of a run: a minor's defaults and what the user sets."""
 
-    def __init__(self, gates: Mapping[str, Gate], overrides: Mapping[str, bool]) -> None:
-        self._enabled = {name: gate.default for name, gate in gates.items()} | dict(overrides)
-        self._changed = sorted(name for name, on in overrides.items() if on != gates[name].default)
+    def __init__(
+        self, defaults: Mapping[str, bool], overrides: Mapping[str, bool], not_modelled: Container[str] = ()
+    ) -> None:
+        self._enabled = {**defaults, **overrides}
+        changed = sorted(name for name, on in overrides.items() if on != defaults[name])
+        # Gates that were set against their default and that decide something which is answered by the default.
+        self.not_modelled = tuple(name for name in changed if name in not_modelled)
 
     def enabled(self, name: str) -> bool:
-        """A gate that the minor does not know is off."""
+        """A gate that came later than the minor is off; one that was taken away stays as it was at its end."""
         return self._enabled.get(name, False)
-
-    @property
-    def not_modelled(self) -> tuple[str, ...]:
-        """Gates that were set against their default and that decide something which is answered by the default."""
-        return tuple(name for name in self._changed if name in _NOT_MODELLED)
 
 
 @dataclass(frozen=True)
 class Release:
-    """One minor. Gated plugins join the defaults when their gate is on: before the named plugin, or at the end."""
+    """One minor; `recorded` where answers are held against recordings of its kube-scheduler, else its rules were read
+    from its source."""
 
     version: str
-    config_versions: tuple[str, ...]
-    multi_point: tuple[PluginRef, ...]
-    gated_plugins: tuple[tuple[str, PluginRef, str], ...]
-    gates_table: Mapping[str, Gate]
-    # No plugin of these names may be enabled or configured any more (invalidPluginsByVersion).
-    removed_plugins: frozenset[str]
-    # Gates that cannot be on unless these are too.
-    gate_dependencies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    recorded: bool = False
+
+    @property
+    def minor(self) -> int:
+        return minor_of(self.version)
+
+    def at_least(self, version: str) -> bool:
+        """Whether this is that minor or a later one."""
+        return self.minor >= minor_of(version)
+
+    def between(self, since: str, until: str) -> bool:
+        """Whether it is one of these minors, both included; an empty string is no bound."""
+        return (not since or self.minor >= minor_of(since)) and (not until or self.minor <= minor_of(until))
+
+    # Configuration
+
+    @property
+    def config_versions(self) -> tuple[str, ...]:
+        """The apiVersions of configurations that it reads, the newest first."""
+        return tuple(f"{_GROUP}/{name}" for name, since, until in _CONFIG_VERSIONS if self.between(since, until))
+
+    @property
+    def removed_plugins(self) -> frozenset[str]:
+        """No plugin of these names may be enabled or configured any more (invalidPluginsByVersion)."""
+        return frozenset(name for name, since in _REMOVED_PLUGINS.items() if self.at_least(since))
+
+    # Gates
+
+    @cached_property
+    def known_gates(self) -> Mapping[str, Gate]:
+        """Those that can be set."""
+        return {name: gate for name, gate in self._gate_states.items() if gate is not None}
+
+    @cached_property
+    def _gate_states(self) -> Mapping[str, Gate | None]:
+        """None: there once was such a gate."""
+        states = {name: self._steps(name) for name in GATE_HISTORY}
+        return {name: steps[-1] for name, steps in states.items() if steps}
+
+    def _steps(self, gate: str) -> list[Gate | None]:
+        """What became of the gate up to this minor."""
+        return [state for since, state in GATE_HISTORY[gate].items() if self.at_least(since)]
+
+    def _gate_defaults(self) -> dict[str, bool]:
+        steps = {name: self._steps(name) for name in self._gate_states}
+        return {name: next(each.default for each in reversed(own) if each is not None) for name, own in steps.items()}
 
     def gates(self, overrides: str = "") -> FeatureGates:
         """`A=true,B=false` over the defaults; unknown and locked gates are refused, all at once."""
@@ -60,49 +103,71 @@ class Release:
                 wanted[name] = value.lower() == "true"
             else:
                 problems.append(Problem(problem, path=f"--feature-gates {entry}"))
-        gates = FeatureGates(self.gates_table, wanted)
+        gates = FeatureGates(self._gate_defaults(), wanted, self._gates_not_modelled)
         problems += self._unmet(gates) if not problems else []
         if problems:
             raise UsageError(problems)
         return gates
 
+    @property
+    def _gates_not_modelled(self) -> frozenset[str]:
+        return _NOT_MODELLED | {name for name, since in _MODELLED_SINCE.items() if not self.at_least(since)}
+
     def _unmet(self, gates: FeatureGates) -> list[Problem]:
-        """Gates that are on while one that they build on is off."""
+        """Gates that are on while one that they build on is off; checked since 1.35."""
+        if not self.at_least("1.35"):
+            return []
         return [
             Problem(
                 f"{name} is enabled, but depends on features that are disabled: [{' '.join(missing)}]",
                 path="--feature-gates",
                 hint=f"set {','.join(f'{each}=true' for each in missing)} or {name}=false",
             )
-            for name, needed in self.gate_dependencies.items()
+            for name, needed in _GATE_DEPENDENCIES.items()
             if gates.enabled(name) and (missing := [each for each in needed if not gates.enabled(each)])
         ]
 
     def _refusal(self, name: str, separator: str, value: str) -> str | None:
         if not separator or value.lower() not in ("true", "false"):
             return "write it as Name=true or Name=false"
-        gate = self.gates_table.get(name)
+        gate = self.known_gates.get(name)
         if gate is None:
-            return f"Kubernetes {self.version} has no feature gate {name} that scheduling depends on"
+            return f"Kubernetes {self.version} has no feature gate {name} that scheduling depends on{self._past(name)}"
         if gate.locked and (value.lower() == "true") != gate.default:
             return f"{name} is locked to {str(gate.default).lower()} in Kubernetes {self.version}"
         return None
 
+    def _past(self, gate: str) -> str:
+        """When a gate that this minor does not know was there."""
+        history = GATE_HISTORY.get(gate)
+        if history is None:
+            return ""
+        since = next(iter(history))
+        if not self.at_least(since):
+            return f"; it came with {since}"
+        gone = next(version for version, state in history.items() if state is None)
+        return f"; it was taken away in {gone} and what it switched is {_on_off(self._gate_defaults()[gate])} for good"
+
+    # Default plugins
+
     def plugin_names(self) -> tuple[str, ...]:
-        """Every in-tree plugin, gated or not."""
-        return (*(plugin.name for plugin in self.multi_point), *(plugin.name for _, plugin, _ in self.gated_plugins))
+        """Every default plugin, gated or not."""
+        return tuple(each.name for each in MULTI_POINT if self.between(each.since, each.until))
 
     def default_plugin_names(self, gates: FeatureGates) -> tuple[str, ...]:
         return tuple(plugin.name for plugin in self.default_multi_point(gates))
 
     def default_multi_point(self, gates: FeatureGates) -> tuple[PluginRef, ...]:
         """getDefaultPlugins with applyFeatureGates."""
-        plugins = list(self.multi_point)
-        for gate, plugin, before in self.gated_plugins:
-            if gates.enabled(gate):
-                at = next((index for index, each in enumerate(plugins) if each.name == before), len(plugins))
-                plugins.insert(at, plugin)
-        return tuple(plugins)
+        return tuple(
+            PluginRef(each.name, each.weight)
+            for each in MULTI_POINT
+            if self.between(each.since, each.until) and (not each.gate or gates.enabled(each.gate))
+        )
+
+
+def _on_off(value: bool) -> str:
+    return "on" if value else "off"
 
 
 # Those that are neither read by a plugin nor without influence on a single cycle.
@@ -120,50 +185,11 @@ _NOT_MODELLED = frozenset(
     }
 )
 
-_GATES_1_36: Mapping[str, Gate] = {
-    "ClearingNominatedNodeNameAfterBinding": Gate(True, "Beta", False),
-    "DRAAdminAccess": Gate(True, "GA", True),
-    "DRAConsumableCapacity": Gate(True, "Beta", False),
-    "DRADeviceBindingConditions": Gate(True, "Beta", False),
-    "DRADeviceTaintRules": Gate(False, "Beta", False),
-    "DRADeviceTaints": Gate(True, "Beta", False),
-    "DRAExtendedResource": Gate(True, "Beta", False),
-    "DRAListTypeAttributes": Gate(False, "Alpha", False),
-    "DRANodeAllocatableResources": Gate(False, "Alpha", False),
-    "DRAPartitionableDevices": Gate(True, "Beta", False),
-    "DRAPrioritizedList": Gate(True, "GA", False),
-    "DRAResourceClaimDeviceStatus": Gate(True, "Beta", False),
-    "DRASchedulerFilterTimeout": Gate(True, "Beta", False),
-    "DRAWorkloadResourceClaims": Gate(False, "Alpha", False),
-    "DynamicResourceAllocation": Gate(True, "GA", True),
-    "GangScheduling": Gate(False, "Alpha", False),
-    "GenericWorkload": Gate(False, "Alpha", False),
-    "InPlacePodLevelResourcesVerticalScaling": Gate(True, "Beta", False),
-    "InPlacePodVerticalScaling": Gate(True, "GA", True),
-    "MatchLabelKeysInPodAffinity": Gate(True, "GA", True),
-    "MatchLabelKeysInPodTopologySpread": Gate(True, "Beta", False),
-    "MatchLabelKeysInPodTopologySpreadSelectorMerge": Gate(True, "Beta", False),
-    "MutableCSINodeAllocatableCount": Gate(True, "GA", True),
-    "NodeDeclaredFeatures": Gate(True, "Beta", False),
-    "NodeInclusionPolicyInPodTopologySpread": Gate(True, "GA", True),
-    "NominatedNodeNameForExpectation": Gate(True, "Beta", False),
-    "OpportunisticBatching": Gate(True, "Beta", False),
-    "PodLevelResources": Gate(True, "Beta", False),
-    "PodSchedulingReadiness": Gate(True, "GA", True),
-    "SchedulerAsyncAPICalls": Gate(False, "Beta", False),
-    "SchedulerAsyncPreemption": Gate(True, "Beta", False),
-    "SchedulerPopFromBackoffQ": Gate(True, "Beta", False),
-    "SchedulerQueueingHints": Gate(True, "GA", True),
-    "SidecarContainers": Gate(True, "GA", True),
-    "StorageCapacityScoring": Gate(False, "Alpha", False),
-    "TaintTolerationComparisonOperators": Gate(False, "Alpha", False),
-    "TopologyAwareWorkloadScheduling": Gate(False, "Alpha", False),
-    "VolumeAttributesClass": Gate(True, "GA", True),
-    "VolumeLimitScaling": Gate(False, "Alpha", False),
-    "WorkloadAwarePreemption": Gate(False, "Alpha", False),
-}
+# What these do is modelled as it is from this minor on.
+_MODELLED_SINCE = {"GangScheduling": "1.36", "GenericWorkload": "1.36"}
 
-_GATE_DEPENDENCIES_1_36: Mapping[str, tuple[str, ...]] = {
+# A gate that is on needs these to be on too. Where a minor does not know one of them, the other is off as well.
+_GATE_DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
     "DRADeviceBindingConditions": ("DRAResourceClaimDeviceStatus",),
     "DRADeviceTaintRules": ("DRADeviceTaints",),
     "DRAWorkloadResourceClaims": ("DynamicResourceAllocation", "GenericWorkload"),
@@ -174,46 +200,43 @@ _GATE_DEPENDENCIES_1_36: Mapping[str, tuple[str, ...]] = {
     "WorkloadAwarePreemption": ("GangScheduling",),
 }
 
-RELEASES: Mapping[str, Release] = {
-    "1.36": Release(
-        version="1.36",
-        config_versions=("kubescheduler.config.k8s.io/v1",),
-        multi_point=(
-            PluginRef("SchedulingGates"),
-            PluginRef("PrioritySort"),
-            PluginRef("NodeUnschedulable"),
-            PluginRef("NodeName"),
-            PluginRef("TaintToleration", 3),
-            PluginRef("NodeAffinity", 2),
-            PluginRef("NodePorts"),
-            PluginRef("NodeResourcesFit", 1),
-            PluginRef("VolumeRestrictions"),
-            PluginRef("NodeVolumeLimits"),
-            PluginRef("VolumeBinding"),
-            PluginRef("VolumeZone"),
-            PluginRef("PodTopologySpread", 2),
-            PluginRef("InterPodAffinity", 2),
-            PluginRef("DefaultPreemption"),
-            PluginRef("NodeResourcesBalancedAllocation", 1),
-            PluginRef("ImageLocality", 1),
-            PluginRef("DefaultBinder"),
-        ),
-        gated_plugins=(
-            ("NodeDeclaredFeatures", PluginRef("NodeDeclaredFeatures"), ""),
-            ("DynamicResourceAllocation", PluginRef("DynamicResources", 2), "DefaultPreemption"),
-            ("GangScheduling", PluginRef("GangScheduling"), ""),
-            ("TopologyAwareWorkloadScheduling", PluginRef("TopologyPlacementGenerator"), ""),
-            ("TopologyAwareWorkloadScheduling", PluginRef("PodGroupPodsCount", 1), ""),
-        ),
-        gates_table=_GATES_1_36,
-        removed_plugins=frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"}),
-        gate_dependencies=_GATE_DEPENDENCIES_1_36,
-    ),
-}
+# The version of KubeSchedulerConfiguration, from and to which minor it is read; the newest first.
+_CONFIG_VERSIONS = (
+    ("v1", "1.25", ""),
+    ("v1beta3", "1.23", "1.28"),
+)
+
+# Since when a configuration may not name these any more.
+_REMOVED_PLUGINS = {"AzureDiskLimits": "1.31", "CinderLimits": "1.31", "EBSLimits": "1.31", "GCEPDLimits": "1.31"}
+
+# Minors that are modelled, and of which there are recordings.
+_MODELLED = ("1.35", "1.36")
+_RECORDED = frozenset({"1.16", "1.21", "1.28", "1.33", "1.34", "1.35", "1.36"})
+
+RELEASES: Mapping[str, Release] = {version: Release(version, version in _RECORDED) for version in _MODELLED}
+NEWEST = RELEASES["1.36"]
+
+_VERSION = re.compile(r"v?1\.(\d{1,3})\+?(?:[.+-].*)?", re.ASCII)
 
 
 def release(version: str) -> Release:
+    """A minor that is modelled."""
     found = RELEASES.get(version)
     if found is None:
         raise UsageError(f"Kubernetes {version} is not modelled; there is {', '.join(RELEASES)}")
     return found
+
+
+def minor_in(version: str) -> int | None:
+    """The minor of a version as people and servers write it: 1.34, v1.34.2, 1.34+; None where it is no version."""
+    match = _VERSION.fullmatch(version.strip())
+    return int(match[1]) if match else None
+
+
+def nearest(version: str) -> Release:
+    """The modelled minor that is nearest to the version; of two that are as near the later one."""
+    wanted = minor_in(version)
+    if wanted is None:
+        modelled = ", ".join(RELEASES)
+        raise UsageError(f"--kube-version {version}: write it as 1.36, or auto; modelled are {modelled}")
+    return min(RELEASES.values(), key=lambda each: (abs(each.minor - wanted), -each.minor))

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import entry_points
 
+from ksched_cli.config.releases import NEWEST, Release
 from ksched_cli.errors import UsageError
 from ksched_cli.framework.interfaces import Plugin, extension_points
 
@@ -43,9 +44,9 @@ class Registry(Mapping[str, type[Plugin]]):
     def origin(self, name: str) -> str:
         return self._origins[name]
 
-    def points(self) -> dict[str, tuple[str, ...]]:
+    def points(self, release: Release = NEWEST) -> dict[str, tuple[str, ...]]:
         """Which extension points each plugin takes part in, for expanding profiles."""
-        return {name: extension_points(plugin) for name, plugin in self._plugins.items()}
+        return {name: extension_points(plugin, release) for name, plugin in self._plugins.items()}
 
 
 def add_installed(registry: Registry) -> None:

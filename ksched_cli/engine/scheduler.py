@@ -9,7 +9,7 @@ from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.profiles import expand_profile
-from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.config.releases import NEWEST, FeatureGates, Release
 from ksched_cli.engine.cycle import Cycle
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.gang import GroupCycle, GroupDecision
@@ -32,6 +32,7 @@ class SchedulerHandle:
     nominator: NominatedPods
     sampling: bool
     scheduler_names: frozenset[str] = frozenset({DEFAULT_SCHEDULER})
+    release: Release = NEWEST
 
 
 class Scheduler:
@@ -56,7 +57,7 @@ class Scheduler:
         self._registry = registry
         self._profiles = [expand_profile(entry, release, gates, points) for entry in configuration.profiles]
         names = frozenset(profile.scheduler_name for profile in self._profiles)
-        self._handle = SchedulerHandle(cluster, gates, self.nominator, sampling, names)
+        self._handle = SchedulerHandle(cluster, gates, self.nominator, sampling, names, release)
         self.extenders = tuple(extender.url_prefix for extender in configuration.extenders)
         self.gates_not_modelled = gates.not_modelled
         self.not_modelled = tuple(name for name in release.default_plugin_names(gates) if name not in registry)
@@ -68,7 +69,7 @@ class Scheduler:
             sampling=sampling,
             percentage_of_nodes_to_score=configuration.percentage_of_nodes_to_score or 0,
         )
-        self._group_cycle = _group_cycle(self._cycle, gates)
+        self._group_cycle = _group_cycle(self._cycle, release, gates)
         self.groups = PodGroups(cluster, names)
         self.group_decisions: dict[GroupKey, GroupDecision] = {}
         self._nominate_known()
@@ -129,8 +130,9 @@ class Scheduler:
         self.runtimes = self._make_runtimes()
 
 
-def _group_cycle(cycle: Cycle, gates: FeatureGates) -> GroupCycle | None:
-    if not gates.enabled("GenericWorkload"):
+def _group_cycle(cycle: Cycle, release: Release, gates: FeatureGates) -> GroupCycle | None:
+    # Up to 1.35 the pods of a gang go through cycles of their own.
+    if not release.at_least("1.36") or not gates.enabled("GenericWorkload"):
         return None
     return GroupCycle(cycle, placements=gates.enabled("TopologyAwareWorkloadScheduling"))
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
-from ksched_cli.config.releases import FeatureGates
+from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.framework.diagnosis import Diagnosis
 from ksched_cli.framework.verdict import Verdict
 
@@ -31,6 +31,10 @@ class Handle(Protocol):
 
     @property
     def cluster(self) -> Cluster: ...
+
+    @property
+    def release(self) -> Release:
+        """The minor of kube-scheduler that is followed."""
 
     @property
     def gates(self) -> FeatureGates: ...

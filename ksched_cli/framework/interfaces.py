@@ -15,6 +15,7 @@ import msgspec
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.releases import NEWEST, Release
 from ksched_cli.framework.events import ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, Handle
 from ksched_cli.framework.pod_groups import GroupKey
@@ -29,13 +30,17 @@ S = TypeVar("S")
 
 class Plugin:
     """What every plugin has. `scope` is "row" when a node's verdict depends on that node alone, and `follows_pods` is
-    off when it depends on the node object only, whatever pods are there."""
+    off when it depends on the node object only, whatever pods are there. `since` and `until` are the first and the
+    last minor that has the plugin, and `points_since` says where it takes part only from some minor on."""
 
     name: ClassVar[str]
     scope: ClassVar[Literal["row", "cluster"]] = "row"
     follows_pods: ClassVar[bool] = True
     summary: ClassVar[str] = ""
     events: ClassVar[tuple[ClusterEvent, ...]] = ()
+    since: ClassVar[str] = ""
+    until: ClassVar[str] = ""
+    points_since: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, args: Any, handle: Handle) -> None:
         self.args = args
@@ -223,9 +228,13 @@ EXTENSION_POINTS: Mapping[str, type[Plugin]] = {
 }
 
 
-def extension_points(plugin: type[Plugin]) -> tuple[str, ...]:
+def extension_points(plugin: type[Plugin], release: Release = NEWEST) -> tuple[str, ...]:
     """The points that a plugin class takes part in, in the order of a cycle."""
-    return tuple(point for point, base in EXTENSION_POINTS.items() if issubclass(plugin, base))
+    return tuple(
+        point
+        for point, base in EXTENSION_POINTS.items()
+        if issubclass(plugin, base) and release.between(plugin.points_since.get(point, ""), "")
+    )
 
 
 __all__ = [

@@ -20,6 +20,7 @@ WAITING = Status(Code.WAIT, ("waiting for minCount pods from a gang to be schedu
 
 class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):
     name = "GangScheduling"
+    since = "1.35"
     summary = "Holds the pods of a gang back until minCount of them exist, and binds none before minCount have a node."
     events = (ClusterEvent("Pod", Action.ADD), ClusterEvent("PodGroup", Action.ADD))
 

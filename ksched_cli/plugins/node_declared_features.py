@@ -38,6 +38,7 @@ NEEDED_BY: Mapping[str, Callable[[PodSpec], bool]] = {
 
 class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
     name = "NodeDeclaredFeatures"
+    since = "1.35"
     summary = "Rejects nodes whose kubelet does not declare a feature that the pod needs."
     events = (
         ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE),

@@ -29,6 +29,8 @@ class NodeResourcesBalancedAllocation(
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
         self._totals = DeviceTotals(handle)
+        # Since 1.36 it counts how much the pod evens out; before it was how even the node is with the pod on it.
+        self._compares = handle.release.at_least("1.36")
 
     @property
     def _names(self) -> list[str]:
@@ -54,6 +56,8 @@ class NodeResourcesBalancedAllocation(
                 return np.zeros(len(nodes), dtype=np.int64)
         allocation = measure(state, nodes, self._totals, use_requested=True)
         with_pod = balance(allocation.requested, allocation.allocatable)
+        if not self._compares:
+            return with_pod
         without_pod = balance(allocation.allocated, allocation.allocatable)
         half = MAX_NODE_SCORE // 2
         return half + halved(half + with_pod - without_pod)

@@ -14,6 +14,7 @@ from ksched_cli.framework.status import Status, error
 
 class PodGroupPodsCount(PlacementScorePlugin):
     name = "PodGroupPodsCount"
+    since = "1.36"
     summary = "Prefers the placement in which most pods of the group have a node."
 
     def __init__(self, args: Any, handle: Handle) -> None:

@@ -17,6 +17,7 @@ from ksched_cli.framework.status import Status, error
 
 class TopologyPlacementGenerator(PlacementGeneratePlugin):
     name = "TopologyPlacementGenerator"
+    since = "1.36"
     summary = "Proposes the nodes of each domain of a pod group's topology constraint as places for the whole group."
 
     def __init__(self, args: Any, handle: Handle) -> None:

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ksched_cli.config.releases import NEWEST
 from ksched_cli.plan.results import FailureGroup, PluginTiming, PodGroupOutcome, PodOutcome, ScoredNode, Simulation
 
 # Above this many pods the nodes of each are left out: a page that nobody scrolls through explains nothing.
@@ -98,7 +99,9 @@ def timings_table(timings: Sequence[PluginTiming], headers: bool) -> Table:
 
 def omissions(coverage: Mapping[str, Any]) -> list[str]:
     """What the answer leaves out, most weighty first."""
-    found = [f"plugin {name}" for name in coverage.get("pluginsNotModelled", ())]
+    asked = coverage.get("kubeVersionNotModelled")
+    found = [f"what is different in Kubernetes {asked}"] if asked else []
+    found += [f"plugin {name}" for name in coverage.get("pluginsNotModelled", ())]
     found += [f"feature gate {name}" for name in coverage.get("featureGatesNotModelled", ())]
     found += [f"extender {name}" for name in coverage.get("extendersNotCalled", ())]
     found += coverage.get("admissionNotModelled", ())
@@ -125,7 +128,10 @@ def summary_line(simulation: Simulation) -> Text:
     nodes = simulation.stats.nodes
     text = ", ".join(parts) if parts else "no pending pods"
     good = not simulation.unplaced and not simulation.refused
-    return Text(f"{text} ({nodes} node{'' if nodes == 1 else 's'})", style="bold green" if good else "bold red")
+    where = f"{nodes} node{'' if nodes == 1 else 's'}"
+    version = simulation.coverage.get("kubeVersion", NEWEST.version)
+    where += f", Kubernetes {version}" if version != NEWEST.version else ""
+    return Text(f"{text} ({where})", style="bold green" if good else "bold red")
 
 
 def _verdict(outcome: PodOutcome) -> str:

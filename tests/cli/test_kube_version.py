@@ -1,0 +1,104 @@
+"""--kube-version on the commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ksched_cli.cli.main import run
+from ksched_cli.sources.dump import load_dump
+from ksched_cli.sources.snapshot import write_snapshot
+from tests.cli.test_commands import CASE
+
+CLUSTER = str(CASE)
+
+
+def taken(path: Path, server_version: str) -> str:
+    loaded = load_dump([CLUSTER])
+    loaded.server_version = server_version
+    path.write_bytes(write_snapshot(loaded, "1970-01-01T00:00:00Z"))
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def test_the_snapshot_tells_the_version_and_the_user_may_differ(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    snapshot = taken(tmp_path / "c.ksched.gz", "v1.35.4")
+    found = {}
+    for version in ("auto", "1.35", "1.36"):
+        run(["simulate", "--from", snapshot, "--kube-version", version, "-o", "json"])
+        found[version] = json.loads(capsys.readouterr().out)
+    assert [found[version]["coverage"]["kubeVersion"] for version in found] == ["1.35", "1.35", "1.36"]
+    assert found["auto"]["pods"] == found["1.35"]["pods"] != found["1.36"]["pods"]
+
+
+def test_a_version_that_is_not_modelled(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--from", CLUSTER, "--kube-version", "1.77", "--exit-zero"]) == 0
+    shown = capsys.readouterr()
+    assert "warning: Kubernetes 1.77 is not modelled; the answers are those of 1.36" in shown.err
+    assert "not taken into account: what is different in Kubernetes 1.77" in shown.out
+    assert run(["simulate", "--from", CLUSTER, "--kube-version", "1.77", "-o", "json", "--fail-on", "warning"]) == 1
+    coverage = json.loads(capsys.readouterr().out)["coverage"]
+    assert (coverage["kubeVersion"], coverage["kubeVersionNotModelled"]) == ("1.36", "1.77")
+
+
+def test_the_table_says_which_minor_answered(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["demo", "--kube-version", "1.35"])
+    assert "(6 nodes, Kubernetes 1.35)" in capsys.readouterr().out
+    run(["demo", "--kube-version", "1.36"])
+    assert "(6 nodes)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["simulate", "--from", CLUSTER],
+        ["config", "view"],
+        ["config", "schema"],
+        ["plugins"],
+        ["demo"],
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_what_is_no_version(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*command, "--kube-version", "newest"]) == 2
+    shown = capsys.readouterr()
+    assert "--kube-version newest: write it as 1.36, or auto" in shown.err
+    assert shown.out == ""
+
+
+def test_gates_are_those_of_the_minor(capsys: pytest.CaptureFixture[str]) -> None:
+    gate = ["--feature-gates", "TopologyAwareWorkloadScheduling=true"]
+    assert run(["simulate", "--from", CLUSTER, "--kube-version", "1.35", *gate]) == 2
+    assert "1.35 has no feature gate TopologyAwareWorkloadScheduling" in capsys.readouterr().err
+
+
+def test_a_configuration_version_that_the_minor_does_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "old.yaml"
+    config.write_text("apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n")
+    assert run(["config", "validate", str(config), "--kube-version", "1.35"]) == 2
+    shown = capsys.readouterr().err
+    assert (
+        f"{config}:1: apiVersion: Kubernetes 1.35 does not read apiVersion kubescheduler.config.k8s.io/v1beta3" in shown
+    )
+    assert "use kubescheduler.config.k8s.io/v1" in shown
+
+
+def test_plugins_are_those_of_the_minor(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = {}
+    for version in ("1.35", "1.36"):
+        assert run(["plugins", "-o", "json", "--kube-version", version]) == 0
+        shown[version] = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+    assert shown["1.36"]["NodeDeclaredFeatures"]["default"] is True
+    assert shown["1.35"]["NodeDeclaredFeatures"]["default"] is False
+    assert "PodGroupPodsCount" in shown["1.36"]
+    assert "PodGroupPodsCount" not in shown["1.35"]

@@ -1,0 +1,131 @@
+"""Minors: which there are, the gates of each, and what is said of a version or a gate that is not there."""
+
+from __future__ import annotations
+
+import pytest
+
+from ksched_cli.config.gate_history import GATE_HISTORY
+from ksched_cli.config.releases import NEWEST, RELEASES, FeatureGates, Release, minor_in, nearest
+from ksched_cli.errors import UsageError
+from ksched_cli.wiring import Setup, make_setting
+
+
+@pytest.mark.parametrize(
+    ("written", "minor"),
+    [
+        pytest.param("1.36", "1.36", id="a minor"),
+        pytest.param("v1.35.3", "1.35", id="as a server says it"),
+        pytest.param("1.35+", "1.35", id="a minor with a vendor's plus"),
+        pytest.param("v1.36.1-eks-1234abc", "1.36", id="a vendor's build"),
+        pytest.param("v1.36.0+rke2r1", "1.36", id="build metadata"),
+        pytest.param(" 1.36 ", "1.36", id="blanks around it"),
+    ],
+)
+def test_versions_as_they_are_written(written: str, minor: str) -> None:
+    assert nearest(written).version == minor
+    assert minor_in(written) == nearest(written).minor
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [pytest.param("1.99", "1.36", id="future"), pytest.param("1.2", min(RELEASES), id="long ago")],
+)
+def test_a_version_that_is_not_modelled_is_answered_by_the_nearest_with_a_warning(asked: str, answered: str) -> None:
+    setting = make_setting(Setup(kube_version=asked))
+    assert setting.release.version == answered
+    assert setting.warnings == (
+        f"Kubernetes {asked} is not modelled; the answers are those of {answered}, the nearest that is",
+    )
+
+
+def test_the_server_decides_where_the_user_does_not() -> None:
+    assert make_setting(Setup(), "v1.35.2").release.version == "1.35"
+    assert make_setting(Setup(kube_version="1.36"), "v1.35.2").release.version == "1.36"
+    assert make_setting(Setup()).release is NEWEST
+    assert make_setting(Setup(), "v1.35.2").warnings == ()
+    strange = make_setting(Setup(), "canary")
+    assert strange.release is NEWEST
+    assert "Kubernetes canary is not modelled" in strange.warnings[0]
+
+
+@pytest.mark.parametrize("written", ["", "one", "1", "2.1", "1.x", "1.36,1.35", "latest", "1.3\uff16"])
+def test_what_is_no_version_is_refused(written: str) -> None:
+    with pytest.raises(UsageError, match=r"write it as 1[.]36, or auto; modelled are "):
+        nearest(written)
+
+
+@pytest.mark.parametrize(
+    ("minor", "gates", "complaint"),
+    [
+        pytest.param(
+            "1.36", "NoSuchGate=true", "has no feature gate NoSuchGate that scheduling depends on$", id="unknown"
+        ),
+        pytest.param(
+            "1.35",
+            "TopologyAwareWorkloadScheduling=true",
+            "1.35 has no feature gate TopologyAwareWorkloadScheduling .*; it came with 1.36",
+            id="came later",
+        ),
+        pytest.param(
+            "1.35",
+            "MinDomainsInPodTopologySpread=false",
+            "it was taken away in 1.32 and what it switched is on for good",
+            id="taken away, on",
+        ),
+        pytest.param(
+            "1.35", "VolumeCapacityPriority=true", "taken away in 1.33 .* is off for good", id="taken away, off"
+        ),
+        pytest.param("1.35", "SidecarContainers=false", "is locked to true in Kubernetes 1.35", id="locked"),
+        pytest.param(
+            "1.35", "GangScheduling=true", "depends on features that are disabled: .GenericWorkload.", id="needs"
+        ),
+        pytest.param("1.35", "NodeDeclaredFeatures", "write it as Name=true or Name=false", id="without a value"),
+        pytest.param("1.35", "NodeDeclaredFeatures=1", "write it as Name=true or Name=false", id="not a truth"),
+    ],
+)
+def test_gates_that_cannot_be_set(minor: str, gates: str, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        RELEASES[minor].gates(gates)
+
+
+def test_all_mistaken_gates_are_told_at_once() -> None:
+    with pytest.raises(UsageError) as refused:
+        RELEASES["1.35"].gates("NoSuchGate=true,SidecarContainers=false,X")
+    assert [problem.path for problem in refused.value.problems] == [
+        "--feature-gates NoSuchGate=true",
+        "--feature-gates SidecarContainers=false",
+        "--feature-gates X",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("minor", "gate", "on"),
+    [
+        pytest.param("1.36", "NodeDeclaredFeatures", True, id="beta, on"),
+        pytest.param("1.35", "NodeDeclaredFeatures", False, id="alpha"),
+        pytest.param("1.35", "TopologyAwareWorkloadScheduling", False, id="not there yet"),
+        pytest.param("1.35", "MinDomainsInPodTopologySpread", True, id="graduated and gone"),
+        pytest.param("1.35", "VolumeCapacityPriority", False, id="gone and never on"),
+    ],
+)
+def test_gates_by_default(minor: str, gate: str, on: bool) -> None:
+    assert RELEASES[minor].gates().enabled(gate) is on
+
+
+def test_the_histories_of_gates_go_forward_and_end_where_they_are_gone() -> None:
+    for gate, history in GATE_HISTORY.items():
+        minors = [Release(version).minor for version in history]
+        assert minors == sorted(set(minors)), gate
+        assert None not in list(history.values())[:-1], gate
+        assert next(iter(history.values())) is not None, gate
+
+
+def test_a_gate_that_is_set_as_it_is_anyway_changes_nothing() -> None:
+    gates: FeatureGates = RELEASES["1.36"].gates("PodLevelResources=true,StorageCapacityScoring=true")
+    assert gates.not_modelled == ("StorageCapacityScoring",)
+
+
+def test_a_gate_is_told_where_it_is_not_modelled_as_in_that_minor() -> None:
+    gang = "GenericWorkload=true,GangScheduling=true"
+    assert RELEASES["1.35"].gates(gang).not_modelled == ("GangScheduling", "GenericWorkload")
+    assert RELEASES["1.36"].gates(gang).not_modelled == ()

@@ -1,0 +1,42 @@
+"""Held against what kube-scheduler of other minors decided on the inputs of the 1.36 corpus: every field of every pod."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.config.releases import RELEASES
+from tests.test_conformance import CORPUS, SUBJECTS, disagreements, simulate
+
+RECORDINGS = Path(__file__).parent.parent / "fixtures" / "conformance" / "other-minors"
+# How many cases each minor could be given: it has to know their kinds and be able to express their configuration.
+CASES = {"1.35": 188}
+
+
+@cache
+def recorded(minor: str) -> dict[str, list[dict[str, Any]]]:
+    """The minor's decisions by subject."""
+    with gzip.open(RECORDINGS / f"{minor}.jsonl.gz", "rt") as lines:
+        decisions = sorted((json.loads(line) for line in lines), key=lambda each: each["case"])
+    return {subject: list(own) for subject, own in groupby(decisions, lambda each: each["case"].rpartition("-")[0])}
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+@pytest.mark.parametrize("minor", CASES)
+def test_identical_to_kube_scheduler_of_the_minor(minor: str, subject: str) -> None:
+    cases = recorded(minor).get(subject, [])
+    found = {each["case"]: disagreements(each, simulate(CORPUS / each["case"], minor)) for each in cases}
+    assert {case: each for case, each in found.items() if each} == {}
+
+
+@pytest.mark.parametrize("minor", CASES)
+def test_every_recorded_case_is_there(minor: str) -> None:
+    assert sum(map(len, recorded(minor).values())) == CASES[minor]
+    assert set(recorded(minor)) <= set(SUBJECTS)
+    assert RELEASES[minor].recorded
