@@ -18,6 +18,10 @@ class _Builder:
         self.data["metadata"]["labels"].update({key: value} if key else {}, **labels)
         return self
 
+    def annotate(self, **annotations: str) -> Self:
+        self.data["metadata"].setdefault("annotations", {}).update(annotations)
+        return self
+
     def spec(self, **fields: Any) -> Self:
         """Fields by their JSON names, for whatever has no method of its own."""
         self.data["spec"].update(fields)

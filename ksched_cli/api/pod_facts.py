@@ -17,6 +17,11 @@ def pod_key(pod: Pod) -> str:
     return f"{pod.metadata.namespace}/{pod.metadata.name}"
 
 
+def is_same_pod(one: Pod, other: Pod) -> bool:
+    """By uid; a pod that was never stored has none, and goes by its name."""
+    return (one.metadata.uid or pod_key(one)) == (other.metadata.uid or pod_key(other))
+
+
 def pod_priority(pod: Pod) -> int:
     """corev1helpers.PodPriority: no priority counts as 0."""
     return 0 if pod.spec.priority is None else pod.spec.priority

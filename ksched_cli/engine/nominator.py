@@ -33,6 +33,22 @@ class NominatedPods:
         self._node_of[pod_row] = node
         self._cluster.touch(node)
 
+    def follow_status(self, pod_row: int, node: str) -> None:
+        """addNominatedPod for a pod that comes from the API server: as its status has it."""
+        self.delete(pod_row)
+        if node:
+            self.add(pod_row, node)
+
+    def update(self, pod_row: int, before: str, now: str) -> None:
+        """UpdateNominatedPod: an update that says nothing of a nomination does not end the one that is known here,
+        for it may have been under way when the pod was nominated."""
+        if before or now:
+            self.follow_status(pod_row, now)
+
+    def known(self) -> dict[int, str]:
+        """Every nominated pod and its node, as of now."""
+        return dict(self._node_of)
+
     def delete(self, pod_row: int) -> None:
         """DeleteNominatedPodIfExists."""
         node = self._node_of.pop(pod_row, None)

@@ -81,9 +81,10 @@ class Runtime:
         self._crowded: Memory[NodeStatuses] = Memory(cluster)
         self.fixed_filters = frozenset(plugin.name for plugin in profile.filter if not plugin.follows_pods)
 
-    def run_pre_enqueue(self, pod: PodInfo) -> Status | None:
-        """The first refusal, or None."""
-        for plugin in self.profile.pre_enqueue:
+    def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> Status | None:
+        """The first refusal, or None; the plugin that held the pod back until now is asked before the others."""
+        plugins = self.profile.pre_enqueue
+        for plugin in sorted(plugins, key=lambda each: each.name != first) if first else plugins:
             with self.calling(plugin.name, "preEnqueue"):
                 status = plugin.pre_enqueue(pod)
             if not status.ok:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Flag, auto
 
 
 class Action(Flag):
-    """fwk.ActionType."""
+    """fwk.ActionType. The order counts: an event is compared with what a plugin registered by number as well."""
 
     ADD = auto()
     DELETE = auto()
@@ -22,7 +23,6 @@ class Action(Flag):
     UPDATE_POD_TOLERATION = auto()
     UPDATE_POD_SCHEDULING_GATES_ELIMINATED = auto()
     UPDATE_POD_GENERATED_RESOURCE_CLAIM = auto()
-    UPDATE_OTHER = auto()
     UPDATE = (
         UPDATE_NODE_ALLOCATABLE
         | UPDATE_NODE_LABEL
@@ -35,9 +35,20 @@ class Action(Flag):
         | UPDATE_POD_TOLERATION
         | UPDATE_POD_SCHEDULING_GATES_ELIMINATED
         | UPDATE_POD_GENERATED_RESOURCE_CLAIM
-        | UPDATE_OTHER
     )
     ALL = ADD | DELETE | UPDATE
+
+    @property
+    def go_name(self) -> str:
+        """As kube-scheduler prints it."""
+        if self == Action.UPDATE:
+            return "Update"
+        return "All" if self == Action.ALL else "/".join(_readable(flag) for flag in self)
+
+
+# Plugins register for Pod; what comes in is told apart.
+POD, ASSIGNED_POD, UNSCHEDULED_POD = "Pod", "AssignedPod", "UnschedulablePod"
+WILDCARD = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +57,67 @@ class ClusterEvent:
 
     resource: str
     action: Action
+    custom_label: str = ""
 
     def __str__(self) -> str:
-        names = "Update" if self.action == Action.UPDATE else "/".join(_readable(flag) for flag in self.action)
-        return f"{self.resource} {names}"
+        return f"{self.resource} {self.action.go_name}"
+
+    @property
+    def label(self) -> str:
+        """ClusterEvent.Label, without the kind's API group."""
+        return self.custom_label or f"{self.resource}{self.action.go_name}"
+
+    @property
+    def wildcard(self) -> bool:
+        """ClusterEventIsWildCard."""
+        return self.resource == WILDCARD and self.action == Action.ALL
+
+    def matches(self, incoming: ClusterEvent) -> bool:
+        """MatchClusterEvents: the event that came in is this one or a more specific one."""
+        if self.wildcard:
+            return True
+        about = self.resource in (WILDCARD, incoming.resource) or (
+            self.resource == POD and incoming.resource in (ASSIGNED_POD, UNSCHEDULED_POD)
+        )
+        return about and bool(self.action & incoming.action) and incoming.action.value <= self.action.value
+
+
+def matches_any(incoming: ClusterEvent, registered: Iterable[ClusterEvent]) -> bool:
+    """MatchAnyClusterEvent."""
+    return any(event.matches(incoming) for event in registered)
 
 
 def _readable(flag: Action) -> str:
     return "".join(word.capitalize() for word in (flag.name or "").split("_"))
+
+
+ASSIGNED_POD_ADD = ClusterEvent(ASSIGNED_POD, Action.ADD)
+ASSIGNED_POD_DELETE = ClusterEvent(ASSIGNED_POD, Action.DELETE)
+UNSCHEDULED_POD_ADD = ClusterEvent(UNSCHEDULED_POD, Action.ADD)
+UNSCHEDULED_POD_UPDATE = ClusterEvent(UNSCHEDULED_POD, Action.UPDATE)
+UNSCHEDULED_POD_DELETE = ClusterEvent(UNSCHEDULED_POD, Action.DELETE)
+UNSCHEDULABLE_TIMEOUT = ClusterEvent(WILDCARD, Action.ALL, "UnschedulableTimeout")
+FORCE_ACTIVATE = ClusterEvent(WILDCARD, Action.ALL, "ForceActivate")
+
+# Why a pod moved where no event of the cluster was the reason.
+SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
+BACKOFF_COMPLETE = "BackoffComplete"
+POP_FROM_BACKOFF_QUEUE = "PopFromBackoffQ"
+
+# What a plugin that registers for nothing is woken by (framework.UnrollWildCardResource).
+EVERY_EVENT = tuple(
+    ClusterEvent(resource, Action.ALL)
+    for resource in (
+        POD,
+        "Node",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "CSINode",
+        "CSIDriver",
+        "CSIStorageCapacity",
+        "StorageClass",
+        "ResourceClaim",
+        "DeviceClass",
+        "PodGroup",
+    )
+)

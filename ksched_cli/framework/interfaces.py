@@ -16,7 +16,7 @@ import msgspec
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.releases import NEWEST, Release
-from ksched_cli.framework.events import ClusterEvent
+from ksched_cli.framework.events import EVERY_EVENT, ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, Handle
 from ksched_cli.framework.pod_groups import GroupKey
 from ksched_cli.framework.rows import NodeRows
@@ -45,6 +45,16 @@ class Plugin:
     def __init__(self, args: Any, handle: Handle) -> None:
         self.args = args
         self.handle = handle
+
+    def events_to_register(self) -> Sequence[ClusterEvent]:
+        """The events that may help a pod which this plugin rejected. One that names none is woken by every event."""
+        return self.events or EVERY_EVENT
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        """The queueing hint: whether the pod, which this plugin rejected, may fit now (QueueingHintFn: Queue or
+        QueueSkip). `event` is the registered one that matched; `old` is None for what was added and `new` for what
+        was deleted."""
+        return True
 
 
 class PreEnqueuePlugin(Plugin, ABC):

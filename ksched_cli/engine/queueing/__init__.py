@@ -1,0 +1,1 @@
+"""The scheduling queue (backend/queue), on a virtual clock."""

@@ -1,0 +1,57 @@
+"""A heap that pods can be taken out of by their row (backend/heap)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ksched_cli.engine.queueing.queued_pod import QueuedPod
+
+Order = Callable[[QueuedPod], tuple[Any, ...]]
+
+
+class PodHeap:
+    """Lowest key first. What was taken out or replaced stays in the heap until it comes up, and is passed over."""
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._pods: dict[int, tuple[int, QueuedPod]] = {}
+        self._heap: list[tuple[tuple[Any, ...], int, int]] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def __contains__(self, row: int) -> bool:
+        return row in self._pods
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        return (pod for _, pod in self._pods.values())
+
+    def put(self, pod: QueuedPod) -> None:
+        """Add the pod, or put it where it belongs by now."""
+        self._count += 1
+        self._pods[pod.row] = self._count, pod
+        heapq.heappush(self._heap, (self._order(pod), self._count, pod.row))
+
+    def get(self, row: int) -> QueuedPod | None:
+        found = self._pods.get(row)
+        return found[1] if found else None
+
+    def remove(self, row: int) -> QueuedPod | None:
+        found = self._pods.pop(row, None)
+        return found[1] if found else None
+
+    def peek(self) -> QueuedPod | None:
+        while self._heap:
+            _, count, row = self._heap[0]
+            current = self._pods.get(row)
+            if current is not None and current[0] == count:
+                return current[1]
+            heapq.heappop(self._heap)
+        return None
+
+    def pop(self) -> QueuedPod | None:
+        first = self.peek()
+        return None if first is None else self.remove(first.row)

@@ -1,0 +1,102 @@
+"""Which pods an event may help: what plugins registered for, and what their queueing hints say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from ksched_cli.api.pod_facts import is_same_pod
+from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.framework.events import Action, ClusterEvent, matches_any
+from ksched_cli.framework.interfaces import Plugin
+
+_NODE_TAINT = ClusterEvent("Node", Action.UPDATE_NODE_TAINT)
+
+
+class Strategy(IntEnum):
+    """queueingStrategy."""
+
+    SKIP = 0
+    AFTER_BACKOFF = 1
+    IMMEDIATELY = 2
+
+
+class Registration(NamedTuple):
+    """What a plugin wants to hear of. `unasked`: it is not asked for a hint."""
+
+    event: ClusterEvent
+    plugin: Plugin
+    unasked: bool = False
+
+
+def registrations(plugins: Iterable[Plugin]) -> tuple[Registration, ...]:
+    """buildQueueingHintMap for one profile."""
+    found: list[Registration] = []
+    for plugin in plugins:
+        events = plugin.events_to_register()
+        found += [Registration(event, plugin) for event in events]
+        of_nodes = Action(0)
+        for event in events:
+            if event.resource == "Node":
+                of_nodes |= event.action
+        if Action.ADD in of_nodes and Action.UPDATE_NODE_TAINT not in of_nodes:
+            # kube-scheduler does this too, since its own checks may keep the news of a new node from a plugin.
+            found.append(Registration(_NODE_TAINT, plugin, unasked=True))
+    return tuple(found)
+
+
+class Hints:
+    """The registrations of all profiles."""
+
+    def __init__(self, by_profile: Mapping[str, Iterable[Plugin]]) -> None:
+        self._by_profile = {name: registrations(plugins) for name, plugins in by_profile.items()}
+        self._interest: dict[ClusterEvent, bool] = {}
+        # Hints that failed, to be told: the pod is tried again as if the answer had been yes.
+        self.faults: list[str] = []
+
+    def of_interest(self, event: ClusterEvent) -> bool:
+        """isEventOfInterest."""
+        known = self._interest.get(event)
+        if known is None:
+            every = (each.event for found in self._by_profile.values() for each in found)
+            known = self._interest[event] = event.wildcard or matches_any(event, every)
+        return known
+
+    def events_of(self, plugin: str) -> tuple[ClusterEvent, ...]:
+        """What a plugin has registered for, in whichever profile."""
+        every = (each for found in self._by_profile.values() for each in found)
+        return tuple(dict.fromkeys(each.event for each in every if each.plugin.name == plugin))
+
+    def worth_requeuing(self, pod: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> Strategy:
+        """isPodWorthRequeuing: asked of the plugins alone that rejected the pod. One that waits for something
+        (Pending) sends the pod straight to the active queue."""
+        rejectors = pod.rejectors
+        if not rejectors:
+            return Strategy.AFTER_BACKOFF
+        if event.wildcard:
+            for_another = new is not None and not is_same_pod(new, pod.info.pod)
+            return Strategy.SKIP if for_another else Strategy.AFTER_BACKOFF
+        best = Strategy.SKIP
+        for registered in self._by_profile.get(pod.info.pod.spec.scheduler_name, ()):
+            name = registered.plugin.name
+            if name not in rejectors or not registered.event.matches(event):
+                continue
+            if not registered.unasked and not self._ask(registered, pod, old, new):
+                continue
+            if name in pod.pending_plugins:
+                return Strategy.IMMEDIATELY
+            best = Strategy.AFTER_BACKOFF
+            if not pod.pending_plugins:
+                return best
+        return best
+
+    def _ask(self, registered: Registration, pod: QueuedPod, old: Any, new: Any) -> bool:
+        try:
+            return registered.plugin.is_schedulable_after(registered.event, pod.info, old, new)
+        except Exception as problem:  # whatever a plugin raises: an error counts as yes, as in kube-scheduler
+            self.faults.append(
+                f'queueing hint of plugin "{registered.plugin.name}" failed for {pod.info.key} at {registered.event}: '
+                f"{type(problem).__name__}: {problem}"
+            )
+            return True

@@ -1,0 +1,42 @@
+"""A pod on its way through the queues (framework.QueuedPodInfo)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.events import ClusterEvent
+
+
+@dataclass(eq=False)
+class QueuedPod:
+    """`timestamp` is when the pod came to the queue, anew after every attempt. What it was rejected by decides which
+    events may bring it back; a pod without any was not rejected, something went wrong with it."""
+
+    row: int
+    info: PodInfo
+    timestamp: float
+    attempts: int = 0
+    unschedulable_count: int = 0
+    consecutive_errors: int = 0
+    first_tried: float | None = None
+    backoff_expiration: float | None = None
+    unschedulable_plugins: frozenset[str] = frozenset()
+    pending_plugins: frozenset[str] = frozenset()
+    gating_plugin: str = ""
+    gating_message: str = ""
+    gating_events: tuple[ClusterEvent, ...] = field(default=())
+
+    @property
+    def gated(self) -> bool:
+        """PreEnqueue holds it back."""
+        return bool(self.gating_plugin)
+
+    @property
+    def rejectors(self) -> frozenset[str]:
+        return self.unschedulable_plugins | self.pending_plugins
+
+    @property
+    def backoff_count(self) -> int:
+        """How many attempts the backoff is reckoned by: those that failed by an error count on their own."""
+        return self.consecutive_errors or self.unschedulable_count

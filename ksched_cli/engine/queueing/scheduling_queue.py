@@ -1,0 +1,295 @@
+"""The scheduling queue (backend/queue.PriorityQueue): which pod is next, and which pods an event brings back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ksched_cli.api.core import Pod
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.nominator import NominatedPods
+from ksched_cli.engine.queueing.backoff import BackoffQueue
+from ksched_cli.engine.queueing.clock import VirtualClock
+from ksched_cli.engine.queueing.heap import PodHeap
+from ksched_cli.engine.queueing.hints import Hints, Strategy
+from ksched_cli.engine.queueing.in_flight import Happening, InFlight
+from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.engine.runtime import Runtime
+from ksched_cli.framework.events import (
+    BACKOFF_COMPLETE,
+    FORCE_ACTIVATE,
+    POP_FROM_BACKOFF_QUEUE,
+    SCHEDULE_ATTEMPT_FAILURE,
+    UNSCHEDULABLE_TIMEOUT,
+    UNSCHEDULED_POD_ADD,
+    UNSCHEDULED_POD_UPDATE,
+    ClusterEvent,
+    matches_any,
+)
+
+ACTIVE: Literal["active"] = "active"
+BACKOFF: Literal["backoff"] = "backoff"
+UNSCHEDULABLE: Literal["unschedulable"] = "unschedulable"
+QueueName = Literal["active", "backoff", "unschedulable"]
+
+# How often kube-scheduler looks for pods that have been unschedulable for too long, in seconds.
+LEFTOVER_INTERVAL = 30.0
+
+
+@dataclass(frozen=True)
+class QueueSettings:
+    """In seconds. `most_in_unschedulable` is podMaxInUnschedulablePodsDuration; `pod_groups` is for the gate that gives
+    a group one cycle."""
+
+    initial_backoff: float = 1.0
+    max_backoff: float = 10.0
+    most_in_unschedulable: float = 300.0
+    pop_from_backoff: bool = True
+    pod_groups: bool = False
+
+
+Moved = Callable[[QueuedPod, QueueName, str], None]
+PreCheck = Callable[[PodInfo], bool]
+
+
+class SchedulingQueue:
+    """Every pending pod is in one of three places, or in flight. `moved` hears of each pod that comes to a queue."""
+
+    def __init__(
+        self,
+        runtimes: Mapping[str, Runtime],
+        nominator: NominatedPods,
+        hints: Hints,
+        clock: VirtualClock,
+        settings: QueueSettings = QueueSettings(),
+        moved: Moved = lambda pod, queue, event: None,
+    ) -> None:
+        self.clock = clock
+        self.settings = settings
+        self.hints = hints
+        self.active = PodHeap(self._order)
+        self.backoff = BackoffQueue(
+            clock,
+            self._order,
+            initial=settings.initial_backoff,
+            most=settings.max_backoff,
+            pop_early=settings.pop_from_backoff,
+        )
+        self.unschedulable: dict[int, QueuedPod] = {}
+        self.in_flight = InFlight()
+        self._runtimes = runtimes
+        self._nominator = nominator
+        self._moved = moved
+
+    def _order(self, pod: QueuedPod) -> tuple[Any, ...]:
+        """The profile's QueueSort; then who has waited longest in the queue, then who is older."""
+        sort = self._runtimes[pod.info.pod.spec.scheduler_name].profile.queue_sort
+        return (*sort.sort_key(pod.info), pod.timestamp, pod.info.created, pod.info.namespace, pod.info.name)
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        """All pods but those in flight."""
+        yield from self.active
+        yield from self.backoff
+        yield from self.unschedulable.values()
+
+    def find(self, row: int) -> tuple[QueueName, QueuedPod] | None:
+        """Where the pod is; None if it is in flight or unknown."""
+        for name, pod in (
+            (ACTIVE, self.active.get(row)),
+            (BACKOFF, self.backoff.get(row)),
+            (UNSCHEDULABLE, self.unschedulable.get(row)),
+        ):
+            if pod is not None:
+                return name, pod
+        return None
+
+    # Coming and going
+
+    def add(self, row: int, info: PodInfo) -> None:
+        """A new pod."""
+        self._to_active(QueuedPod(row, info, self.clock.now), UNSCHEDULED_POD_ADD.label)
+
+    def update(self, row: int, info: PodInfo, old: Pod, events: Sequence[ClusterEvent]) -> None:
+        """Update: the object of a pending pod has changed, and these are the changes."""
+        new = info.pod
+        if self.in_flight.note_for(row, [Happening(event, old, new) for event in events]):
+            return
+        found = self.find(row)
+        if found is None:
+            self._to_active(QueuedPod(row, info, self.clock.now), UNSCHEDULED_POD_UPDATE.label)
+            return
+        where, pod = found
+        pod.info = info
+        self._nominator.update(row, old.status.nominated_node_name, new.status.nominated_node_name)
+        if where == ACTIVE:
+            self.active.put(pod)
+        elif where == BACKOFF:
+            self.backoff.update(pod)
+        else:
+            for event in events:
+                strategy = self.hints.worth_requeuing(pod, event, old, new)
+                if self._requeue(pod, strategy, event.label) != UNSCHEDULABLE:
+                    break
+
+    def delete(self, row: int) -> None:
+        """The pod is gone, or somebody else has bound it."""
+        self._nominator.delete(row)
+        if self.active.remove(row) is None and self.backoff.remove(row) is None:
+            self.unschedulable.pop(row, None)
+
+    def pop(self) -> QueuedPod | None:
+        """The next pod, now in flight; where the active queue is empty, a pod that should still wait."""
+        pod = self.active.pop()
+        if pod is None:
+            pod = self.backoff.pop_early()
+            if pod is None:
+                return None
+            self._moved(pod, ACTIVE, POP_FROM_BACKOFF_QUEUE)
+        self._take_off(pod)
+        return pod
+
+    def pop_specific(self, row: int) -> QueuedPod | None:
+        """PopSpecificPod: this pod, wherever it waits, unless PreEnqueue holds it back."""
+        self._activate(row)
+        pod = self.active.remove(row)
+        if pod is not None:
+            self._take_off(pod)
+        return pod
+
+    def _take_off(self, pod: QueuedPod) -> None:
+        pod.attempts += 1
+        self.in_flight.start(pod.row)
+
+    def done(self, row: int) -> None:
+        """The pod's cycle is over."""
+        self.in_flight.done(row)
+
+    def add_unschedulable(self, pod: QueuedPod) -> None:
+        """AddUnschedulableIfNotPresent: the pod's cycle failed. It goes where what happened meanwhile sends it."""
+        if pod.rejectors:
+            pod.unschedulable_count += 1
+            pod.consecutive_errors = 0
+        else:
+            pod.consecutive_errors += 1
+        pod.timestamp = self.clock.now
+        pod.backoff_expiration = None
+        self._requeue(pod, self._strategy_after_cycle(pod), SCHEDULE_ATTEMPT_FAILURE)
+        self.done(pod.row)
+
+    def _strategy_after_cycle(self, pod: QueuedPod) -> Strategy:
+        """determineSchedulingHintForInFlightPod. A pod of a group comes back by backoff alone."""
+        if not pod.rejectors or (self.settings.pod_groups and pod.info.pod.spec.scheduling_group is not None):
+            return Strategy.AFTER_BACKOFF
+        best = Strategy.SKIP
+        for event, old, new in self.in_flight.meanwhile(pod.row):
+            best = max(best, self.hints.worth_requeuing(pod, event, old, new))
+            if best is Strategy.IMMEDIATELY or (best is Strategy.AFTER_BACKOFF and not pod.pending_plugins):
+                break
+        return best
+
+    # Events
+
+    def move_all(self, event: ClusterEvent, old: Any, new: Any, pre_check: PreCheck | None = None) -> None:
+        """MoveAllToActiveOrBackoffQueue: an event may help any of the unschedulable pods."""
+        if not self.hints.of_interest(event):
+            return
+        pods = self.unschedulable.values()
+        self._move([pod for pod in pods if pre_check is None or pre_check(pod.info)], event, old, new)
+
+    def _move(self, pods: Iterable[QueuedPod], event: ClusterEvent, old: Any, new: Any) -> None:
+        for pod in pods:
+            if pod.gated and not matches_any(event, pod.gating_events):
+                continue
+            strategy = self.hints.worth_requeuing(pod, event, old, new)
+            if strategy is not Strategy.SKIP:
+                self._requeue(pod, strategy, event.label)
+        self.in_flight.note(Happening(event, old, new))
+
+    def activate(self, row: int, info: PodInfo) -> None:
+        """Activate: a plugin wants the pod to be tried, at once or when its cycle is over."""
+        if not self._activate(row):
+            self.in_flight.note_for(row, [Happening(FORCE_ACTIVATE, None, info.pod)])
+
+    def _activate(self, row: int) -> bool:
+        pod, waited = self.unschedulable.get(row), False
+        if pod is None:
+            pod, waited = self.backoff.remove(row), True
+        return pod is not None and self._to_active(pod, FORCE_ACTIVATE.label, from_backoff=waited)
+
+    # The passing of time
+
+    def flush_backoff(self) -> None:
+        """flushBackoffQCompleted, once a second."""
+        for pod in self.backoff.pop_completed():
+            self._to_active(pod, BACKOFF_COMPLETE, from_backoff=True)
+
+    def flush_leftovers(self) -> None:
+        """flushUnschedulablePodsLeftover, every half minute."""
+        latest = self.clock.now - self.settings.most_in_unschedulable
+        stayed = [pod for pod in self.unschedulable.values() if pod.timestamp < latest]
+        if stayed:
+            self._move(stayed, UNSCHEDULABLE_TIMEOUT, None, None)
+
+    def leftover_due(self, pod: QueuedPod) -> float:
+        """The flush that takes an unschedulable pod if nothing else moves it."""
+        ends = max(pod.timestamp + self.settings.most_in_unschedulable, self.clock.now)
+        return (ends // LEFTOVER_INTERVAL + 1) * LEFTOVER_INTERVAL
+
+    # Between the queues
+
+    def _requeue(self, pod: QueuedPod, strategy: Strategy, event: str) -> QueueName:
+        """requeuePodWithQueueingStrategy; where the pod went."""
+        if strategy is Strategy.SKIP:
+            self._to_unschedulable(pod, event)
+            return UNSCHEDULABLE
+        if strategy is Strategy.AFTER_BACKOFF and self.backoff.waits(pod):
+            return BACKOFF if self._to_backoff(pod, event) else UNSCHEDULABLE
+        return ACTIVE if self._to_active(pod, event) else UNSCHEDULABLE
+
+    def _to_active(self, pod: QueuedPod, event: str, *, from_backoff: bool = False) -> bool:
+        """moveToActiveQ. A pod that comes from the backoff queue was asked about by PreEnqueue when it went there."""
+        if not (from_backoff and self.settings.pop_from_backoff):
+            self._run_pre_enqueue(pod)
+        if pod.gated:
+            if pod.row not in self.active and pod.row not in self.backoff:
+                self._to_unschedulable(pod, event)
+            return False
+        if pod.first_tried is None:
+            pod.first_tried = self.clock.now
+        self.unschedulable.pop(pod.row, None)
+        self.backoff.remove(pod.row)
+        self.active.put(pod)
+        self._moved(pod, ACTIVE, event)
+        if event in (UNSCHEDULED_POD_ADD.label, UNSCHEDULED_POD_UPDATE.label):
+            self._nominator.follow_status(pod.row, pod.info.pod.status.nominated_node_name)
+        return True
+
+    def _to_backoff(self, pod: QueuedPod, event: str) -> bool:
+        """moveToBackoffQ."""
+        if self.settings.pop_from_backoff:
+            self._run_pre_enqueue(pod)
+            if pod.gated:
+                self._to_unschedulable(pod, event)
+                return False
+        self.unschedulable.pop(pod.row, None)
+        self.backoff.put(pod)
+        self._moved(pod, BACKOFF, event)
+        return True
+
+    def _to_unschedulable(self, pod: QueuedPod, event: str) -> None:
+        new = pod.row not in self.unschedulable
+        self.unschedulable[pod.row] = pod
+        if new:
+            self._moved(pod, UNSCHEDULABLE, event)
+
+    def _run_pre_enqueue(self, pod: QueuedPod) -> None:
+        """runPreEnqueuePlugins: the plugin that holds the pod back counts among those that rejected it."""
+        runtime = self._runtimes[pod.info.pod.spec.scheduler_name]
+        refusal = runtime.run_pre_enqueue(pod.info, pod.gating_plugin)
+        if refusal is None:
+            pod.gating_plugin, pod.gating_message = "", ""
+            return
+        pod.unschedulable_plugins |= {refusal.plugin}
+        pod.gating_plugin, pod.gating_message = refusal.plugin, refusal.message
+        pod.gating_events = self.hints.events_of(refusal.plugin)

@@ -1,0 +1,67 @@
+"""What an update changed, as the events that plugins register for (framework/events.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ksched_cli.api.core import Node, Pod, Quantities
+from ksched_cli.api.quantity import nano_value
+from ksched_cli.api.resources import requests_of
+from ksched_cli.config.releases import FeatureGates
+from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, Action, ClusterEvent
+
+
+def pod_changes(old: Pod, new: Pod, gates: FeatureGates) -> list[ClusterEvent]:
+    """PodSchedulingPropertiesChange: a general update where nothing that plugins ask for by name has changed."""
+    resource = ASSIGNED_POD if new.spec.node_name else UNSCHEDULED_POD
+    found = [
+        (Action.UPDATE_POD_LABEL, new.metadata.labels != old.metadata.labels),
+        (Action.UPDATE_POD_SCALE_DOWN, _scaled_down(old, new)),
+        (
+            Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
+            bool(old.spec.scheduling_gates) and not new.spec.scheduling_gates,
+        ),
+        # The API lets tolerations be added only.
+        (Action.UPDATE_POD_TOLERATION, len(new.spec.tolerations) != len(old.spec.tolerations)),
+        (
+            Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM,
+            gates.enabled("DynamicResourceAllocation") and _claims(new) != _claims(old),
+        ),
+    ]
+    events = [ClusterEvent(resource, action) for action, changed in found if changed]
+    return events or [ClusterEvent(resource, Action.UPDATE)]
+
+
+def _scaled_down(old: Pod, new: Pod) -> bool:
+    before, after = (requests_of(pod, use_status=True) for pod in (old, new))
+    return any(name not in after or amount > after[name] for name, amount in before.items())
+
+
+def _claims(pod: Pod) -> tuple[object, object]:
+    return frozenset(pod.status.resource_claim_statuses), pod.status.extended_resource_claim_status
+
+
+def node_changes(old: Node, new: Node, gates: FeatureGates) -> list[ClusterEvent]:
+    """NodeSchedulingPropertiesChange: nothing for an update that cannot matter, such as a heartbeat."""
+    found = [
+        # Cordoning makes nothing schedulable; the end of it counts as a change of taints.
+        (Action.UPDATE_NODE_TAINT, old.spec.unschedulable and not new.spec.unschedulable),
+        (Action.UPDATE_NODE_ALLOCATABLE, _amounts(old.status.allocatable) != _amounts(new.status.allocatable)),
+        (Action.UPDATE_NODE_LABEL, old.metadata.labels != new.metadata.labels),
+        (Action.UPDATE_NODE_TAINT, old.spec.taints != new.spec.taints),
+        (Action.UPDATE_NODE_CONDITION, _conditions(old) != _conditions(new)),
+        (Action.UPDATE_NODE_ANNOTATION, old.metadata.annotations != new.metadata.annotations),
+        (
+            Action.UPDATE_NODE_DECLARED_FEATURE,
+            gates.enabled("NodeDeclaredFeatures") and old.status.declared_features != new.status.declared_features,
+        ),
+    ]
+    return [ClusterEvent("Node", action) for action, changed in found if changed]
+
+
+def _amounts(quantities: Quantities) -> dict[str, int]:
+    return {name: nano_value(quantity) for name, quantity in quantities.items()}
+
+
+def _conditions(node: Node) -> Mapping[str, str]:
+    return {condition.type: condition.status for condition in node.status.conditions}
