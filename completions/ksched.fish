@@ -3,6 +3,14 @@ complete -c ksched -n 'not __fish_seen_subcommand_from simulate snapshot demo pl
 complete -c ksched -n 'not __fish_seen_subcommand_from simulate snapshot demo plugins completion version config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l context
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l kubeconfig
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l as
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l as-group
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l request-timeout
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l config
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l feature-gates
@@ -18,6 +26,11 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l context
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l kubeconfig
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l as
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l as-group
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l request-timeout
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l from
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -s o -l output
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -s h -l help
@@ -49,6 +62,14 @@ complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate snapshot
 complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate snapshot demo plugins completion version config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l context
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l kubeconfig
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l as
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l as-group
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l request-timeout
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l config
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l feature-gates
@@ -64,6 +85,11 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l exit-zer
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l context
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l kubeconfig
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l as
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l as-group
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l request-timeout
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -s o -l output
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -s h -l help

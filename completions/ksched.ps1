@@ -3,8 +3,8 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
     param($current, $ast, $position)
     $words = @{
         '' = @('simulate', 'snapshot', 'demo', 'plugins', 'completion', 'version', 'config', '-h', '--help')
-        'simulate' = @('--from', '-f', '--filename', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--no-reuse', '-o', '--output', '--detail', '--timings', '--exit-zero', '--fail-on', '--no-headers', '-h', '--help')
-        'snapshot' = @('--from', '-o', '--output', '-h', '--help')
+        'simulate' = @('--from', '-f', '--filename', '-n', '--namespace', '-A', '--all-namespaces', '-l', '--selector', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--no-reuse', '-o', '--output', '--detail', '--timings', '--exit-zero', '--fail-on', '--no-headers', '-h', '--help')
+        'snapshot' = @('--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--from', '-o', '--output', '-h', '--help')
         'demo' = @('--kube-version', '-o', '--output', '--detail', '-h', '--help')
         'plugins' = @('--kube-version', '--feature-gates', '--plugin', '-o', '--output', '-h', '--help')
         'completion' = @('bash', 'zsh', 'fish', 'powershell', '-h', '--help')

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ksched_cli.config.load import default_config, load_config
 from ksched_cli.config.releases import NEWEST, FeatureGates, Release, minor_in, nearest
-from ksched_cli.errors import InputError, Problem
+from ksched_cli.errors import InputError, Problem, UsageError
+from ksched_cli.sources.live.options import LiveOptions
 
 if TYPE_CHECKING:
+    from ksched_cli.api.core import Pod
     from ksched_cli.config.model import SchedulerConfiguration
     from ksched_cli.engine.registry import Registry
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.plan.place import Placement
     from ksched_cli.plan.results import PluginTiming, RefusedPod, Simulation, Stats
+    from ksched_cli.sources.live.cluster import LiveCluster, Progress
     from ksched_cli.sources.loaded import Loaded
 
 AUTO = "auto"
@@ -29,6 +32,10 @@ class Setup:
 
     sources: Sequence[str] = ()
     filenames: Sequence[str] = ()
+    namespace: str = ""
+    selector: str = ""
+    live: LiveOptions = field(default_factory=LiveOptions)
+    progress: Progress | None = None
     config: str | None = None
     kube_version: str = AUTO
     feature_gates: str = ""
@@ -53,21 +60,34 @@ def read_configuration(
     return load_config(text, path, current, gates, points)
 
 
-def read_sources(sources: Sequence[str], stdin: BinaryIO | None) -> Loaded:
-    from ksched_cli.sources.dump import load_dump
+def read_sources(setup: Setup, stdin: BinaryIO | None) -> Loaded:
+    """The sources, or the live cluster where there are none."""
+    from ksched_cli.sources.dump import LIVE, load_dump
 
-    return load_dump(sources, stdin=stdin)
+    return load_dump(setup.sources or [LIVE], stdin, live=lambda: read_live(setup.live, setup.progress))
 
 
-def apply_manifests(loaded: Loaded, filenames: Sequence[str], stdin: BinaryIO | None) -> tuple[RefusedPod, ...]:
+def read_live(options: LiveOptions, progress: Progress | None) -> LiveCluster:
+    from ksched_cli.sources.live.cluster import read_cluster
+    from ksched_cli.sources.live.connection import connect
+
+    try:
+        return read_cluster(connect(options), progress)
+    finally:
+        if progress is not None:
+            progress.close()
+
+
+def apply_manifests(loaded: Loaded, setup: Setup, stdin: BinaryIO | None) -> tuple[RefusedPod, ...]:
     """Put manifests and the pods of their workloads into what was loaded; those that admission refuses."""
+    filenames, namespace = setup.filenames, setup.namespace or loaded.namespace
     if not filenames:
         return ()
     from ksched_cli.api.pod_facts import pod_key
     from ksched_cli.plan.results import RefusedPod
     from ksched_cli.sources.manifests import apply, load_manifests
 
-    refused = apply(loaded, load_manifests(filenames, stdin))
+    refused = apply(loaded, load_manifests(filenames, stdin, namespace))
     return tuple(RefusedPod(pod_key(each.pod), each.plugin, each.message) for each in refused)
 
 
@@ -81,10 +101,10 @@ class Taken:
     warnings: tuple[str, ...]
 
 
-def take_snapshot(sources: Sequence[str], stdin: BinaryIO | None, time: str) -> Taken:
+def take_snapshot(setup: Setup, stdin: BinaryIO | None, time: str) -> Taken:
     from ksched_cli.sources.snapshot import write_snapshot
 
-    loaded = read_sources(sources, stdin)
+    loaded = read_sources(setup, stdin)
     counts = {kind.__name__: len(items) for kind, items in loaded.objects.items()}
     return Taken(
         write_snapshot(loaded, time),
@@ -160,11 +180,15 @@ class Prepared:
     load_seconds: float
     registry: Registry
     refused: tuple[RefusedPod, ...] = ()
+    wanted: Callable[[Pod], bool] = lambda pod: True
 
     def place(self, *, detail: bool, top: int) -> Placement:
-        from ksched_cli.plan.place import place
+        from ksched_cli.plan.doubts import Doubts
+        from ksched_cli.plan.place import Telling, place
 
-        return place(self.scheduler, detail=detail, top=top)
+        missing = self.coverage.get("missing", {})
+        doubts = Doubts(missing, [info.pod for info in self.scheduler.cluster.pods.infos]) if missing else None
+        return place(self.scheduler, Telling(detail, top, self.wanted, doubts))
 
     def simulate(self, *, detail: bool = False, top: int = 3) -> Simulation:
         """Every pending pod, all results in memory."""
@@ -231,8 +255,9 @@ class Gathered:
 def gather(setup: Setup, stdin: BinaryIO | None = None) -> Gathered:
     """Read everything that the setup names."""
     started = time.perf_counter()
-    loaded = read_sources(setup.sources, stdin)
-    refused = apply_manifests(loaded, setup.filenames, stdin)
+    wanted_pods(setup)
+    loaded = read_sources(setup, stdin)
+    refused = apply_manifests(loaded, setup, stdin)
     setting = make_setting(setup, loaded.server_version)
     return Gathered(loaded, setting, refused, time.perf_counter() - started)
 
@@ -244,8 +269,21 @@ def assemble(setup: Setup, gathered: Gathered) -> Prepared:
     scheduler = make_scheduler(setup, loaded, setting)
     coverage = _coverage(scheduler, loaded, setting)
     seconds = gathered.seconds + time.perf_counter() - started
-    warnings = (*loaded.warnings, *setting.warnings)
-    return Prepared(scheduler, warnings, coverage, seconds, setting.registry, gathered.refused)
+    refused, warnings = gathered.refused, (*loaded.warnings, *setting.warnings)
+    return Prepared(scheduler, warnings, coverage, seconds, setting.registry, refused, wanted_pods(setup))
+
+
+def wanted_pods(setup: Setup) -> Callable[[Pod], bool]:
+    """Which pods -n and -l ask for."""
+    from ksched_cli.api.label_query import parse_query
+    from ksched_cli.api.selectors import SelectorError
+
+    try:
+        query = parse_query(setup.selector)
+    except SelectorError as mistake:
+        raise UsageError(f"-l {setup.selector}: {mistake}") from None
+    namespace = setup.namespace
+    return lambda pod: namespace in ("", pod.metadata.namespace) and query.matches(pod.metadata.labels)
 
 
 def prepare(setup: Setup, stdin: BinaryIO | None = None) -> Prepared:
@@ -262,6 +300,8 @@ def _coverage(scheduler: Scheduler, loaded: Loaded, setting: Setting) -> dict[st
         coverage["kubeVersionReadFromSource"] = setting.release.version
     if loaded.unknown:
         coverage["notRead"] = dict(sorted(loaded.unknown.items()))
+    if loaded.missing:
+        coverage["missing"] = dict(sorted(loaded.missing.items()))
     if loaded.gaps:
         coverage["admissionNotModelled"] = list(loaded.gaps)
     if scheduler.not_modelled:

@@ -98,6 +98,11 @@ def _decode_one(raw: bytes | Raw, api_version: str, kind: str, source: str, line
         return convert_plain(msgspec.json.decode(raw), struct, source, line, path)
 
 
+def decode_item(raw: Raw, api_version: str, kind: str, source: str, path: str) -> Found:
+    """One item of a list whose kind is known, as an API server sends it: the items do not say what they are."""
+    return _decode_one(raw, api_version, kind, source, None, path)
+
+
 def decode_plain(
     value: Any,
     source: str = "",

@@ -82,3 +82,8 @@ CLUSTER_SCOPED = frozenset(
         ResourceSlice,
     }
 )
+
+
+def versions_of(kind: type[Struct]) -> tuple[str, ...]:
+    """The versions under which a kind is read, the newest first."""
+    return tuple(version for (version, _), each in KINDS.items() if each is kind)

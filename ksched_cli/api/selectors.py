@@ -74,7 +74,7 @@ def make_requirement(key: str, operator: str, values: tuple[str, ...], supported
     return Requirement(key, operator, values)
 
 
-def _checked(requirement: Requirement) -> Requirement:
+def checked(requirement: Requirement) -> Requirement:
     """What labels.NewRequirement says of the key and values themselves."""
     if not is_label_key(requirement.key):
         raise SelectorError(f"{requirement.key!r} cannot be a label's key")
@@ -122,9 +122,9 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
     """metav1.LabelSelectorAsSelector: none matches nothing, an empty one matches everything."""
     if selector is None:
         return NOTHING
-    requirements = [_checked(each) for each in _equalities(selector.match_labels)]
+    requirements = [checked(each) for each in _equalities(selector.match_labels)]
     requirements += [
-        _checked(make_requirement(each.key, each.operator, each.values, LABEL_OPERATORS))
+        checked(make_requirement(each.key, each.operator, each.values, LABEL_OPERATORS))
         for each in selector.match_expressions
     ]
     return Selector(tuple(sorted(requirements, key=lambda each: each.key)))
@@ -177,7 +177,7 @@ def _compile_term(expressions: _Raw, fields: _Raw) -> CompiledTerm:
             raise SelectorError(f"{key}: a field takes exactly one value")
     return CompiledTerm(
         tuple(
-            _checked(make_requirement(key, operator, values, NODE_OPERATORS)) for key, operator, values in expressions
+            checked(make_requirement(key, operator, values, NODE_OPERATORS)) for key, operator, values in expressions
         ),
         tuple(make_requirement(key, operator, values, FIELD_OPERATORS) for key, operator, values in fields),
     )

@@ -7,6 +7,7 @@ option is written in one place and every command has all of them.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -15,7 +16,28 @@ from ksched_cli.cli import options
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
+    from ksched_cli.sources.live.cluster import Progress
+    from ksched_cli.sources.live.options import LiveOptions
     from ksched_cli.wiring import Setup
+
+
+@dataclass(frozen=True)
+class LiveClusterOptions:
+    """The cluster of a kubeconfig, in kubectl's own words."""
+
+    context: options.Context = None
+    kubeconfig: options.Kubeconfig = None
+    as_user: options.As = ""
+    as_group: options.AsGroup = field(default_factory=list)
+    request_timeout: options.RequestTimeout = "60s"
+
+    def read(self) -> LiveOptions:
+        from ksched_cli.sources.live.options import LiveOptions, parse_timeout
+
+        if self.as_group and not self.as_user:
+            raise UsageError("--as-group goes with --as: the API server does not take groups without a user")
+        timeout = parse_timeout(self.request_timeout)
+        return LiveOptions(self.context, self.kubeconfig, self.as_user, tuple(self.as_group), timeout)
 
 
 @dataclass(frozen=True)
@@ -24,16 +46,15 @@ class ClusterOptions:
 
     sources: options.From = field(default_factory=list)
     filenames: options.Filename = field(default_factory=list)
+    namespace: options.Namespace = ""
+    all_namespaces: options.AllNamespaces = False
+    selector: options.Selector = ""
 
     def check(self) -> None:
-        if not self.sources:
-            raise UsageError(
-                "say which cluster: --from FILE, --from DIRECTORY or --from - "
-                "(reading the current kube context is not possible yet; "
-                "`kubectl get nodes,pods -A -o json` makes a file)"
-            )
         if "-" in self.sources and "-" in self.filenames:
             raise UsageError("--from - and -f - cannot both read stdin: give one of them as a file")
+        if self.namespace and self.all_namespaces:
+            raise UsageError("-n and -A contradict each other: give one of them")
 
 
 @dataclass(frozen=True)
@@ -50,7 +71,9 @@ class SchedulerOptions:
     no_reuse: options.NoReuse = False
 
 
-def make_setup(cluster: ClusterOptions, scheduler: SchedulerOptions, *, timings: bool = False) -> Setup:
+def make_setup(
+    cluster: ClusterOptions, live: LiveClusterOptions, scheduler: SchedulerOptions, *, timings: bool = False
+) -> Setup:
     """What the command line asks for, contradictions refused."""
     from ksched_cli.wiring import Setup
 
@@ -58,6 +81,10 @@ def make_setup(cluster: ClusterOptions, scheduler: SchedulerOptions, *, timings:
     return Setup(
         sources=cluster.sources,
         filenames=cluster.filenames,
+        namespace=cluster.namespace,
+        selector=cluster.selector,
+        live=live.read(),
+        progress=shown_progress(),
         config=scheduler.config,
         kube_version=scheduler.kube_version,
         feature_gates=scheduler.feature_gates,
@@ -68,6 +95,15 @@ def make_setup(cluster: ClusterOptions, scheduler: SchedulerOptions, *, timings:
         reuse=not scheduler.no_reuse,
         timings=timings,
     )
+
+
+def shown_progress() -> Progress | None:
+    """For the reading of a live cluster, which takes its time; only where a person looks on."""
+    if not sys.stderr.isatty():
+        return None
+    from ksched_cli.report.progress import ListProgress
+
+    return ListProgress()
 
 
 def takes_groups(command: Callable[..., None]) -> Callable[..., None]:

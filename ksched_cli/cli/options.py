@@ -37,7 +37,7 @@ From = Annotated[
         "--from",
         metavar="SOURCE",
         help="Kubernetes objects in JSON or YAML: a file, also compressed, a directory, a .tar, .tgz or .zip, "
-        "a snapshot, or - for stdin. Give it as often as you like.",
+        "a snapshot, - for stdin, or live. Give it as often as you like. Without it: the cluster of your kube context.",
         show_default=False,
     ),
 ]
@@ -51,6 +51,42 @@ Filename = Annotated[
         "their controllers would make. Give it as often as you like.",
         show_default=False,
     ),
+]
+Namespace = Annotated[
+    str,
+    typer.Option(
+        "-n",
+        "--namespace",
+        metavar="NAMESPACE",
+        help="Show the pods of this namespace only; manifests that name no namespace go into it.",
+        show_default=False,
+    ),
+]
+AllNamespaces = Annotated[
+    bool, typer.Option("-A", "--all-namespaces", help="Show the pods of all namespaces, which is what happens anyway.")
+]
+Selector = Annotated[
+    str,
+    typer.Option("-l", "--selector", metavar="QUERY", help="Show pods with these labels only.", show_default=False),
+]
+Context = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(metavar="NAME", help="The context of the kubeconfig to use."),
+]
+Kubeconfig = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(metavar="FILE", help="The kubeconfig; else $KUBECONFIG, else ~/.kube/config."),
+]
+As = Annotated[
+    str, typer.Option("--as", metavar="USER", help="Read the cluster as this user sees it.", show_default=False)
+]
+AsGroup = Annotated[
+    list[str],
+    typer.Option("--as-group", metavar="GROUP", help="Groups of the user of --as.", show_default=False),
+]
+RequestTimeout = Annotated[
+    str,
+    typer.Option(metavar="TIME", help="How long one request to the API server may take, as 30s or 2m; 0 is for ever."),
 ]
 Config = Annotated[
     Optional[str],  # noqa: UP045  # typer reads the annotation at run time

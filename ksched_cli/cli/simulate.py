@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.groups import ClusterOptions, SchedulerOptions, make_setup, takes_groups
+from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
 from ksched_cli.cli.running import Shown, run_and_show
 
 SHORT = "Place every pending pod and show why."
@@ -16,6 +16,10 @@ Workloads of -f become pods, as far as they do not run already, and go through a
 left alone, for a cluster that was read has its pending pods."""
 
 EPILOG = """Examples:
+
+  ksched simulate
+
+  ksched simulate --context staging -n shop
 
   kubectl get nodes,pods,namespaces -A -o json > cluster.json
 
@@ -29,12 +33,14 @@ EPILOG = """Examples:
 
   helm template shop | ksched simulate --from cluster.json -f -
 
-Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command line is wrong."""
+Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command line is wrong,
+3 the cluster could not be read."""
 
 
 @takes_groups
 def simulate(
     cluster: ClusterOptions,
+    live: LiveClusterOptions,
     scheduler: SchedulerOptions,
     output: options.OutputOption = options.Output.TABLE,
     detail: options.DetailOption = options.Detail.SUMMARY,
@@ -43,6 +49,6 @@ def simulate(
     fail_on: options.FailOnOption = [],  # noqa: B006  # typer takes the default from here and never changes it
     no_headers: options.NoHeaders = False,
 ) -> None:
-    setup = make_setup(cluster, scheduler, timings=timings)
+    setup = make_setup(cluster, live, scheduler, timings=timings)
     shown = Shown(output, detail, headers=not no_headers, exit_zero=exit_zero, fail_on=fail_on)
     raise typer.Exit(run_and_show(setup, shown))

@@ -11,6 +11,7 @@ from typing import Annotated, Optional
 import typer
 
 from ksched_cli.cli import options
+from ksched_cli.cli.groups import LiveClusterOptions, shown_progress, takes_groups
 from ksched_cli.errors import UsageError
 
 SHORT = "Put what scheduling reads of a cluster into one file."
@@ -21,6 +22,8 @@ managed fields are not in it."""
 
 EPILOG = """Examples:
 
+  ksched snapshot -o cluster.ksched.gz
+
   ksched snapshot --from cluster.json -o cluster.ksched.gz
 
   ksched snapshot --from dump/ --from more.tgz -o cluster.ksched.gz
@@ -29,7 +32,8 @@ EPILOG = """Examples:
 
   ksched simulate --from cluster.ksched.gz
 
-Exit codes: 0 the file is written, 2 the input or the command line is wrong."""
+Exit codes: 0 the file is written, 2 the input or the command line is wrong, 3 the cluster
+could not be read."""
 
 Out = Annotated[
     Optional[str],  # noqa: UP045  # typer reads the annotation at run time
@@ -37,18 +41,15 @@ Out = Annotated[
 ]
 
 
-def snapshot(
-    sources: options.From = [],  # noqa: B006  # typer takes the default from here and never changes it
-    output: Out = None,
-) -> None:
-    if not sources:
-        raise UsageError("say which cluster: --from FILE, --from DIRECTORY or --from -")
+@takes_groups
+def snapshot(live: LiveClusterOptions, sources: options.From = [], output: Out = None) -> None:  # noqa: B006
     to_stdout = output in (None, "-")
     if to_stdout and sys.stdout.isatty():
         raise UsageError("a snapshot is not for the terminal to show: give a file with -o, or redirect stdout")
-    from ksched_cli.wiring import take_snapshot
+    from ksched_cli.wiring import Setup, take_snapshot
 
-    taken = take_snapshot(sources, sys.stdin.buffer, _time())
+    setup = Setup(sources=sources, live=live.read(), progress=shown_progress())
+    taken = take_snapshot(setup, sys.stdin.buffer, _time())
     if output is None or to_stdout:
         sys.stdout.buffer.write(taken.data)
         return

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ksched_cli.api.core import Pod
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.engine.decision import Decision
@@ -16,6 +17,7 @@ from ksched_cli.engine.runtime import ScoreTable
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.framework.status import Status
+from ksched_cli.plan.doubts import Doubts
 from ksched_cli.plan.groups import pod_group_outcomes
 from ksched_cli.plan.results import (
     Failure,
@@ -52,8 +54,20 @@ class Placement:
     pod_groups: Callable[[], tuple[PodGroupOutcome, ...]]
 
 
-def place(scheduler: Scheduler, *, detail: bool = False, top: int = TOP_NODES) -> Placement:
-    """Every pending pod through one scheduling cycle."""
+@dataclass(frozen=True)
+class Telling:
+    """What is told of the decisions: every node or a summary, how many of the best, of which pods, and what was not
+    read that could change them."""
+
+    detail: bool = False
+    top: int = TOP_NODES
+    wanted: Callable[[Pod], bool] = lambda pod: True
+    doubts: Doubts | None = None
+
+
+def place(scheduler: Scheduler, telling: Telling | None = None) -> Placement:
+    """Every pending pod through one scheduling cycle, also those that are not told of."""
+    telling = telling or Telling()
     clock = Clock()
     started = time.perf_counter()
     queue = scheduler.enqueue()
@@ -61,16 +75,24 @@ def place(scheduler: Scheduler, *, detail: bool = False, top: int = TOP_NODES) -
     infos = scheduler.cluster.pods.infos
     return Placement(
         clock,
-        _outcomes(scheduler, queue, clock, detail, top),
+        _outcomes(scheduler, queue, clock, telling),
         tuple(
             sorted(
-                (GatedPod(infos[row].key, status.plugin, status.reasons) for row, status in queue.gated.items()),
+                (
+                    GatedPod(infos[row].key, status.plugin, status.reasons)
+                    for row, status in queue.gated.items()
+                    if telling.wanted(infos[row].pod)
+                ),
                 key=lambda gated: gated.pod,
             )
         ),
         tuple(
             sorted(
-                (IgnoredPod(infos[row].key, infos[row].pod.spec.scheduler_name) for row in queue.ignored),
+                (
+                    IgnoredPod(infos[row].key, infos[row].pod.spec.scheduler_name)
+                    for row in queue.ignored
+                    if telling.wanted(infos[row].pod)
+                ),
                 key=lambda ignored: ignored.pod,
             )
         ),
@@ -78,16 +100,21 @@ def place(scheduler: Scheduler, *, detail: bool = False, top: int = TOP_NODES) -
     )
 
 
-def _outcomes(scheduler: Scheduler, queue: Queue, clock: Clock, detail: bool, top: int) -> Iterator[PodOutcome]:
+def _outcomes(scheduler: Scheduler, queue: Queue, clock: Clock, telling: Telling) -> Iterator[PodOutcome]:
     started = time.perf_counter()
     for decision in scheduler.run(queue):
-        outcome = outcome_of(decision, scheduler.cluster, detail=detail, top=top)
+        if not telling.wanted(decision.pod.pod):
+            continue
+        outcome = outcome_of(decision, scheduler.cluster, detail=telling.detail, top=telling.top, doubts=telling.doubts)
         clock.seconds += time.perf_counter() - started
         yield outcome
         started = time.perf_counter()
+    clock.seconds += time.perf_counter() - started
 
 
-def outcome_of(decision: Decision, cluster: Cluster, *, detail: bool, top: int = TOP_NODES) -> PodOutcome:
+def outcome_of(
+    decision: Decision, cluster: Cluster, *, detail: bool, top: int = TOP_NODES, doubts: Doubts | None = None
+) -> PodOutcome:
     """The decision with names in place of rows, summed up unless the detail is wanted."""
     names = cluster.nodes.names
     diagnosis = decision.diagnosis
@@ -109,6 +136,7 @@ def outcome_of(decision: Decision, cluster: Cluster, *, detail: bool, top: int =
         scheduler=decision.pod.pod.spec.scheduler_name,
         pod_group=str(group_of(decision.pod) or ""),
         detail=_detail(decision, cluster) if detail else None,
+        missing=doubts.about(decision) if doubts else (),
     )
 
 

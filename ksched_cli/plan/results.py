@@ -59,7 +59,8 @@ class NodeDetail:
 
 @dataclass(frozen=True, slots=True)
 class PodOutcome:
-    """One pod's cycle. `top` holds the best nodes only; `detail` is there when it was asked for."""
+    """One pod's cycle. `top` holds the best nodes only; `detail` is there when it was asked for; `missing` are kinds
+    that a live cluster did not show and that could change this."""
 
     pod: str
     result: str
@@ -77,6 +78,7 @@ class PodOutcome:
     scheduler: str = ""
     pod_group: str = ""
     detail: NodeDetail | None = None
+    missing: tuple[str, ...] = ()
 
     @property
     def unplaced(self) -> bool:

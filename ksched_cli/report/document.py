@@ -130,6 +130,7 @@ def pod_entry(outcome: PodOutcome) -> dict[str, Any]:
         "nominatedNode": outcome.nominated_node,
         "podGroup": outcome.pod_group,
         "unschedulablePlugins": list(outcome.unschedulable_plugins),
+        "missing": list(outcome.missing),
     }
     return {key: value for key, value in entry.items() if value not in ("", None) and value != [] and value != {}}
 

@@ -104,6 +104,7 @@ def omissions(coverage: Mapping[str, Any]) -> list[str]:
     found += [f"plugin {name}" for name in coverage.get("pluginsNotModelled", ())]
     found += [f"feature gate {name}" for name in coverage.get("featureGatesNotModelled", ())]
     found += [f"extender {name}" for name in coverage.get("extendersNotCalled", ())]
+    found += [f"{kind} ({reason})" for kind, reason in coverage.get("missing", {}).items()]
     found += coverage.get("admissionNotModelled", ())
     return found + [f"{count} {kind}" for kind, count in coverage.get("notRead", {}).items()]
 
@@ -153,6 +154,9 @@ def _print_pod(outcome: PodOutcome, console: Console, wide: bool) -> None:
         console.print(Padding(Text(outcome.message, style="red"), (0, 0, 0, 2)))
     if wide and outcome.message and outcome.failures:
         console.print(Padding(Text(outcome.message, style="dim"), (0, 0, 0, 2)))
+    if outcome.missing:
+        text = f"could be otherwise: {', '.join(outcome.missing)} could not be read"
+        console.print(Padding(Text(text, style="yellow"), (0, 0, 0, 2)))
 
 
 def _headline(outcome: PodOutcome) -> Text:

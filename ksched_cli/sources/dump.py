@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import BinaryIO, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -28,16 +28,28 @@ from ksched_cli.sources.loaded import Loaded, Origin
 from ksched_cli.sources.snapshot import is_snapshot, read_snapshot
 from ksched_cli.sources.validate import Complaint, complaints
 
+if TYPE_CHECKING:
+    from ksched_cli.sources.live.cluster import LiveCluster
+
 # A broken file says so in a line or two; a thousand lines of the same help nobody.
 MAX_PROBLEMS = 50
 
 
-def load_dump(sources: Sequence[str], stdin: BinaryIO | None = None, manifests: Manifests | None = None) -> Loaded:
+LIVE = "live"
+
+
+def load_dump(
+    sources: Sequence[str],
+    stdin: BinaryIO | None = None,
+    manifests: Manifests | None = None,
+    live: Callable[[], LiveCluster] | None = None,
+) -> Loaded:
     """Everything in the files and directories, `-` for stdin. Objects are defaulted as the API server does.
 
-    `manifests` says what else is to be done to objects that no API server has seen yet.
+    `manifests` says what else is to be done to objects that no API server has seen yet; `live` reads the cluster that
+    the source "live" means.
     """
-    return _Reader(stdin, manifests).load(sources)
+    return _Reader(stdin, manifests, live).load(sources)
 
 
 class Manifests(Protocol):
@@ -51,9 +63,12 @@ class Manifests(Protocol):
 
 
 class _Reader:
-    def __init__(self, stdin: BinaryIO | None, manifests: Manifests | None) -> None:
+    def __init__(
+        self, stdin: BinaryIO | None, manifests: Manifests | None, live: Callable[[], LiveCluster] | None
+    ) -> None:
         self._stdin = stdin
         self._manifests = manifests
+        self._live = live
         self._loaded = Loaded()
         self._problems: list[Problem] = []
         self._seen: dict[tuple[type[Struct], str, str], str] = {}
@@ -72,6 +87,9 @@ class _Reader:
         return self._loaded
 
     def _load_source(self, given: str) -> None:
+        if given == LIVE and self._live is not None:
+            self._take_live(self._live())
+            return
         if given == files.STDIN:
             if self._stdin is None:
                 raise InputError(Problem("nothing to read from", "stdin"))
@@ -98,10 +116,18 @@ class _Reader:
         if empty:
             raise InputError(Problem(f"no file in it ends in {', '.join(files.SUFFIXES)}", source))
 
+    def _take_live(self, cluster: LiveCluster) -> None:
+        self._loaded.server_version = cluster.server_version
+        self._loaded.namespace = cluster.namespace
+        self._loaded.missing.update({kind.__name__: reason for kind, reason in cluster.missing.items()})
+        for kind in sorted(cluster.found, key=lambda kind: kind.__name__):
+            self._take(cluster.found.pop(kind), LIVE)
+
     def _take_snapshot(self, content: Content) -> None:
         """Its objects, and what it says of those that it does not hold."""
         snapshot = read_snapshot(content.data, content.name)
         self._loaded.unknown.update(snapshot.not_read)
+        self._loaded.missing.update(snapshot.missing)
         self._loaded.server_version = self._loaded.server_version or snapshot.server_version
         for number, item in enumerate(snapshot.items):
             self._take(decode_json(item, f"{content.name}: items[{number}]"), content.name)

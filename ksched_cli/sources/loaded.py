@@ -26,7 +26,8 @@ class Origin:
 @dataclass
 class Loaded:
     """Typed objects by kind, and what was passed over. `gaps`: what of their admission is not modelled; `origins`, by
-    id of the object, where they are kept."""
+    id of the object, where they are kept; `missing`: kinds that a cluster has and did not show, with the reason;
+    `namespace`: that of the kubeconfig's context."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -34,6 +35,8 @@ class Loaded:
     gaps: list[str] = field(default_factory=list)
     origins: dict[int, Origin] = field(default_factory=dict)
     server_version: str = ""
+    missing: dict[str, str] = field(default_factory=dict)
+    namespace: str = ""
     _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)
 
     def add(self, item: Struct) -> None:

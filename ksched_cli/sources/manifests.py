@@ -37,12 +37,15 @@ _BUILT_IN_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-leas
 class _New:
     """Objects that no API server has seen yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
         self._names: set[str] = set()
 
     def complete(self, item: Struct) -> None:
-        """rest.FillObjectMetaSystemFields: a name where only its beginning is given."""
+        """rest.FillObjectMetaSystemFields: a name where only its beginning is given. And kubectl's namespace."""
         metadata = item.metadata  # type: ignore[attr-defined]  # every kind that is read has metadata
+        if type(item) not in CLUSTER_SCOPED:
+            metadata.namespace = metadata.namespace or self._namespace
         if not metadata.name and metadata.generate_name:
             attempts = (
                 generated(metadata.generate_name, metadata.namespace, attempt) for attempt in count(len(self._names))
@@ -56,12 +59,13 @@ class _New:
         yield from workload_complaints(item)
 
 
-def load_manifests(paths: Sequence[str], stdin: BinaryIO | None = None) -> Loaded:
-    """Files, directories and `-`, with where each object was read. URLs are refused: no input comes from a network."""
+def load_manifests(paths: Sequence[str], stdin: BinaryIO | None = None, namespace: str = "") -> Loaded:
+    """Files, directories and `-`, with where each object was read; `namespace` is for those that name none. URLs are
+    refused: a manifest does not come from a network."""
     urls = [path for path in paths if "://" in path]
     if urls:
         raise InputError(Problem("URLs are not read", url, hint="download it and give the file") for url in urls)
-    return load_dump(paths, stdin, _New())
+    return load_dump(paths, stdin, _New(namespace))
 
 
 def apply(cluster: Loaded, manifests: Loaded) -> list[Refused]:

@@ -31,6 +31,7 @@ class Snapshot(Struct, rename="camel"):
     time: str = ""
     server_version: str = ""
     not_read: dict[str, int] = {}
+    missing: dict[str, str] = {}
     items: list[Raw] = []
 
 
@@ -61,6 +62,7 @@ def write_snapshot(loaded: Loaded, time: str) -> bytes:
         "time": time,
         "serverVersion": loaded.server_version,
         "notRead": dict(sorted(loaded.unknown.items())),
+        "missing": dict(sorted(loaded.missing.items())),
     }
     out = io.BytesIO()
     with gzip.GzipFile(filename="", fileobj=out, mode="wb", compresslevel=6, mtime=0) as packed:

@@ -171,7 +171,10 @@ def test_the_table_ends_with_what_is_not_modelled(tmp_path: Path, capsys: pytest
     ("arguments", "expected"),
     [
         pytest.param(["simulat"], "No such command 'simulat'. Did you mean 'simulate'?", id="command"),
-        pytest.param(["simulate"], "say which cluster: --from FILE", id="no source"),
+        pytest.param(["simulate", "-n", "a", "-A"], "-n and -A contradict each other", id="one namespace and all"),
+        pytest.param(["simulate", "-l", "a=b=c"], "is no condition on a label", id="selector"),
+        pytest.param(["simulate", "--request-timeout", "soon"], "not a length of time", id="timeout"),
+        pytest.param(["simulate", "--as-group", "x"], "--as-group goes with --as", id="group without a user"),
         pytest.param(
             ["simulate", "--from", "nowhere.json"], "nowhere.json: no such file or directory", id="no such file"
         ),

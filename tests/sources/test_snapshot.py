@@ -108,7 +108,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
 @pytest.mark.parametrize(
     ("arguments", "epoch", "message"),
     [
-        pytest.param([], "0", "say which cluster: --from FILE", id="no source"),
         pytest.param(["--from", "{source}", "-o", "{folder}"], "0", "cannot write", id="a folder"),
         pytest.param(["--from", "{source}", "-o", "x"], "soon", "SOURCE_DATE_EPOCH=soon: not a number", id="time"),
         pytest.param(["--from", "{folder}/none"], "0", "no such file or directory", id="no such file"),

@@ -9,11 +9,16 @@ from ksched_cli.sources.loaded import Loaded
 
 _POD_QUOTAS = ("pods", "count/pods", "cpu", "memory", "ephemeral-storage")
 _POD_PREFIXES = ("requests.", "limits.", "hugepages-")
+_DECIDING = ("LimitRange", "ResourceQuota", "PriorityClass", "RuntimeClass", "StorageClass")
 _CLAIM_STORAGE = "requests.storage"
 
 
 def admission_gaps(cluster: Loaded, namespaces: Collection[str]) -> Iterator[str]:
-    """Quotas on other objects than pods and bounds for claims, in the namespaces of new pods."""
+    """Quotas on other objects than pods and bounds for claims, in the namespaces of new pods; and what a live cluster
+    did not show of what admission goes by."""
+    for kind in _DECIDING:
+        if kind in cluster.missing:
+            yield f"{kind}: {cluster.missing[kind]}"
     for quota in cluster.of(ResourceQuota):
         left_out = sorted(name for name in quota.spec.hard if not _counts_pods(name))
         if left_out and quota.metadata.namespace in namespaces:

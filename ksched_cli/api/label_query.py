@@ -1,0 +1,38 @@
+"""Label selectors as kubectl's -l writes them: `app=web,tier!=db,env in (a, b),!old`."""
+
+from __future__ import annotations
+
+import re
+
+from ksched_cli.api.selectors import LABEL_OPERATORS, Requirement, Selector, SelectorError, checked, make_requirement
+
+_SET = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
+_EQUAL = re.compile(r"([^=!<>\s]+)\s*(==|=|!=)\s*([^=!<>\s]*)")
+_EXISTS = re.compile(r"(!?)\s*([^=!<>\s,()]+)")
+# Commas part requirements, but for those inside brackets.
+_COMMA = re.compile(r",(?![^(]*\))")
+
+
+def parse_query(text: str) -> Selector:
+    """labels.Parse. Raises SelectorError with the part that cannot be read."""
+    if not text.strip():
+        return Selector()
+    return Selector(tuple(_requirement(part.strip()) for part in _COMMA.split(text)))
+
+
+def _requirement(part: str) -> Requirement:
+    if found := _SET.fullmatch(part):
+        key, word, values = found.groups()
+        operator = "In" if word == "in" else "NotIn"
+        return _made(key, operator, tuple(value.strip() for value in values.split(",")))
+    if found := _EQUAL.fullmatch(part):
+        key, sign, value = found.groups()
+        return _made(key, "NotIn" if sign == "!=" else "In", (value,))
+    if found := _EXISTS.fullmatch(part):
+        negated, key = found.groups()
+        return _made(key, "DoesNotExist" if negated else "Exists", ())
+    raise SelectorError(f"{part!r} is no condition on a label; write key=value, key!=value, key in (a,b), key or !key")
+
+
+def _made(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
+    return checked(make_requirement(key, operator, values, LABEL_OPERATORS))

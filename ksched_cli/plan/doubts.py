@@ -1,0 +1,92 @@
+"""What was not shown to us of a live cluster, and whose answers it could change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from ksched_cli.api.core import Pod
+from ksched_cli.engine.decision import Decision
+
+Concern = Callable[[Pod], bool]
+
+
+def _has_claims(pod: Pod) -> bool:
+    return any(volume.persistent_volume_claim or volume.ephemeral for volume in pod.spec.volumes)
+
+
+def _has_volumes(pod: Pod) -> bool:
+    """Also disks that are named in the pod itself: they are attached through a driver."""
+    return bool(pod.spec.volumes)
+
+
+def _has_devices(pod: Pod) -> bool:
+    """Asked for by claims, or by extended resources that a device class may stand behind."""
+    containers = (*pod.spec.containers, *pod.spec.init_containers)
+    extended = any("/" in name for each in containers for name in (*each.resources.requests, *each.resources.limits))
+    return bool(pod.spec.resource_claims) or extended
+
+
+def _spreads_by_default(pod: Pod) -> bool:
+    """The default constraints take their selector from services and owners."""
+    return not pod.spec.topology_spread_constraints and bool(pod.metadata.labels)
+
+
+def _owned_by(kind: str) -> Concern:
+    return lambda pod: (
+        _spreads_by_default(pod)
+        and any(owner.controller and owner.kind == kind for owner in pod.metadata.owner_references)
+    )
+
+
+def _has_terms(pod: Pod) -> bool:
+    affinity = pod.spec.affinity
+    return affinity is not None and bool(affinity.pod_affinity or affinity.pod_anti_affinity)
+
+
+_CONCERNS: Mapping[str, Concern] = {
+    "PersistentVolumeClaim": _has_claims,
+    "PersistentVolume": _has_claims,
+    "StorageClass": _has_claims,
+    "CSIDriver": _has_claims,
+    "CSIStorageCapacity": _has_claims,
+    "CSINode": _has_volumes,
+    "VolumeAttachment": _has_volumes,
+    "ResourceClaim": _has_devices,
+    "ResourceClaimTemplate": _has_devices,
+    "ResourceSlice": _has_devices,
+    "DeviceClass": _has_devices,
+    "Service": _spreads_by_default,
+    "ReplicationController": _owned_by("ReplicationController"),
+    "ReplicaSet": _owned_by("ReplicaSet"),
+    "StatefulSet": _owned_by("StatefulSet"),
+    "PriorityClass": lambda pod: bool(pod.spec.priority_class_name) and pod.spec.priority is None,
+    "RuntimeClass": lambda pod: bool(pod.spec.runtime_class_name) and not pod.spec.overhead,
+    "PodGroup": lambda pod: pod.spec.scheduling_group is not None,
+}
+
+
+class Doubts:
+    """For each pod the kinds that could change its answer and were not read."""
+
+    def __init__(self, missing: Collection[str], pods: Collection[Pod]) -> None:
+        self._missing = sorted(missing)
+        # Terms of pods that run already keep others away, too.
+        self._terms = "Namespace" in missing and any(_has_terms(pod) for pod in pods)
+
+    def about(self, decision: Decision) -> tuple[str, ...]:
+        return tuple(self._kinds(decision))
+
+    def _kinds(self, decision: Decision) -> Iterator[str]:
+        for kind in self._missing:
+            if kind == "Namespace":
+                concerned = self._terms
+            elif kind == "PodDisruptionBudget":
+                concerned = decision.preemption is not None
+            else:
+                concerned = _CONCERNS.get(kind, _nothing)(decision.pod.pod)
+            if concerned:
+                yield kind
+
+
+def _nothing(pod: Pod) -> bool:
+    return False

@@ -1,0 +1,1 @@
+"""A cluster read through its API server: only with get and list."""

@@ -1,0 +1,185 @@
+"""One API server: requests that are repeated while that makes sense, and what it answers in the terms of this program.
+
+Only GET is ever sent, which is what get, list and watch are.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Struct
+
+from ksched_cli.errors import ClusterUnreadable, Problem
+
+# No page of a list that keeps to its limit is near this.
+MAX_BODY = 128 * 1024**2
+_CHUNK = 256 * 1024
+_REPEATED = frozenset({429, 500, 502, 503, 504})
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0
+# Without a timeout there still has to be an end of it.
+_TRIES = 8
+
+
+class Refused(Exception):
+    """The server's answer is no, and asking again will not help."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+class TooLarge(Exception):
+    """More in one answer than is taken into memory."""
+
+
+class _Interrupted(Exception):
+    """The connection broke, or what came over it is not whole."""
+
+
+class _Status(Struct, rename="camel"):
+    message: str = ""
+
+
+@dataclass
+class ApiServer:
+    """`headers` says who asks; `pause` is there for tests, which do not wait; `hint`, what went wrong before."""
+
+    host: str
+    pool: Any
+    headers: Callable[[], Sequence[tuple[str, str]]]
+    timeout: float | None
+    namespace: str = ""
+    hint: str = ""
+    pause: Callable[[float], None] = time.sleep
+
+    def get(self, path: str, parameters: Mapping[str, str] | None = None, limit: int = MAX_BODY) -> bytes:
+        """The body of the answer. Raises Refused for a no, TooLarge, and ClusterUnreadable where there is no answer."""
+        url = f"{self.host}{path}" + (f"?{urlencode(parameters)}" if parameters else "")
+        deadline = None if self.timeout is None else time.monotonic() + self.timeout
+        for attempt in range(_TRIES):
+            wait: float | None = None
+            try:
+                status, body, wait = self._ask(url, deadline, limit)
+            except _Interrupted as broken:
+                said = str(broken)
+            else:
+                if status == 200:
+                    return body
+                said = _said(status, body)
+                if status not in _REPEATED:
+                    raise self._refusal(status, said)
+            pause = _growing_pause(attempt) if wait is None else wait
+            if attempt == _TRIES - 1 or (deadline is not None and time.monotonic() + pause >= deadline):
+                break
+            self.pause(pause)
+        tries = f" ({attempt + 1} tries)" if attempt else ""
+        raise self.unreadable(f"{path}: {said}{tries}", "see --request-timeout")
+
+    def _ask(self, url: str, deadline: float | None, limit: int) -> tuple[int, bytes, float | None]:
+        import urllib3
+
+        try:
+            response = self.pool.request(
+                "GET",
+                url,
+                headers=urllib3.HTTPHeaderDict([*_ACCEPTED, *self.headers()]),
+                timeout=_left(deadline),
+                preload_content=False,
+                retries=False,
+                redirect=False,
+            )
+            try:
+                body = _body(response, deadline, limit)
+            except BaseException:
+                # What is left of the body would be taken for the next answer.
+                response.close()
+                raise
+            response.release_conn()
+        except urllib3.exceptions.HTTPError as mistake:
+            raise self._trouble(mistake) from None
+        except OSError as mistake:
+            raise self.unreadable(_one_line(mistake)) from None
+        return response.status, body, _seconds(response.headers.get("Retry-After"))
+
+    def _trouble(self, mistake: Exception) -> Exception:
+        """What cannot get better by itself is said at once."""
+        from urllib3 import exceptions
+
+        reason = getattr(mistake, "reason", None) or mistake
+        if isinstance(reason, exceptions.SSLError):
+            return self.unreadable(
+                f"no trust in its certificate: {_one_line(reason)}", "see certificate-authority-data"
+            )
+        if isinstance(reason, exceptions.NewConnectionError | exceptions.NameResolutionError):
+            return self.unreadable(f"no connection: {_one_line(reason).rpartition(': ')[2]}")
+        if isinstance(reason, exceptions.LocationValueError | exceptions.ProxyError):
+            return self.unreadable(_one_line(reason))
+        if isinstance(reason, exceptions.TimeoutError):
+            return _Interrupted("no answer in time")
+        return _Interrupted(f"the connection broke: {_one_line(mistake)}")
+
+    def _refusal(self, status: int, said: str) -> Exception:
+        if status == 401:
+            hint = self.hint or "the credentials are missing, wrong or out of date; try `kubectl auth whoami`"
+            return self.unreadable(f"it does not know you: {said}", hint)
+        if 300 <= status < 400:
+            return self.unreadable(f"it sends elsewhere ({status}), which is not followed")
+        return Refused(status, said)
+
+    def unreadable(self, text: str, hint: str = "") -> ClusterUnreadable:
+        return ClusterUnreadable(Problem(text, self.host, hint=hint))
+
+
+_ACCEPTED = (("Accept", "application/json"), ("Accept-Encoding", "gzip"), ("User-Agent", "ksched"))
+
+
+def _growing_pause(attempt: int) -> float:
+    """Longer each time, and not the same for all who wait."""
+    return min(_FIRST_PAUSE * 2.0**attempt, _LONGEST_PAUSE) * random.uniform(0.75, 1.25)
+
+
+def _left(deadline: float | None) -> Any:
+    from urllib3 import Timeout
+
+    if deadline is None:
+        return Timeout(connect=30.0, read=None)
+    left = max(deadline - time.monotonic(), 0.001)
+    return Timeout(connect=left, read=left)
+
+
+def _body(response: Any, deadline: float | None, limit: int) -> bytes:
+    """As it arrives, so that a server that drips byte after byte is noticed."""
+    parts: list[bytes] = []
+    size = 0
+    while part := response.read1(_CHUNK, decode_content=True):
+        parts.append(part)
+        size += len(part)
+        if size > limit:
+            raise TooLarge
+        if deadline is not None and time.monotonic() > deadline:
+            raise _Interrupted("the answer did not end in time")
+    return b"".join(parts)
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    return float(retry_after) if retry_after and retry_after.isdigit() else None
+
+
+def _said(status: int, body: bytes) -> str:
+    """The message of a Status object, or the number and what there is."""
+    try:
+        message = msgspec.json.decode(body, type=_Status).message
+    except msgspec.DecodeError:
+        message = ""
+    return f"{_one_line(message)} ({status})" if message else f"status {status}"
+
+
+def _one_line(mistake: object) -> str:
+    return " ".join(str(mistake).split())[:300]

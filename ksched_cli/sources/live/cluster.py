@@ -1,0 +1,75 @@
+"""A live cluster as typed objects, whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+
+from ksched_cli.api.decode import Found, decode_item
+from ksched_cli.sources.live.api_server import ApiServer, Refused
+from ksched_cli.sources.live.listing import Missing, Page, read_lists
+
+
+class Progress(Protocol):
+    """Told of every page."""
+
+    def __call__(self, resource: str, read: int, remaining: int) -> None:
+        """So many objects of the resource are read, and the server thinks that so many are left."""
+
+    def close(self) -> None:
+        """Nothing more is read."""
+
+
+class _Version(Struct, rename="camel"):
+    git_version: str = ""
+
+
+@dataclass
+class LiveCluster:
+    """`missing`: resources that the server has and did not show, with the reason; `absent`: those that it has not."""
+
+    server_version: str
+    namespace: str
+    found: dict[type[Struct], list[Found]] = field(default_factory=dict)
+    missing: dict[type[Struct], str] = field(default_factory=dict)
+    absent: list[type[Struct]] = field(default_factory=list)
+
+
+def read_cluster(server: ApiServer, progress: Progress | None = None) -> LiveCluster:
+    """Raises ClusterUnreadable for anything short of the whole, but for kinds that the server refuses to show."""
+    cluster = LiveCluster(_server_version(server), server.namespace)
+    for answer in read_lists(server):
+        if isinstance(answer, Missing):
+            if answer.absent:
+                cluster.absent.append(answer.kind)
+            else:
+                cluster.missing[answer.kind] = answer.reason
+            continue
+        found = cluster.found.setdefault(answer.resource.kind, [])
+        if answer.restart:
+            found.clear()
+        found.extend(_decoded(answer, len(found)))
+        if progress is not None:
+            progress(answer.resource.plural, len(found), answer.remaining)
+    return cluster
+
+
+def _server_version(server: ApiServer) -> str:
+    """Also the first that is asked, so that a server that cannot be reached is noticed once and not for every list."""
+    try:
+        return msgspec.json.decode(server.get("/version"), type=_Version).git_version
+    except Refused:
+        return ""
+    except msgspec.MsgspecError:
+        raise server.unreadable("/version: this is no Kubernetes API server") from None
+
+
+def _decoded(page: Page, offset: int) -> Iterator[Found]:
+    resource = page.resource
+    source = f"live: {resource.plural}"
+    for number, item in enumerate(page.items, start=offset):
+        yield decode_item(item, resource.version, resource.kind.__name__, source, f"items[{number}].")

@@ -1,0 +1,149 @@
+"""From a kubeconfig, or the service account of the pod that this runs in, to an API server that can be asked.
+
+The only place that knows the Kubernetes client: it reads kubeconfigs, runs exec plugins, refreshes tokens, and makes
+the pool of connections with the right certificates and proxy. Requests themselves are the API server's business.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ksched_cli.errors import ClusterUnreadable, Problem
+from ksched_cli.sources.live.api_server import ApiServer
+from ksched_cli.sources.live.options import LiveOptions
+
+_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+
+
+def connect(options: LiveOptions) -> ApiServer:
+    """Nothing is asked of the server yet."""
+    from kubernetes.client import ApiClient, Configuration
+
+    configuration = Configuration()
+    with _complaints() as complaints:
+        namespace = _configure(configuration, options)
+    configuration.connection_pool_maxsize = 16
+    try:
+        pool = ApiClient(configuration).rest_client.pool_manager
+    except (OSError, ValueError) as mistake:
+        raise ClusterUnreadable(Problem(_one_line(mistake), configuration.host)) from None
+    return ApiServer(
+        host=configuration.host,
+        pool=pool,
+        headers=lambda: _headers(configuration, options),
+        timeout=options.timeout,
+        namespace=namespace,
+        hint="; ".join(complaints),
+    )
+
+
+def _configure(configuration: Any, options: LiveOptions) -> str:
+    """Fill in the client's configuration; the namespace of the context."""
+    if _runs_in_a_pod(options):
+        return _configure_in_cluster(configuration)
+    return _configure_from_kubeconfig(configuration, options)
+
+
+def _runs_in_a_pod(options: LiveOptions) -> bool:
+    """As kubectl decides: there is a service account, and nothing that names another cluster."""
+    given = options.context or options.kubeconfig or os.environ.get("KUBECONFIG") or _default_kubeconfig().exists()
+    return not given and "KUBERNETES_SERVICE_HOST" in os.environ and _TOKEN.exists()
+
+
+def _configure_in_cluster(configuration: Any) -> str:
+    from kubernetes.config import ConfigException, load_incluster_config
+
+    try:
+        load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+        return (_TOKEN.parent / "namespace").read_text().strip()
+    except ConfigException as mistake:
+        raise ClusterUnreadable(Problem(_one_line(mistake), "service account")) from None
+    except OSError:
+        return ""
+
+
+def _configure_from_kubeconfig(configuration: Any, options: LiveOptions) -> str:
+    import yaml
+    from kubernetes.config import ConfigException, list_kube_config_contexts, load_kube_config
+
+    path = options.kubeconfig or os.environ.get("KUBECONFIG") or str(_default_kubeconfig())
+    _must_exist(path, options)
+    try:
+        contexts, active = list_kube_config_contexts(config_file=path)  # type: ignore[no-untyped-call]
+        chosen = _chosen(contexts, active, options.context, path)
+        name = chosen["name"]
+        load_kube_config(path, context=name, client_configuration=configuration)  # type: ignore[no-untyped-call]
+    except ConfigException as mistake:
+        raise ClusterUnreadable(Problem(_one_line(mistake), path, hint="see `kubectl config get-contexts`")) from None
+    except yaml.YAMLError as mistake:
+        mark = getattr(mistake, "problem_mark", None)
+        line = mark.line + 1 if mark else None
+        text = f"not YAML: {getattr(mistake, 'problem', None) or _one_line(mistake)}"
+        raise ClusterUnreadable(Problem(text, path, line)) from None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as mistake:
+        # The client takes a kubeconfig's form for granted, and what it then raises is all there is to say.
+        raise ClusterUnreadable(Problem(f"not a kubeconfig that can be used: {_one_line(mistake)}", path)) from None
+    namespace = chosen.get("context", {}).get("namespace")
+    return str(namespace or "")
+
+
+def _default_kubeconfig() -> Path:
+    return Path("~/.kube/config").expanduser()
+
+
+def _must_exist(path: str, options: LiveOptions) -> None:
+    """$KUBECONFIG may list files that are not there; one of them has to be."""
+    if any(Path(each).expanduser().is_file() for each in path.split(os.pathsep) if each):
+        return
+    if options.kubeconfig or os.environ.get("KUBECONFIG"):
+        raise ClusterUnreadable(Problem("no such kubeconfig", path))
+    hint = "give --from FILE to read a dump or a snapshot, or --kubeconfig FILE"
+    raise ClusterUnreadable(Problem("no kubeconfig, so there is no cluster to read", path, hint=hint))
+
+
+def _chosen(contexts: list[Any], active: Any, wanted: str | None, path: str) -> Any:
+    names = [each["name"] for each in contexts]
+    if wanted is None:
+        return active
+    if wanted not in names:
+        import difflib
+
+        close = difflib.get_close_matches(wanted, names, 1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names) or 'none'}"
+        raise ClusterUnreadable(Problem(f"no context {wanted}", path, hint=hint))
+    return contexts[names.index(wanted)]
+
+
+def _headers(configuration: Any, options: LiveOptions) -> list[tuple[str, str]]:
+    """Who asks. Read for every request, for the client may have to renew a token first."""
+    headers = [(each["key"], each["value"]) for each in configuration.auth_settings().values() if each["value"]]
+    if options.user:
+        headers.append(("Impersonate-User", options.user))
+    headers += [("Impersonate-Group", group) for group in options.groups]
+    return headers
+
+
+@contextmanager
+def _complaints() -> Iterator[list[str]]:
+    """What the client would log, such as an exec plugin that fails: it goes on without a token then."""
+    heard: list[str] = []
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            heard.append(_one_line(record.getMessage()))
+
+    root, listener = logging.getLogger(), Listener(logging.WARNING)
+    root.addHandler(listener)
+    try:
+        yield heard
+    finally:
+        root.removeHandler(listener)
+
+
+def _one_line(mistake: object) -> str:
+    return " ".join(str(mistake).split())

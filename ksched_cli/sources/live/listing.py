@@ -1,0 +1,177 @@
+"""Lists of an API server, page by page and several at once."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ksched_cli.sources.live.api_server import ApiServer, Refused, TooLarge
+from ksched_cli.sources.live.resources import NEEDED, READ, Resource, resources_of
+
+PAGE = 500
+_READERS = 6
+# A list that expires again and again is longer than the server remembers it.
+_STARTS = 4
+_FORBIDDEN, _NOT_FOUND, _GONE = 403, 404, 410
+
+
+class _ListMeta(Struct, rename="camel", frozen=True):
+    continue_: str = msgspec.field(default="", name="continue")
+    resource_version: str = ""
+    remaining_item_count: int = 0
+
+
+class _List(Struct, rename="camel"):
+    kind: str = ""
+    metadata: _ListMeta = _ListMeta()
+    items: list[Raw] | None = None
+
+
+_DECODER = msgspec.json.Decoder(_List)
+
+
+@dataclass(frozen=True)
+class Page:
+    """Items of a resource, not decoded yet. `restart`: those that came before are to be forgotten; `remaining` is as
+    the server guesses."""
+
+    resource: Resource
+    items: Sequence[Raw]
+    remaining: int = 0
+    restart: bool = False
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A kind that was not read, and why. `absent`: the server does not have it, so there are no such objects."""
+
+    kind: type[Struct]
+    reason: str
+    absent: bool = False
+
+
+Answer = Page | Missing
+
+
+def read_lists(server: ApiServer, kinds: Sequence[type[Struct]] = READ, namespace: str = "") -> Iterator[Answer]:
+    """Everything of these kinds, in the order in which it arrives; an end without an exception is the whole."""
+    answers: queue.Queue[Answer | BaseException | None] = queue.Queue(maxsize=_READERS)
+    stop = threading.Event()
+
+    def put(answer: Answer | BaseException | None) -> bool:
+        """Whether there is still someone who wants it."""
+        while not stop.is_set():
+            try:
+                answers.put(answer, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def read(kind: type[Struct]) -> None:
+        try:
+            for answer in read_kind(server, kind, namespace):
+                if not put(answer):
+                    return
+            put(None)
+        except BaseException as trouble:
+            put(trouble)
+
+    with ThreadPoolExecutor(_READERS, "ksched-list") as readers:
+        for kind in kinds:
+            readers.submit(read, kind)
+        try:
+            yield from _until_all_ended(answers, len(kinds))
+        finally:
+            stop.set()
+            readers.shutdown(wait=False, cancel_futures=True)
+
+
+def _until_all_ended(answers: queue.Queue[Answer | BaseException | None], running: int) -> Iterator[Answer]:
+    while running:
+        answer = answers.get()
+        if isinstance(answer, BaseException):
+            raise answer
+        if answer is None:
+            running -= 1
+        else:
+            yield answer
+
+
+def read_kind(server: ApiServer, kind: type[Struct], namespace: str = "") -> Iterator[Answer]:
+    """One kind under the newest version that the server has."""
+    for resource in resources_of(kind):
+        try:
+            yield from _read_resource(server, resource, namespace if resource.namespaced else "")
+        except Refused as refusal:
+            if refusal.status == _NOT_FOUND:
+                continue
+            if refusal.status == _FORBIDDEN and kind not in NEEDED:
+                yield Missing(kind, "forbidden")
+            else:
+                raise server.unreadable(f"{resource.plural}: {refusal.message}") from None
+        return
+    if kind in NEEDED:
+        raise server.unreadable(f"there is no list of {resource.plural}", "is this a Kubernetes API server?")
+    yield Missing(kind, "not served", absent=True)
+
+
+def _read_resource(server: ApiServer, resource: Resource, namespace: str) -> Iterator[Page]:
+    """From the server's cache at first; page by page, and from the start again when the list has expired."""
+    path = resource.path(namespace)
+    for start in range(_STARTS):
+        # Any state of the server's cache will do, as it does for a scheduler that starts. From its cache a server may
+        # send the whole list as one page; where that is too much it is asked again for what it then cuts into pages.
+        first = {"resourceVersion": "0"} if start == 0 else {}
+        try:
+            yield from _pages(server, resource, path, {"limit": str(PAGE), **first}, restart=start > 0)
+        except TooLarge:
+            if start > 0:
+                raise server.unreadable(f"{path}: {PAGE} objects are more than is taken into memory at once") from None
+        except Refused as refusal:
+            if refusal.status != _GONE:
+                raise
+        else:
+            return
+    raise server.unreadable(f"{path}: the list expired {_STARTS} times before its end", "try again later")
+
+
+def _pages(server: ApiServer, resource: Resource, path: str, first: dict[str, str], *, restart: bool) -> Iterator[Page]:
+    parameters = first
+    while True:
+        found = _decoded(server, path, parameters)
+        meta = found.metadata
+        yield Page(resource, found.items or [], meta.remaining_item_count, restart, meta.resource_version)
+        if not meta.continue_:
+            return
+        restart = False
+        parameters = {"limit": str(PAGE), "continue": meta.continue_}
+
+
+def _decoded(server: ApiServer, path: str, parameters: dict[str, str]) -> _List:
+    """A body that is no list may be cut off by something between the server and here: it is asked for once more."""
+    for last in (False, True):
+        body = server.get(path, parameters)
+        try:
+            found = _DECODER.decode(body)
+            if not found.kind.endswith("List"):
+                raise msgspec.ValidationError(f"{found.kind or 'a document without a kind'}")
+        except msgspec.MsgspecError as mistake:
+            if last:
+                raise server.unreadable(f"{path}: {_broken(mistake, body)}") from None
+        else:
+            return found
+    raise AssertionError
+
+
+def _broken(mistake: Exception, body: bytes) -> str:
+    if "truncated" in str(mistake):
+        return f"the answer ends in the middle, after {len(body)} bytes"
+    return f"the answer is no list of Kubernetes objects: {mistake}"

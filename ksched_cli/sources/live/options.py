@@ -1,0 +1,35 @@
+"""Which cluster, as whom, and how long to wait: what kubectl's own options say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ksched_cli.errors import UsageError
+
+DEFAULT_TIMEOUT = 60.0
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+
+
+@dataclass(frozen=True)
+class LiveOptions:
+    """`timeout` is for one request, its repetitions included; None waits for ever."""
+
+    context: str | None = None
+    kubeconfig: str | None = None
+    user: str = ""
+    groups: tuple[str, ...] = field(default=())
+    timeout: float | None = DEFAULT_TIMEOUT
+
+
+def parse_timeout(text: str) -> float | None:
+    """kubectl's --request-timeout: a number of seconds or a duration; 0 is no timeout."""
+    if text.replace(".", "", 1).isdigit():
+        seconds = float(text)
+    else:
+        parts = _DURATION.findall(text)
+        if not parts or "".join(number + unit for number, unit in parts) != text:
+            raise UsageError(f"--request-timeout {text}: not a length of time; it is written 30s, 2m or 1m30s")
+        seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    return seconds or None

@@ -1,0 +1,271 @@
+"""A real HTTPS API server inside the test process: its own CA, tokens, client certificates, pages, and every way to
+fail that a test asks for. It holds objects and answers lists; it refuses anything but GET."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import ssl
+import struct
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import trustme
+import yaml
+
+from ksched_cli.api.kinds import KINDS
+from ksched_cli.sources.live.resources import READ, Resource, resources_of
+
+TOKEN = "a-token"
+USER = "alice"
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+
+
+@dataclass
+class KubeServer:
+    """`faults`: for each path what to do in place of an answer, used up one by one."""
+
+    ca: trustme.CA
+    port: int = 0
+    lists: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    kinds: dict[str, tuple[str, str]] = field(default_factory=dict)
+    faults: dict[str, list[Callable[[Handler], None]]] = field(default_factory=lambda: defaultdict(list))
+    requests: list[Request] = field(default_factory=list)
+    version: str = "v1.36.2"
+    whole_from_cache: bool = False
+    closing: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    def hold(self, items: Iterable[dict[str, Any]]) -> None:
+        """Every resource that ksched reads is served; those objects are in them."""
+        for kind in READ:
+            resource = resources_of(kind)[0]
+            self.lists.setdefault(resource.path(), [])
+            self.kinds[resource.path()] = (resource.version, kind.__name__)
+        for item in items:
+            kind = KINDS[item["apiVersion"], item["kind"]]
+            stripped = {key: value for key, value in item.items() if key not in ("apiVersion", "kind")}
+            self.lists[Resource(kind, item["apiVersion"]).path()].append(stripped)
+
+    def paths(self) -> list[str]:
+        return [request.path for request in self.requests]
+
+    def kubeconfig(self, folder: Path, **user: Any) -> str:
+        """The file's path. Without a user it is the one with the token."""
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "test",
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "me", "namespace": "shop"}}],
+            "clusters": [
+                {
+                    "name": "test",
+                    "cluster": {
+                        "server": self.url,
+                        "certificate-authority-data": base64.b64encode(self.ca.cert_pem.bytes()).decode(),
+                    },
+                }
+            ],
+            "users": [{"name": "me", "user": user or {"token": TOKEN}}],
+        }
+        path = folder / "kubeconfig"
+        path.write_text(yaml.safe_dump(config))
+        return str(path)
+
+    def client_certificate(self) -> dict[str, str]:
+        issued = self.ca.issue_cert(f"{USER}@example.com", common_name=USER)
+        return {
+            "client-certificate-data": base64.b64encode(issued.cert_chain_pems[0].bytes()).decode(),
+            "client-key-data": base64.b64encode(issued.private_key_pem.bytes()).decode(),
+        }
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    kube: KubeServer
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        self.kube.requests.append(Request(self.command, parts.path, query, dict(self.headers.items())))
+        faults = self.kube.faults[parts.path]
+        if faults:
+            faults.pop(0)(self)
+        elif parts.path != "/version" and not self._known():
+            self.status(401, "Unauthorized")
+        else:
+            self.answer(parts.path, query)
+
+    def do_POST(self) -> None:
+        self.kube.requests.append(Request(self.command, self.path, {}, {}))
+        self.status(405, "this server is only to be read")
+
+    do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815  # the names are http.server's
+
+    def _known(self) -> bool:
+        certificate = self.connection.getpeercert()  # type: ignore[attr-defined]
+        names = {value for pair in (certificate or {}).get("subject", ()) for key, value in pair if key == "commonName"}
+        scheme, _, token = self.headers.get("Authorization", "").partition(" ")
+        return (scheme.lower(), token) == ("bearer", TOKEN) or USER in names
+
+    def answer(self, path: str, query: dict[str, str]) -> None:
+        if path == "/version":
+            self.document({"gitVersion": self.kube.version})
+        elif path in self.kube.lists:
+            self.document(self.page(path, query))
+        else:
+            self.status(404, "the server could not find the requested resource")
+
+    def page(self, path: str, query: dict[str, str]) -> dict[str, Any]:
+        items = self.kube.lists[path]
+        version, kind = self.kube.kinds[path]
+        start = int(query.get("continue") or 0)
+        limit = int(query.get("limit") or 0) or len(items)
+        if self.kube.whole_from_cache and query.get("resourceVersion") == "0":
+            limit = len(items)
+        end = start + limit
+        meta: dict[str, Any] = {"resourceVersion": "100"}
+        if end < len(items):
+            meta |= {"continue": str(end), "remainingItemCount": len(items) - end}
+        return {"apiVersion": version, "kind": f"{kind}List", "metadata": meta, "items": items[start:end]}
+
+    def document(self, document: Any, status: int = 200, headers: Iterable[tuple[str, str]] = ()) -> None:
+        self.body(json.dumps(document).encode(), status, headers)
+
+    def body(self, body: bytes, status: int = 200, headers: Iterable[tuple[str, str]] = ()) -> None:
+        self.begin(status, [("Content-Length", str(len(body))), *headers])
+        self.wfile.write(body)
+
+    def begin(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        for name, value in headers:
+            self.send_header(name, value)
+        self.end_headers()
+
+    def status(self, code: int, message: str, headers: Iterable[tuple[str, str]] = ()) -> None:
+        document = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "code": code}
+        self.document(document, code, headers)
+
+    def hang_up(self) -> None:
+        """A reset, not an orderly end."""
+        raw = self.connection
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+        raw.close()
+
+
+Fault = Callable[[Handler], None]
+
+
+def refuses(code: int, message: str = "", retry_after: str | None = None) -> Fault:
+    headers = [("Retry-After", retry_after)] if retry_after is not None else []
+    return lambda handler: handler.status(code, message, headers)
+
+
+def sends(body: bytes, status: int = 200, headers: Iterable[tuple[str, str]] = ()) -> Fault:
+    return lambda handler: handler.body(body, status, headers)
+
+
+def resets_in_the_body(handler: Handler) -> None:
+    handler.begin(200, [("Content-Length", "100000")])
+    handler.wfile.write(b'{"kind": "PodList", "items": [')
+    handler.wfile.flush()
+    handler.hang_up()
+
+
+def ends_before_its_length(handler: Handler) -> None:
+    handler.begin(200, [("Content-Length", "100000")])
+    handler.wfile.write(b'{"kind": "PodList", "items": []}')
+    handler.close_connection = True
+
+
+def ends_within_a_chunk(handler: Handler) -> None:
+    handler.begin(200, [("Transfer-Encoding", "chunked")])
+    handler.wfile.write(b'ffff\r\n{"kind": "PodList", "items": []}')
+    handler.close_connection = True
+
+
+def hangs_up_at_once(handler: Handler) -> None:
+    handler.hang_up()
+
+
+def never_answers(handler: Handler) -> None:
+    handler.kube.closing.wait(30)
+    handler.close_connection = True
+
+
+def stops_within_the_body(handler: Handler) -> None:
+    handler.begin(200, [("Content-Length", "100000")])
+    handler.wfile.write(b'{"kind": "PodList"')
+    handler.wfile.flush()
+    never_answers(handler)
+
+
+@contextmanager
+def serving(items: Iterable[dict[str, Any]] = (), ca: trustme.CA | None = None) -> Iterator[KubeServer]:
+    ca = ca or trustme.CA()
+    kube = KubeServer(ca)
+    kube.hold(items)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ca.issue_cert("127.0.0.1", "kube.example").configure_cert(context)
+    ca.configure_trust(context)
+    context.verify_mode = ssl.CERT_OPTIONAL
+    server = _Server(("127.0.0.1", 0), type("BoundHandler", (Handler,), {"kube": kube}), context)
+    kube.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield kube
+    finally:
+        kube.closing.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    """Each connection's handshake in its own thread, so that a client that does not get through keeps no other out."""
+
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], handler: type[Handler], context: ssl.SSLContext) -> None:
+        super().__init__(address, handler)
+        self._context = context
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        try:
+            secure = self._context.wrap_socket(request, server_side=True)
+        except OSError:
+            return
+        try:
+            super().finish_request(secure, client_address)
+        except OSError:
+            pass
+        finally:
+            secure.close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        pass
