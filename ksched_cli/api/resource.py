@@ -173,6 +173,10 @@ class DeviceAttribute(Struct, rename={"int_value": "int", "bool_value": "bool"},
     bool_value: bool | None = None
     string: str | None = None
     version: str | None = None
+    ints: tuple[int, ...] | None = None
+    bools: tuple[bool, ...] | None = None
+    strings: tuple[str, ...] | None = None
+    versions: tuple[str, ...] | None = None
 
 
 class DeviceTaint(Struct, rename="camel", frozen=True, gc=False):

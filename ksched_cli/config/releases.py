@@ -174,7 +174,6 @@ def _on_off(value: bool) -> str:
 _NOT_MODELLED = frozenset(
     {
         "DRADeviceTaintRules",
-        "DRAListTypeAttributes",
         "DRANodeAllocatableResources",
         "DRAWorkloadResourceClaims",
         "InPlacePodLevelResourcesVerticalScaling",

@@ -122,7 +122,7 @@ class _Search:
             )
         constraints: list[Constraint] = []
         for at, each in enumerate(claim.spec.devices.constraints):
-            constraint = constraint_of(each)
+            constraint = constraint_of(each, lists=self.features.list_attributes)
             if constraint is None:
                 raise AllocationError(
                     f"claim {key_of(claim)}, constraint #{at}: empty constraint (unsupported constraint type?)"

@@ -10,12 +10,13 @@ CEL have texts of their own and cannot be given such types, or cost more to star
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.api.resource import Device, DeviceAttribute
-from ksched_cli.framework.dra.cel_functions import GLOBAL, METHODS, NOT_MODELLED, QUALIFIED
+from ksched_cli.framework.dra.cel_functions import GATED, GLOBAL, METHODS, NOT_MODELLED, QUALIFIED, Function
 from ksched_cli.framework.dra.cel_operators import (
     MACROS,
     UNARY,
@@ -49,6 +50,7 @@ from ksched_cli.framework.dra.cel_values import (
     CelQuantity,
     DefaultingMap,
     ObjectValue,
+    Semver,
     parse_semver,
     type_name,
 )
@@ -62,15 +64,16 @@ _QUANTIFIERS = {"all", "exists", "exists_one", "map", "filter"}
 class Selector:
     """A compiled expression."""
 
-    def __init__(self, expression: str, *, shareable: bool) -> None:
+    def __init__(self, expression: str, *, shareable: bool, lists: bool) -> None:
         self.expression = expression
         self.shareable = shareable
+        self.lists = lists
         fields = (*_DEVICE_FIELDS, "allowMultipleAllocations") if shareable else _DEVICE_FIELDS
-        self._program = _Compiler(fields).compile(parse(expression))
+        self._program = _Compiler(fields, GATED if lists else {}).compile(parse(expression))
 
     def matches(self, driver: str, device: Device) -> bool:
         """CelError where kube-scheduler's evaluation fails."""
-        result = self._program({"device": device_value(driver, device, shareable=self.shareable)})
+        result = self._program({"device": device_value(driver, device, shareable=self.shareable, lists=self.lists)})
         if not isinstance(result, bool):
             name = type_name(result)
             raise CelError(
@@ -81,21 +84,22 @@ class Selector:
 
 
 @lru_cache(maxsize=4096)
-def compile_selector(expression: str, *, shareable: bool = True) -> Selector:
-    """CelCompileError as kube-scheduler words it. `shareable` says whether the DRAConsumableCapacity gate is on."""
+def compile_selector(expression: str, *, shareable: bool = True, lists: bool = False) -> Selector:
+    """CelCompileError as kube-scheduler words it. `shareable` says whether the DRAConsumableCapacity gate is on,
+    `lists` the same of DRAListTypeAttributes."""
     try:
-        return Selector(expression, shareable=shareable)
+        return Selector(expression, shareable=shareable, lists=lists)
     except CelCompileError as problem:
         raise CelCompileError(f"compilation failed: {problem}") from None
 
 
-def device_value(driver: str, device: Device, *, shareable: bool) -> ObjectValue:
+def device_value(driver: str, device: Device, *, shareable: bool, lists: bool) -> ObjectValue:
     """The `device` variable: attributes and capacity by domain, the driver's own where a name has none."""
     attributes, capacity = DefaultingMap(), DefaultingMap()
     for name, attribute in device.attributes.items():
         domain, identifier = qualified(name, driver)
         try:
-            attributes.setdefault(domain, {})[identifier] = attribute_value(attribute)
+            attributes.setdefault(domain, {})[identifier] = attribute_value(attribute, lists=lists)
         except CelError as problem:
             raise CelError(f"attribute {name}: {problem}") from None
     for name, amount in device.capacity.items():
@@ -113,8 +117,14 @@ def qualified(name: str, driver: str) -> tuple[str, str]:
     return (domain, identifier) if slash else (driver, name)
 
 
-def attribute_value(attribute: DeviceAttribute) -> Any:
-    """The one value that the attribute holds."""
+def attribute_value(attribute: DeviceAttribute, *, lists: bool) -> Any:
+    """What the attribute holds; a list is no value while DRAListTypeAttributes is off."""
+    if lists:
+        for values in (attribute.ints, attribute.bools, attribute.strings):
+            if values is not None:
+                return list(values)
+        if attribute.versions is not None:
+            return [_version(each) for each in attribute.versions]
     if attribute.int_value is not None:
         return attribute.int_value
     if attribute.bool_value is not None:
@@ -123,8 +133,12 @@ def attribute_value(attribute: DeviceAttribute) -> Any:
         return attribute.string
     if attribute.version is None:
         raise CelError("unsupported attribute value")
+    return _version(attribute.version)
+
+
+def _version(text: str) -> Semver:
     try:
-        return parse_semver(attribute.version)
+        return parse_semver(text)
     except CelError as problem:
         raise CelError(f"parse semantic version: {problem}") from None
 
@@ -132,8 +146,9 @@ def attribute_value(attribute: DeviceAttribute) -> Any:
 class _Compiler:
     """Turns a tree into closures; knows which names are in scope."""
 
-    def __init__(self, device_fields: tuple[str, ...]) -> None:
+    def __init__(self, device_fields: tuple[str, ...], methods: Mapping[str, tuple[Function, tuple[int, ...]]]) -> None:
         self._device_fields = device_fields
+        self._methods = {**METHODS, **methods}
         self._scope: list[str] = ["device"]
 
     def compile(self, node: Node) -> Program:
@@ -197,7 +212,7 @@ class _Compiler:
         elif node.target is None:
             found = GLOBAL.get(name)
         else:
-            found, operands = METHODS.get(name), (node.target, *operands)
+            found, operands = self._methods.get(name), (node.target, *operands)
         if found is None and (node.function in NOT_MODELLED or "." in name):
             raise CelCompileError(f"the function '{name}' is not modelled")
         if found is None:

@@ -283,6 +283,20 @@ def _within(items: Any, others: Any) -> bool:
     return all(_is_in(each, others) for each in _need(items, list))
 
 
+_MAX_INCLUDES = 48
+
+
+def _includes(target: Any, wanted: Any) -> bool:
+    """Whether an attribute is the value, or holds it."""
+    if not isinstance(target, list):
+        return equal(target, wanted)
+    if _is_in(wanted, target[:_MAX_INCLUDES]):
+        return True
+    if len(target) > _MAX_INCLUDES:
+        raise CelError(f"'includes' function cannot be applied to lists longer than {_MAX_INCLUDES} values")
+    return False
+
+
 # name -> (function, the numbers of arguments it takes)
 GLOBAL: dict[str, tuple[Function, tuple[int, ...]]] = {
     "size": (_size, (1,)),
@@ -340,6 +354,9 @@ METHODS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "or": (lambda maybe, other: maybe if _need(maybe, Maybe).present else _need(other, Maybe), (1,)),
 }
 
+# With DRAListTypeAttributes.
+GATED: dict[str, tuple[Function, tuple[int, ...]]] = {"includes": (_includes, (1,))}
+
 # Functions of a library, by their full names.
 QUALIFIED: dict[str, tuple[Function, tuple[int, ...]]] = {
     "optional.of": (lambda value: Maybe(True, value), (1,)),
@@ -352,7 +369,7 @@ QUALIFIED: dict[str, tuple[Function, tuple[int, ...]]] = {
 
 # Known to kube-scheduler, not worked out here.
 NOT_MODELLED = frozenset({
-    "bytes", "duration", "timestamp", "format", "quote", "ip", "isIP", "cidr", "isCIDR", "url", "isURL", "includes",
+    "bytes", "duration", "timestamp", "format", "quote", "ip", "isIP", "cidr", "isCIDR", "url", "isURL",
     "getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getHours", "getMinutes",
     "getSeconds", "getMilliseconds", "reverse", "transformList", "transformMap", "transformMapEntry", "existsOne",
     "validate",

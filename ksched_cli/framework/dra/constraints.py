@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from ksched_cli.api.resource import Device, DeviceAttribute, DeviceConstraint
@@ -17,12 +17,17 @@ class Constraint(Protocol):
     def remove(self, request: RequestView, device: Device, driver: str) -> None: ...
 
 
-def constraint_of(constraint: DeviceConstraint) -> Constraint | None:
-    """None for a kind that is not known."""
+_Values = frozenset[tuple[str, object]]
+
+
+def constraint_of(constraint: DeviceConstraint, *, lists: bool = False) -> Constraint | None:
+    """None for a kind that is not known. With `lists` (DRAListTypeAttributes) an attribute is a set of values."""
     if constraint.match_attribute is not None:
-        return MatchAttribute(constraint.requests, constraint.match_attribute)
+        kind = MatchAnyOf if lists else MatchAttribute
+        return kind(constraint.requests, constraint.match_attribute)
     if constraint.distinct_attribute is not None:
-        return DistinctAttribute(constraint.requests, constraint.distinct_attribute)
+        clash = _share_a_value if lists else _clash
+        return DistinctAttribute(constraint.requests, constraint.distinct_attribute, clash)
     return None
 
 
@@ -74,6 +79,35 @@ class MatchAttribute(_OverRequests):
             self._devices -= 1
 
 
+class MatchAnyOf(_OverRequests):
+    """All devices have the attribute, with at least one value that they share.
+
+    As in kube-scheduler the values that a device has ruled out stay ruled out when it is given back, until no device
+    is left.
+    """
+
+    _common: _Values | None = None
+
+    def add(self, request: RequestView, device: Device, driver: str) -> bool:
+        if not self._concerns(request):
+            return True
+        found = look_up(device, driver, self._attribute)
+        values = _values(found) if found is not None else None
+        if values is None:
+            return False
+        if self._devices and self._common is not None:
+            values = values & self._common
+            if not values:
+                return False
+        self._common = values
+        self._devices += 1
+        return True
+
+    def remove(self, request: RequestView, device: Device, driver: str) -> None:
+        if self._concerns(request):
+            self._devices -= 1
+
+
 class DistinctAttribute(_OverRequests):
     """All devices have the attribute, each with a value of its own.
 
@@ -81,8 +115,11 @@ class DistinctAttribute(_OverRequests):
     with the last of its own.
     """
 
-    def __init__(self, requests: Collection[str], attribute: str) -> None:
+    def __init__(
+        self, requests: Collection[str], attribute: str, clash: Callable[[DeviceAttribute, DeviceAttribute], bool]
+    ) -> None:
         super().__init__(requests, attribute)
+        self._clash = clash
         self._values: dict[str, DeviceAttribute] = {}
 
     def add(self, request: RequestView, device: Device, driver: str) -> bool:
@@ -91,7 +128,7 @@ class DistinctAttribute(_OverRequests):
         found = look_up(device, driver, self._attribute)
         if found is None:
             return False
-        if self._devices and any(_clash(found, other) for other in self._values.values()):
+        if self._devices and any(self._clash(found, other) for other in self._values.values()):
             return False
         self._values[request.parent or request.name] = found
         self._devices += 1
@@ -124,3 +161,23 @@ def same_value(left: DeviceAttribute, right: DeviceAttribute) -> bool:
 def _clash(found: DeviceAttribute, other: DeviceAttribute) -> bool:
     """A value of no known type cannot be told apart."""
     return _typed(found) is None or same_value(found, other)
+
+
+def _values(attribute: DeviceAttribute) -> _Values | None:
+    """attributeAsSet: a single value is a list of one; None where there is no value at all."""
+    lists = {
+        "int": attribute.ints,
+        "bool": attribute.bools,
+        "string": attribute.strings,
+        "version": attribute.versions,
+    }
+    for kind, values in lists.items():
+        if values:
+            return frozenset((kind, value) for value in values)
+    single = _typed(attribute)
+    return None if single is None else frozenset({single})
+
+
+def _share_a_value(found: DeviceAttribute, other: DeviceAttribute) -> bool:
+    values, others = _values(found), _values(other)
+    return values is None or (others is not None and bool(values & others))

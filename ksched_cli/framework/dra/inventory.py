@@ -24,6 +24,7 @@ class Features:
     taints: bool = True
     binding_conditions: bool = True
     consumable: bool = True
+    list_attributes: bool = False
 
     @classmethod
     def of(cls, gates: FeatureGates) -> Features:
@@ -34,6 +35,7 @@ class Features:
             gates.enabled("DRADeviceTaints"),
             gates.enabled("DRADeviceBindingConditions") and gates.enabled("DRAResourceClaimDeviceStatus"),
             gates.enabled("DRAConsumableCapacity"),
+            gates.enabled("DRAListTypeAttributes"),
         )
 
 
@@ -81,7 +83,9 @@ class Inventory:
         key = (expression, id(device))
         found = self._matches.get(key)
         if found is None:
-            selector = compile_selector(expression, shareable=self.features.consumable)
+            selector = compile_selector(
+                expression, shareable=self.features.consumable, lists=self.features.list_attributes
+            )
             try:
                 found = selector.matches(driver, device)
             except CelError as problem:

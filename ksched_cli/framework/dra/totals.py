@@ -25,6 +25,7 @@ class DeviceTotals:
         gates = handle.gates
         self._cluster = handle.cluster
         self._shareable = gates.enabled("DRAConsumableCapacity")
+        self._lists = gates.enabled("DRAListTypeAttributes")
         self._tracker = ClaimTracker(handle.cluster.catalog, shareable=self._shareable)
         self._index = ExtendedResourceIndex(handle.cluster.catalog, enabled=gates.enabled("DRAExtendedResource"))
 
@@ -82,7 +83,7 @@ class DeviceTotals:
         anonymous = replace(device, allow_multiple_allocations=None)
         try:
             return all(
-                compile_selector(selector.cel.expression, shareable=self._shareable).matches(
+                compile_selector(selector.cel.expression, shareable=self._shareable, lists=self._lists).matches(
                     home.spec.driver, anonymous
                 )
                 for selector in backing.spec.selectors
