@@ -21,7 +21,7 @@ _ksched() {
         "config view --output") found="table wide json yaml name" ;;
         *) case "$at" in
             "") found="simulate snapshot demo plugins completion version config -h --help" ;;
-            "simulate") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --no-reuse -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
+            "simulate") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
             "snapshot") found="--context --kubeconfig --as --as-group --request-timeout --from -o --output -h --help" ;;
             "demo") found="--kube-version -o --output --detail -h --help" ;;
             "plugins") found="--kube-version --feature-gates --plugin -o --output -h --help" ;;

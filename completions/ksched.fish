@@ -19,6 +19,16 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l tie-break -x -a 
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l seed
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l sampling
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l add-node
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l clone-node
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l remove-node
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l cordon
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l uncordon
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l drain
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l taint
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l label
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scale
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary full'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l timings
@@ -78,6 +88,16 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l tie-brea
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l seed
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l sampling
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l add-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l clone-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l remove-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l cordon
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l uncordon
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l drain
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l taint
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l label
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scale
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary full'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l timings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.plan.place import Placement
     from ksched_cli.plan.results import PluginTiming, RefusedPod, Simulation, Stats
+    from ksched_cli.sources.admission.chain import Refused
+    from ksched_cli.sources.edits.values import Edit
     from ksched_cli.sources.live.cluster import LiveCluster, Progress
     from ksched_cli.sources.loaded import Loaded
 
@@ -36,6 +38,9 @@ class Setup:
     selector: str = ""
     live: LiveOptions = field(default_factory=LiveOptions)
     progress: Progress | None = None
+    edits: Sequence[Edit] = ()
+    # Mistakes in edits that are known before there is a cluster, to be told with those that only it shows.
+    edit_problems: Sequence[Problem] = ()
     config: str | None = None
     kube_version: str = AUTO
     feature_gates: str = ""
@@ -83,12 +88,38 @@ def apply_manifests(loaded: Loaded, setup: Setup, stdin: BinaryIO | None) -> tup
     filenames, namespace = setup.filenames, setup.namespace or loaded.namespace
     if not filenames:
         return ()
-    from ksched_cli.api.pod_facts import pod_key
-    from ksched_cli.plan.results import RefusedPod
     from ksched_cli.sources.manifests import apply, load_manifests
 
-    refused = apply(loaded, load_manifests(filenames, stdin, namespace))
+    return _told(apply(loaded, load_manifests(filenames, stdin, namespace)))
+
+
+def _told(refused: Iterable[Refused]) -> tuple[RefusedPod, ...]:
+    from ksched_cli.api.pod_facts import pod_key
+    from ksched_cli.plan.results import RefusedPod
+
     return tuple(RefusedPod(pod_key(each.pod), each.plugin, each.message) for each in refused)
+
+
+def read_edits(given: Iterable[tuple[str, str]]) -> tuple[tuple[Edit, ...], tuple[Problem, ...]]:
+    """Pairs of flag and text to edits in the order in which a command line's are made; what is wrong with them."""
+    from ksched_cli.sources.edits.checks import contradictions
+    from ksched_cli.sources.edits.parsing import FLAGS, parse
+
+    order = list(FLAGS)
+    edits, problems = parse(sorted(given, key=lambda each: order.index(each[0])))
+    return tuple(edits), (*problems, *contradictions(edits))
+
+
+def apply_edits(
+    loaded: Loaded, edits: Sequence[Edit], problems: Sequence[Problem] = (), namespace: str = ""
+) -> tuple[Loaded, tuple[RefusedPod, ...]]:
+    """The cluster with the edits made, in a copy of what was loaded; new pods that admission refuses."""
+    if not edits and not problems:
+        return loaded, ()
+    from ksched_cli.sources.edits.apply import apply
+
+    edited = apply(loaded, edits, problems, namespace or loaded.namespace)
+    return edited.loaded, _told(edited.refused)
 
 
 @dataclass(frozen=True)
@@ -244,7 +275,7 @@ def _peak_mib() -> float:
 
 @dataclass(frozen=True)
 class Gathered:
-    """The input as it was read, with its manifests applied, before any scheduler is made of it."""
+    """The input as it was read, with its manifests and edits applied, before any scheduler is made of it."""
 
     loaded: Loaded
     setting: Setting
@@ -258,8 +289,9 @@ def gather(setup: Setup, stdin: BinaryIO | None = None) -> Gathered:
     wanted_pods(setup)
     loaded = read_sources(setup, stdin)
     refused = apply_manifests(loaded, setup, stdin)
+    loaded, refused_too = apply_edits(loaded, setup.edits, setup.edit_problems, setup.namespace)
     setting = make_setting(setup, loaded.server_version)
-    return Gathered(loaded, setting, refused, time.perf_counter() - started)
+    return Gathered(loaded, setting, refused + refused_too, time.perf_counter() - started)
 
 
 def assemble(setup: Setup, gathered: Gathered) -> Prepared:

@@ -108,12 +108,14 @@ class PodCondition(Struct, rename="camel", frozen=True, gc=False):
     status: str = ""
     reason: str = ""
     message: str = ""
+    last_transition_time: str | None = None
 
 
 class ContainerStatus(Struct, rename="camel", frozen=True, gc=False):
     name: str = ""
     allocated_resources: Quantities = {}
     resources: ResourceRequirements | None = None
+    restart_count: int = 0
 
 
 class PodResourceClaimStatus(Struct, rename="camel", frozen=True, gc=False):

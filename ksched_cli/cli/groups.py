@@ -13,6 +13,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from ksched_cli.cli import options
+from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,12 +73,18 @@ class SchedulerOptions:
 
 
 def make_setup(
-    cluster: ClusterOptions, live: LiveClusterOptions, scheduler: SchedulerOptions, *, timings: bool = False
+    cluster: ClusterOptions,
+    live: LiveClusterOptions,
+    scheduler: SchedulerOptions,
+    edits: EditOptions | None = None,
+    *,
+    timings: bool = False,
 ) -> Setup:
     """What the command line asks for, contradictions refused."""
-    from ksched_cli.wiring import Setup
+    from ksched_cli.wiring import Setup, read_edits
 
     cluster.check()
+    made, problems = read_edits(edits.given() if edits else ())
     return Setup(
         sources=cluster.sources,
         filenames=cluster.filenames,
@@ -85,6 +92,8 @@ def make_setup(
         selector=cluster.selector,
         live=live.read(),
         progress=shown_progress(),
+        edits=made,
+        edit_problems=problems,
         config=scheduler.config,
         kube_version=scheduler.kube_version,
         feature_gates=scheduler.feature_gates,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from ksched_cli.cli import options
+from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
 from ksched_cli.cli.running import Shown, run_and_show
 
@@ -13,7 +14,10 @@ HELP = """Every pending pod through one scheduling cycle: which nodes fail and w
 
 Pods are tried in kube-scheduler's order, each with the placements before it in force. Nothing is bound.
 Workloads of -f become pods, as far as they do not run already, and go through admission first; those of --from are
-left alone, for a cluster that was read has its pending pods."""
+left alone, for a cluster that was read has its pending pods.
+
+"""
+HELP += EDITS_HELP
 
 EPILOG = """Examples:
 
@@ -33,6 +37,10 @@ EPILOG = """Examples:
 
   helm template shop | ksched simulate --from cluster.json -f -
 
+  ksched simulate --from cluster.json --drain node-1 --clone-node node-2=3
+
+  ksched simulate --from cluster.json --scale deployment/web=5 --add-node cpu=8,memory=32Gi,zone=a
+
 Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command line is wrong,
 3 the cluster could not be read."""
 
@@ -42,6 +50,7 @@ def simulate(
     cluster: ClusterOptions,
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
+    edits: EditOptions,
     output: options.OutputOption = options.Output.TABLE,
     detail: options.DetailOption = options.Detail.SUMMARY,
     timings: options.Timings = False,
@@ -49,6 +58,6 @@ def simulate(
     fail_on: options.FailOnOption = [],  # noqa: B006  # typer takes the default from here and never changes it
     no_headers: options.NoHeaders = False,
 ) -> None:
-    setup = make_setup(cluster, live, scheduler, timings=timings)
+    setup = make_setup(cluster, live, scheduler, edits, timings=timings)
     shown = Shown(output, detail, headers=not no_headers, exit_zero=exit_zero, fail_on=fail_on)
     raise typer.Exit(run_and_show(setup, shown))

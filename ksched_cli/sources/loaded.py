@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -51,6 +51,35 @@ class Loaded:
             self.add(item)
         else:
             self.objects[type(item)][at] = item
+
+    def copied(self) -> Loaded:
+        """Lists of its own, of the same objects: whoever changes an object puts a copy of it in its place."""
+        objects = {kind: list(items) for kind, items in self.objects.items()}
+        warnings, gaps, origins = list(self.warnings), list(self.gaps), dict(self.origins)
+        return replace(
+            self,
+            objects=objects,
+            unknown=Counter(self.unknown),
+            warnings=warnings,
+            gaps=gaps,
+            origins=origins,
+            _places={},
+        )
+
+    def discard(self, kind: type[K], out: Callable[[K], bool]) -> list[K]:
+        """Take out all objects of the kind for which this is so, and return them."""
+        items: list[K] = self.objects.get(kind, [])
+        gone = [item for item in items if out(item)]
+        if gone:
+            dropped = set(map(id, gone))
+            self.objects[kind] = [item for item in items if id(item) not in dropped]
+            self._places.pop(kind, None)
+        return gone
+
+    def named(self, kind: type[K], name: str, namespace: str = "") -> K | None:
+        """The object of this kind and name."""
+        at = self._names(kind).get((namespace, name))
+        return None if at is None else self.objects[kind][at]
 
     def has(self, item: Struct) -> bool:
         """Whether there is an object of this kind and name."""

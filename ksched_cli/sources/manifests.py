@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any, BinaryIO
 
 from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Node, Pod
-from ksched_cli.api.defaults import default_claim
 from ksched_cli.api.kinds import CLUSTER_SCOPED
-from ksched_cli.api.pod_facts import parse_time
-from ksched_cli.api.resource import ResourceClaimTemplate
-from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
+from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.sources.admission.chain import Refused, admit
+from ksched_cli.sources.admission.chain import Refused
 from ksched_cli.sources.admission.gaps import admission_gaps
-from ksched_cli.sources.admission.storage_class import admit_storage_class
-from ksched_cli.sources.controllers.claims import ephemeral_claims, templated_claims
+from ksched_cli.sources.arrivals import add_claim, date, let_in, unpack
 from ksched_cli.sources.controllers.existing import Existing
 from ksched_cli.sources.controllers.expand import WORKLOADS, expand
-from ksched_cli.sources.controllers.made import Made
 from ksched_cli.sources.controllers.naming import generated, uid_of
 from ksched_cli.sources.controllers.problems import workload_complaints
 from ksched_cli.sources.dump import load_dump
@@ -78,10 +72,10 @@ def apply(cluster: Loaded, manifests: Loaded) -> list[Refused]:
     cluster.unknown.update(manifests.unknown)
     cluster.warnings += manifests.warnings
     for claim in manifests.of(PersistentVolumeClaim):
-        _add_claim(cluster, claim)
+        add_claim(cluster, claim)
     pods = _new_pods(cluster, manifests)
     cluster.gaps += admission_gaps(cluster, {pod.metadata.namespace for pod in pods})
-    return _admit(cluster, pods)
+    return let_in(cluster, pods)
 
 
 def _all(manifests: Loaded) -> list[Any]:
@@ -122,72 +116,16 @@ def _new_pods(cluster: Loaded, manifests: Loaded) -> list[Pod]:
     pods: list[Pod] = []
     for item in _all(manifests):
         if isinstance(item, WORKLOADS):
-            pods += _made_pods(cluster, expand(item, existing))
+            pods += unpack(cluster, expand(item, existing))
         elif isinstance(item, Pod) and (node := running.get(_key(item))) is not None:
             text = f"pod {item.metadata.namespace}/{item.metadata.name} is on node {node} already: it stays there"
             cluster.warnings.append(text)
         elif isinstance(item, Pod):
             item.metadata.uid = item.metadata.uid or uid_of("Pod", item.metadata.namespace, item.metadata.name)
             pods.append(item)
-    _date(pods, cluster.of(Pod))
+    date(pods, cluster.of(Pod))
     return pods
 
 
 def _key(pod: Pod) -> tuple[str, str]:
     return pod.metadata.namespace, pod.metadata.name
-
-
-def _made_pods(cluster: Loaded, made: Made) -> list[Pod]:
-    """With what they came with put into the cluster."""
-    cluster.warnings += made.notes
-    for each in made.objects:
-        if isinstance(each, PersistentVolumeClaim):
-            _add_claim(cluster, each)
-        else:
-            cluster.put(each)
-    return made.pods
-
-
-def _date(pods: Iterable[Pod], before: Iterable[Pod]) -> None:
-    """New pods are younger than all that are there, and each a second younger than the one made before it, so that
-    pods of equal priority are tried in the order of their making."""
-    stamps = (pod.metadata.creation_timestamp for pod in before)
-    newest = max((parse_time(stamp) for stamp in stamps if stamp), default=0.0)
-    begin = datetime.fromtimestamp(int(newest), UTC)
-    for number, pod in enumerate(pods, start=1):
-        made = begin + timedelta(seconds=number)
-        pod.metadata.creation_timestamp = made.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _add_claim(cluster: Loaded, claim: PersistentVolumeClaim) -> None:
-    """A claim that is there already is as it is: its volume is not let go."""
-    if not cluster.has(claim):
-        admit_storage_class(claim, cluster.of(StorageClass))
-        default_claim(claim)
-        cluster.put(claim)
-        _warn_of_immediate_binding(cluster, claim)
-
-
-def _warn_of_immediate_binding(cluster: Loaded, claim: PersistentVolumeClaim) -> None:
-    """The volume controller would be at it before the scheduler looks; what comes of that nobody knows here."""
-    name = claim.spec.storage_class_name
-    modes = {each.metadata.name: each.volume_binding_mode for each in cluster.of(StorageClass)}
-    text = f"claims of StorageClass {name} are provisioned as soon as they are made, which is not simulated: "
-    text += "their pods wait for a volume"
-    if modes.get(name or "") == "Immediate" and not claim.spec.volume_name and text not in cluster.warnings:
-        cluster.warnings.append(text)
-
-
-def _admit(cluster: Loaded, pods: Sequence[Pod]) -> list[Refused]:
-    refused = admit(pods, cluster)
-    out = {id(each.pod) for each in refused}
-    templates = {(each.metadata.namespace, each.metadata.name): each for each in cluster.of(ResourceClaimTemplate)}
-    for pod in pods:
-        if id(pod) in out:
-            continue
-        cluster.put(pod)
-        for claim in ephemeral_claims(pod):
-            _add_claim(cluster, claim)
-        for device_claim in templated_claims(pod, templates):
-            cluster.put(device_claim)
-    return refused

@@ -30,7 +30,7 @@ class Existing:
         for pod in pods:
             self._add(pod)
         for replica_set in replica_sets:
-            owner = _controller(replica_set.metadata)
+            owner = controller_of(replica_set.metadata)
             if owner is not None:
                 key = owner.kind, replica_set.metadata.namespace, owner.name
                 self._replica_sets[key].append(replica_set)
@@ -38,7 +38,7 @@ class Existing:
     def _add(self, pod: Pod) -> None:
         namespace = pod.metadata.namespace
         self.names.add((namespace, pod.metadata.name))
-        owner = _controller(pod.metadata)
+        owner = controller_of(pod.metadata)
         if owner is None:
             self._orphans[namespace].append(pod)
         else:
@@ -82,7 +82,7 @@ class Existing:
                     yield pod
 
 
-def _controller(metadata: ObjectMeta) -> OwnerReference | None:
+def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
     return next((owner for owner in metadata.owner_references if owner.controller), None)
 
 

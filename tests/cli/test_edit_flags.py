@@ -1,0 +1,71 @@
+"""What-if edits on the command line."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.cli.test_commands import GOLDEN, ROOT, without_stats
+
+FLEET = str(ROOT / "fixtures" / "clusters" / "fleet.yaml")
+
+
+@pytest.fixture(autouse=True)
+def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "arguments"),
+    [
+        pytest.param(
+            "edits", 0, ["--drain", "east-2", "--clone-node", "west-1", "--scale", "deploy/web=4"], id="edits"
+        ),
+        pytest.param(
+            "edit-mistakes",
+            2,
+            [
+                "--cordon",
+                "east-3",
+                "--taint",
+                "east-1=x",
+                "--remove-node",
+                "west-1",
+                "--drain",
+                "west-1",
+                "--clone-node",
+                "nort-1=2",
+                "--scale",
+                "deploy/wep=2",
+                "--add-node",
+                "cpu=lots",
+            ],
+            id="mistakes are told all at once",
+        ),
+    ],
+)
+def test_transcript(name: str, code: int, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--from", FLEET, *arguments]) == code
+    captured = capsys.readouterr()
+    shown = without_stats(captured.out) + captured.err
+    golden = GOLDEN / f"{name}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(shown)
+    assert shown == golden.read_text()
+    assert all(len(line) <= 80 for line in captured.out.splitlines())
+
+
+def test_the_order_of_the_edits_is_fixed_and_not_that_of_the_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    """A node is there before it is cordoned, whichever of the two is said first."""
+    edits = [["--cordon", "new-node"], ["--add-node", "cpu=4,memory=8Gi"], ["--scale", "deploy/web=5"]]
+    shown = []
+    for order in (edits, edits[::-1]):
+        run(["simulate", "--from", FLEET, *(word for edit in order for word in edit), "-o", "name"])
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+    assert "node/new-node" in shown[0]  # the DaemonSet's pod, which tolerates the cordon
+    assert shown[0].count("\n") == 3
