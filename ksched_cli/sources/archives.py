@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import IO, BinaryIO, TypeVar
 
 from ksched_cli.errors import InputError, Problem
+from ksched_cli.sources.layouts import layout_of
 
 GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
 _TAR_MAGIC, _TAR_OFFSET = b"ustar", 257
@@ -30,10 +31,12 @@ MAX_RATIO, RATIO_FROM = 200, 64 * 1024**2
 
 @dataclass(frozen=True)
 class Content:
-    """The bytes of a file, or of one within an archive, and the name that messages use for it."""
+    """The bytes of a file, or of one within an archive, and the name that messages use for it. `gathered`: it is part
+    of a collection in which not every file holds Kubernetes objects."""
 
     name: str
     data: bytes
+    gathered: bool = False
 
 
 class _Budget:
@@ -105,12 +108,13 @@ def _untar(file: BinaryIO, source: str, budget: _Budget, suffixes: tuple[str, ..
         members = sorted(_bounded(archive, source), key=lambda member: member.name)
         for member in members:
             _check_name(member.name, source)
-        for member in members:
-            # Links and devices have no content of their own.
-            if member.isreg() and _wanted(member.name, suffixes):
-                opened = archive.extractfile(member)
-                assert opened is not None
-                yield Content(f"{source}:{member.name}", budget.read(opened))
+        # Links and devices have no content of their own.
+        files = {member.name: member for member in members if member.isreg() and _wanted(member.name, suffixes)}
+        layout = layout_of([*files])
+        for name in layout.names:
+            opened = archive.extractfile(files[name])
+            assert opened is not None
+            yield Content(f"{source}:{name}", budget.read(opened), layout.gathered)
 
 
 def _unzip(file: BinaryIO, source: str, budget: _Budget, suffixes: tuple[str, ...]) -> Iterator[Content]:
@@ -118,10 +122,15 @@ def _unzip(file: BinaryIO, source: str, budget: _Budget, suffixes: tuple[str, ..
         members = sorted(_bounded(archive.infolist(), source), key=lambda member: member.filename)
         for member in members:
             _check_name(member.filename, source)
-        for member in members:
-            if not member.is_dir() and not _is_link(member) and _wanted(member.filename, suffixes):
-                with archive.open(member) as opened:
-                    yield Content(f"{source}:{member.filename}", budget.read(opened))
+        files = {
+            member.filename: member
+            for member in members
+            if not member.is_dir() and not _is_link(member) and _wanted(member.filename, suffixes)
+        }
+        layout = layout_of([*files])
+        for name in layout.names:
+            with archive.open(files[name]) as opened:
+                yield Content(f"{source}:{name}", budget.read(opened), layout.gathered)
 
 
 def _is_link(member: zipfile.ZipInfo) -> bool:

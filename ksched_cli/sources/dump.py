@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-import msgspec
 from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Node, Pod
-from ksched_cli.api.decode import Found, UnknownKind, decode_json, decode_plain
+from ksched_cli.api.decode import Found, UnknownKind, decode_json
 from ksched_cli.api.defaults import (
     DEFAULT_NAMESPACE,
     default_claim,
@@ -24,6 +24,7 @@ from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, Stor
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.archives import Content
+from ksched_cli.sources.documents import decode
 from ksched_cli.sources.loaded import Loaded, Origin
 from ksched_cli.sources.snapshot import is_snapshot, read_snapshot
 from ksched_cli.sources.validate import Complaint, complaints
@@ -62,6 +63,14 @@ class Manifests(Protocol):
         """What would be refused beyond what can be wrong with any object."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an object was read, and where it is among those of its kind."""
+
+    source: str
+    index: int
+
+
 class _Reader:
     def __init__(
         self, stdin: BinaryIO | None, manifests: Manifests | None, live: Callable[[], LiveCluster] | None
@@ -71,7 +80,7 @@ class _Reader:
         self._live = live
         self._loaded = Loaded()
         self._problems: list[Problem] = []
-        self._seen: dict[tuple[type[Struct], str, str], str] = {}
+        self._seen: dict[tuple[type[Struct], str, str], _Place] = {}
 
     def load(self, sources: Sequence[str]) -> Loaded:
         for given in sources:
@@ -95,9 +104,10 @@ class _Reader:
                 raise InputError(Problem("nothing to read from", "stdin"))
             self._take_all(files.read_stdin(self._stdin), "stdin")
             return
-        for path in files.expand(given):
+        found = files.expand(given)
+        for path in found.paths:
             try:
-                self._take_all(files.read(path), str(path))
+                self._take_all(files.read(path, gathered=found.gathered), str(path))
             except InputError as mistake:
                 self._problems.extend(mistake.problems)
 
@@ -107,14 +117,27 @@ class _Reader:
         for content in contents:
             empty = False
             try:
-                if is_snapshot(content.data):
-                    self._take_snapshot(content)
-                else:
-                    self._take(_decode(content.data, content.name), content.name)
+                self._take_content(content)
             except InputError as mistake:
                 self._problems.extend(mistake.problems)
         if empty:
             raise InputError(Problem(f"no file in it ends in {', '.join(files.SUFFIXES)}", source))
+
+    def _take_content(self, content: Content) -> None:
+        if is_snapshot(content.data):
+            self._take_snapshot(content)
+        elif content.gathered:
+            self._take_gathered(content)
+        else:
+            self._take(decode(content.data, content.name), content.name)
+
+    def _take_gathered(self, content: Content) -> None:
+        """Of a collection's files those that are objects; the others say nothing of the cluster's."""
+        if not content.data.strip():
+            return
+        found = list(decode(content.data, content.name))
+        if any(each.value is not None for each in found):
+            self._take(found, content.name)
 
     def _take_live(self, cluster: LiveCluster) -> None:
         self._loaded.server_version = cluster.server_version
@@ -153,18 +176,32 @@ class _Reader:
             mistakes += self._manifests.complaints(item)
         for path, text in mistakes:
             self._problems.append(Problem(text, source, origin.line, f"{kind.__name__} {name}: {path}"))
+        if mistakes:
+            return
         identity = kind, metadata.namespace, metadata.name
-        if identity in self._seen:
-            where = self._seen[identity]
-            also = "" if where == source else f", and in {where}"
-            text = f"{kind.__name__} {name} is there more than once{also}"
-            self._problems.append(Problem(text, source, hint="leave one of them out"))
-        elif not mistakes:
-            self._seen[identity] = source
+        place = self._seen.get(identity)
+        if place is None:
             _default(item)
             self._loaded.add(item)
+            self._seen[identity] = _Place(source, len(self._loaded.of(kind)) - 1)
             if self._manifests is not None:
                 self._loaded.origins[id(item)] = origin
+        else:
+            self._take_again(item, name, place, source)
+
+    def _take_again(self, item: Struct, name: str, place: _Place, source: str) -> None:
+        """The same object twice, as collections have it that were made with several commands: the newer counts. Two
+        objects of one name cannot be in one cluster."""
+        kind = type(item)
+        known = self._loaded.of(kind)[place.index]
+        new_metadata, known_metadata = item.metadata, known.metadata  # type: ignore[attr-defined]
+        if not new_metadata.uid or new_metadata.uid != known_metadata.uid:
+            also = "" if place.source == source else f", and in {place.source}"
+            text = f"{kind.__name__} {name} is there more than once{also}"
+            self._problems.append(Problem(text, source, hint="leave one of them out"))
+        elif _revision(new_metadata.resource_version) > _revision(known_metadata.resource_version):
+            _default(item)
+            self._loaded.objects[kind][place.index] = item
 
     def _warn_of_odd_objects(self) -> None:
         names = {node.metadata.name for node in self._loaded.of(Node)}
@@ -176,6 +213,10 @@ class _Reader:
         for pod in lost:
             where = f"pod {pod.metadata.namespace}/{pod.metadata.name} is on node {pod.spec.node_name}"
             self._loaded.warnings.append(f"{where}, which is not in the input: it counts nowhere")
+
+
+def _revision(resource_version: str) -> int:
+    return int(resource_version) if resource_version.isdigit() else 0
 
 
 def _default(item: Struct) -> None:
@@ -198,83 +239,3 @@ def _shortened(problems: Sequence[Problem]) -> list[Problem]:
     if len(problems) <= MAX_PROBLEMS:
         return list(problems)
     return [*problems[:MAX_PROBLEMS], Problem(f"and {len(problems) - MAX_PROBLEMS} more problems")]
-
-
-def _decode(content: bytes, source: str) -> Iterator[Found]:
-    if not content.strip():
-        raise InputError(Problem("empty: no Kubernetes objects in it", source))
-    if content.lstrip()[:1] in (b"{", b"["):
-        yield from _decode_json(content, source)
-    else:
-        yield from _decode_yaml(content, source)
-
-
-def _decode_json(content: bytes, source: str) -> Iterator[Found]:
-    try:
-        yield from decode_json(content, source)
-    except (msgspec.DecodeError, RecursionError) as mistake:
-        # Several documents one after the other, or flow style that only YAML allows, begin with a brace too.
-        if not _may_be_more_than_json(content, mistake):
-            raise InputError(Problem(_json_mistake(mistake, content), source, _line_of(mistake, content))) from None
-        yield from _decode_yaml_or_lines(content, source, mistake)
-
-
-def _may_be_more_than_json(content: bytes, mistake: Exception) -> bool:
-    return isinstance(mistake, msgspec.DecodeError) and "trailing characters" in str(mistake)
-
-
-def _decode_yaml_or_lines(content: bytes, source: str, mistake: Exception) -> Iterator[Found]:
-    """Documents one a line, as `kubectl get -o json` of several kinds piped together; else YAML has a say."""
-    lines = [(number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()]
-    if all(line.lstrip().startswith(b"{") and line.rstrip().endswith(b"}") for _, line in lines):
-        for number, line in lines:
-            try:
-                yield from decode_json(line, source, number)
-            except msgspec.DecodeError as broken:
-                raise InputError(Problem(f"broken JSON: {broken}", source, number)) from None
-    else:
-        yield from _decode_concatenated(content, source)
-
-
-def _decode_concatenated(content: bytes, source: str) -> Iterator[Found]:
-    """JSON documents with nothing between them."""
-    import json
-
-    text = content.decode("utf-8", "replace")
-    decoder = json.JSONDecoder()
-    at = 0
-    while at < len(text):
-        if text[at].isspace():
-            at += 1
-            continue
-        line = text.count("\n", 0, at) + 1
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as mistake:
-            raise InputError(Problem(f"broken JSON: {mistake.msg}", source, mistake.lineno)) from None
-        yield from decode_plain(value, source, line)
-
-
-def _json_mistake(mistake: Exception, content: bytes) -> str:
-    if isinstance(mistake, RecursionError):
-        return "nested deeper than any Kubernetes object"
-    text = str(mistake)
-    if "truncated" in text:
-        return f"broken JSON: it ends in the middle, after {len(content)} bytes"
-    return f"broken JSON: {text[:1].lower()}{text[1:]}"
-
-
-def _line_of(mistake: Exception, content: bytes) -> int | None:
-    text = str(mistake)
-    if "truncated" in text:
-        return content.count(b"\n") + 1
-    _, found, position = text.rpartition("byte ")
-    digits = position.rstrip(")")
-    return content.count(b"\n", 0, int(digits)) + 1 if found and digits.isdigit() else None
-
-
-def _decode_yaml(content: bytes, source: str) -> Iterator[Found]:
-    from ksched_cli.api.yaml_reader import read_documents
-
-    for document in read_documents(content, source):
-        yield from decode_plain(document.value, source, document.line)

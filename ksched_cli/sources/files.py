@@ -7,11 +7,14 @@ import io
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.archives import Content, is_packed, unpack
+from ksched_cli.sources.exports import is_etcd_snapshot
+from ksched_cli.sources.layouts import layout_of
 
 SUFFIXES = (".json", ".yaml", ".yml")
 STDIN = "-"
@@ -20,7 +23,15 @@ MAX_BYTES = 4 * 1024**3
 _SNIFF = 64 * 1024
 
 
-def expand(given: str) -> Iterator[Path]:
+@dataclass(frozen=True)
+class Files:
+    """What a path means. `gathered`: a collection in which not every file holds Kubernetes objects."""
+
+    paths: tuple[Path, ...]
+    gathered: bool = False
+
+
+def expand(given: str) -> Files:
     """The manifests of a directory, hidden ones left out, in order of their names; or the file itself."""
     path = Path(given)
     try:
@@ -32,11 +43,11 @@ def expand(given: str) -> Iterator[Path]:
         if not found:
             hint = f"there is no file ending in {', '.join(SUFFIXES)}"
             raise InputError(Problem("no manifests in this directory", given, hint=hint))
-        yield from found
-    elif stat.S_ISREG(mode):
-        yield path
-    else:
-        raise InputError(Problem("not a file or directory: pipes, sockets and devices are not read", given))
+        layout = layout_of([each.as_posix() for each in found])
+        return Files(tuple(map(Path, layout.names)), layout.gathered)
+    if stat.S_ISREG(mode):
+        return Files((path,))
+    raise InputError(Problem("not a file or directory: pipes, sockets and devices are not read", given))
 
 
 def _manifests(directory: Path) -> Iterator[Path]:
@@ -48,14 +59,15 @@ def _manifests(directory: Path) -> Iterator[Path]:
                 yield path
 
 
-def read(path: Path) -> Iterator[Content]:
+def read(path: Path, *, gathered: bool = False) -> Iterator[Content]:
     """The file, or what is in it where it is compressed or an archive."""
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
             raise InputError(Problem(f"larger than {MAX_BYTES // 1024**3} GiB", str(path)))
         with path.open("rb") as file:
-            yield from _contents(file, str(path), size)
+            for content in _contents(file, str(path), size):
+                yield replace(content, gathered=True) if gathered else content
     except OSError as problem:
         raise InputError(Problem(_said(problem), str(path))) from None
 
@@ -71,17 +83,20 @@ def _contents(file: BinaryIO, source: str, size: int) -> Iterator[Content]:
     if is_packed(head):
         file.seek(0)
         for content in unpack(file, head, source, size, SUFFIXES):
-            yield _checked(content.data[:_SNIFF], io.BytesIO(content.data[_SNIFF:]), content.name)
+            yield _checked(content.data[:_SNIFF], io.BytesIO(content.data[_SNIFF:]), content.name, content.gathered)
     else:
         yield _checked(head, file, source)
 
 
-def _checked(head: bytes, rest: BinaryIO, source: str) -> Content:
+def _checked(head: bytes, rest: BinaryIO, source: str, gathered: bool = False) -> Content:
     """The content, or a refusal after a look at its beginning: garbage may be large."""
+    if is_etcd_snapshot(head):
+        hint = "kwokctl writes objects with `kwokctl snapshot save --format k8s`"
+        raise InputError(Problem("a snapshot of etcd's database, whose form is not read", source, hint=hint))
     problem = _not_text(head)
     if problem:
         raise InputError(Problem(problem, source, hint="expected JSON or YAML in UTF-8"))
-    return Content(source, (head + rest.read()).removeprefix(b"\xef\xbb\xbf"))
+    return Content(source, (head + rest.read()).removeprefix(b"\xef\xbb\xbf"), gathered)
 
 
 def _not_text(head: bytes) -> str:

@@ -1,0 +1,99 @@
+"""The text of a file, JSON or YAML, to the objects in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from ksched_cli.api.decode import Found, decode_json, decode_plain
+from ksched_cli.errors import InputError, Problem
+from ksched_cli.sources.exports import decode_export, is_export, may_be_export, without_logs
+
+
+def decode(content: bytes, source: str) -> Iterator[Found]:
+    """Raises InputError where the content is neither, or nothing."""
+    content = without_logs(content)
+    if not content.strip():
+        raise InputError(Problem("empty: no Kubernetes objects in it", source))
+    if content.lstrip()[:1] in (b"{", b"["):
+        yield from _decode_json(content, source)
+    else:
+        yield from _decode_yaml(content, source)
+
+
+def _decode_json(content: bytes, source: str) -> Iterator[Found]:
+    try:
+        if may_be_export(content) and is_export(export := msgspec.json.decode(content)):
+            yield from decode_export(export, source, None)
+        else:
+            yield from decode_json(content, source)
+    except (msgspec.DecodeError, RecursionError) as mistake:
+        # Several documents one after the other, or flow style that only YAML allows, begin with a brace too.
+        if not _may_be_more_than_json(content, mistake):
+            raise InputError(Problem(_json_mistake(mistake, content), source, _line_of(mistake, content))) from None
+        yield from _decode_yaml_or_lines(content, source, mistake)
+
+
+def _may_be_more_than_json(content: bytes, mistake: Exception) -> bool:
+    return isinstance(mistake, msgspec.DecodeError) and "trailing characters" in str(mistake)
+
+
+def _decode_yaml_or_lines(content: bytes, source: str, mistake: Exception) -> Iterator[Found]:
+    """Documents one a line, as `kubectl get -o json` of several kinds piped together; else YAML has a say."""
+    lines = [(number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()]
+    if all(line.lstrip().startswith(b"{") and line.rstrip().endswith(b"}") for _, line in lines):
+        for number, line in lines:
+            try:
+                yield from decode_json(line, source, number)
+            except msgspec.DecodeError as broken:
+                raise InputError(Problem(f"broken JSON: {broken}", source, number)) from None
+    else:
+        yield from _decode_concatenated(content, source)
+
+
+def _decode_concatenated(content: bytes, source: str) -> Iterator[Found]:
+    """JSON documents with nothing between them."""
+    import json
+
+    text = content.decode("utf-8", "replace")
+    decoder = json.JSONDecoder()
+    at = 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        line = text.count("\n", 0, at) + 1
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as mistake:
+            raise InputError(Problem(f"broken JSON: {mistake.msg}", source, mistake.lineno)) from None
+        yield from decode_plain(value, source, line)
+
+
+def _json_mistake(mistake: Exception, content: bytes) -> str:
+    if isinstance(mistake, RecursionError):
+        return "nested deeper than any Kubernetes object"
+    text = str(mistake)
+    if "truncated" in text:
+        return f"broken JSON: it ends in the middle, after {len(content)} bytes"
+    return f"broken JSON: {text[:1].lower()}{text[1:]}"
+
+
+def _line_of(mistake: Exception, content: bytes) -> int | None:
+    text = str(mistake)
+    if "truncated" in text:
+        return content.count(b"\n") + 1
+    _, found, position = text.rpartition("byte ")
+    digits = position.rstrip(")")
+    return content.count(b"\n", 0, int(digits)) + 1 if found and digits.isdigit() else None
+
+
+def _decode_yaml(content: bytes, source: str) -> Iterator[Found]:
+    from ksched_cli.api.yaml_reader import read_documents
+
+    for document in read_documents(content, source):
+        if is_export(document.value):
+            yield from decode_export(document.value, source, document.line)
+        else:
+            yield from decode_plain(document.value, source, document.line)

@@ -1,0 +1,70 @@
+"""Files of other tools that are no lists of Kubernetes objects, read for the objects in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ksched_cli.api.conversion import type_name
+from ksched_cli.api.decode import Found, UnknownKind, decode_plain
+from ksched_cli.errors import Problem
+
+# kube-scheduler-simulator's export: lists under these names, and a configuration.
+_LISTS: Mapping[str, tuple[str, str]] = {
+    "pods": ("v1", "Pod"),
+    "nodes": ("v1", "Node"),
+    "pvs": ("v1", "PersistentVolume"),
+    "pvcs": ("v1", "PersistentVolumeClaim"),
+    "storageClasses": ("storage.k8s.io/v1", "StorageClass"),
+    "priorityClasses": ("scheduling.k8s.io/v1", "PriorityClass"),
+    "namespaces": ("v1", "Namespace"),
+}
+CONFIGURATION = "schedulerConfig"
+_BEGINNING = re.compile(rb'\s*\{\s*"(' + "|".join((*_LISTS, CONFIGURATION)).encode() + rb')"\s*:')
+# `kubectl cluster-info dump` without a directory prints the logs of containers between its lists.
+_LOGS = re.compile(
+    rb"^==== START logs for container .*?^==== END logs for container [^\n]*\n?", re.DOTALL | re.MULTILINE
+)
+_LOGS_MARK = b"==== START logs for container "
+_ETCD_MAGIC, _ETCD_OFFSET = b"\xed\xda\x0c\xed", 16
+
+
+def may_be_export(content: bytes) -> bool:
+    return _BEGINNING.match(content) is not None
+
+
+def is_export(value: Any) -> bool:
+    """Whether a document is a simulator's export: no kind, and nothing but its lists."""
+    return (
+        isinstance(value, dict)
+        and not value.keys() - {*_LISTS, CONFIGURATION}
+        and bool(value.keys() & {"pods", "nodes"})
+    )
+
+
+def decode_export(value: Mapping[str, Any], source: str, line: int | None) -> Iterator[Found]:
+    """Its objects do not say what they are; the list they are in does. Its configuration is for --config to read, and
+    counts as not read."""
+    for name, items in value.items():
+        if items is None:
+            continue
+        if name == CONFIGURATION:
+            yield Found(UnknownKind("kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration"))
+            continue
+        if not isinstance(items, list):
+            yield Found(None, (Problem(f"expected a list, got {type_name(items)}", source, line, name),))
+            continue
+        for index, item in enumerate(items):
+            yield from decode_plain(item, source, line, f"{name}[{index}].", _LISTS[name], depth=1)
+
+
+def without_logs(content: bytes) -> bytes:
+    """The lists of a `kubectl cluster-info dump` that went to stdout."""
+    return _LOGS.sub(b"", content) if _LOGS_MARK in content else content
+
+
+def is_etcd_snapshot(head: bytes) -> bool:
+    """A bolt database: the magic number of its first page's meta, in either byte order."""
+    magic = head[_ETCD_OFFSET : _ETCD_OFFSET + 4]
+    return magic in (_ETCD_MAGIC, _ETCD_MAGIC[::-1])
