@@ -355,11 +355,14 @@ def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting) -> Scheduler:
     from ksched_cli.engine.selection import lowest_name, random_choice
     from ksched_cli.engine.timings import Timings
     from ksched_cli.sources.admission.priority import admit_priority
+    from ksched_cli.sources.release_fields import as_stored
 
     pods = sorted(loaded.of(Pod), key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
     admit_priority(pods, loaded.of(PriorityClass))
+    if setting.release is not NEWEST or setting.gates.changed:
+        pods = as_stored(pods, setting.release, setting.gates)
     nodes = sorted(loaded.of(Node), key=lambda node: node.metadata.name)
-    cluster = Cluster(nodes, pods, Catalog(loaded.others()), reuse=setup.reuse)
+    cluster = Cluster(nodes, pods, Catalog(loaded.others()), reuse=setup.reuse, release=setting.release)
     return Scheduler(
         cluster,
         setting.configuration,

@@ -94,7 +94,7 @@ def make_bench(
     objects: Iterable[Any] = (),
     current: Release = NEWEST,
 ) -> Bench:
-    cluster = Cluster(list(nodes), running, Catalog(objects))
+    cluster = Cluster(list(nodes), running, Catalog(objects), release=current)
     pod_row = cluster.register(pod)
     handle = SchedulerHandle(cluster, current.gates(gates), NominatedPods(cluster), False, release=current)
     if args is None and plugin.name in ARGS_OF:
@@ -118,7 +118,7 @@ def make_scheduler(
     for plugin in plugins:
         registry.register(plugin, "test")
     return Scheduler(
-        Cluster(list(nodes), pods, Catalog(objects), reuse=reuse),
+        Cluster(list(nodes), pods, Catalog(objects), reuse=reuse, release=current),
         configuration or SchedulerConfiguration(),
         registry,
         current,

@@ -44,6 +44,27 @@ def nonzero_requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True) -
     return _cpu_and_memory(_pod_requests(pod, stand_ins, use_status=use_status, pod_level=pod_level))
 
 
+def nonzero_requests_without_sidecars(pod: Pod) -> tuple[int, int]:
+    """What `nonzero_requests_of` was up to 1.31: a sidecar is an init container like the others, only that those after
+    it start beside it, and a default stands in for what such a group as a whole does not ask for."""
+    together: Sums = {}
+    for container in pod.spec.containers:
+        _add(together, _with_defaults(_container(pod, container, _statuses(pod), _NONE)))
+    started: Sums = {}
+    for container in pod.spec.init_containers:
+        asked = _container(pod, container, {}, _NONE)
+        _add(asked, started)
+        if container.restart_policy == _ALWAYS:
+            started = dict(asked)
+        _raise_to(together, {name: _with_defaults(asked)[name] for name in _DEFAULTS})
+    _add(together, _nano(pod.spec.overhead))
+    return _cpu_and_memory(together)
+
+
+def _with_defaults(asked: Sums) -> Sums:
+    return {**_DEFAULTS, **asked}
+
+
 def scoring_requests_of(pod: Pod) -> tuple[int, int]:
     """Cpu and memory that NodeResourcesFit's score adds for the pod at hand: every container as it is specified,
     with the defaults where it asks for none, and pod-level requests left out."""

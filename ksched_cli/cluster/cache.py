@@ -17,6 +17,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOWHERE, PodTable
 from ksched_cli.cluster.resources import ResourceIndex
 from ksched_cli.cluster.usage import Usage
+from ksched_cli.config.releases import NEWEST, Release
 
 
 class Cluster:
@@ -35,8 +36,10 @@ class Cluster:
         catalog: Catalog | None = None,
         *,
         reuse: bool = True,
+        release: Release = NEWEST,
     ) -> None:
         self.reuse = reuse
+        self.release = release
         self.resources = ResourceIndex()
         self.catalog = catalog or Catalog()
         self.pods = PodTable()
@@ -55,7 +58,7 @@ class Cluster:
 
     def register(self, pod: Pod) -> int:
         """The pod's row. A pod seen for the first time may name resources that no node or pod named before."""
-        row = self.pods.register(PodInfo(pod, self.resources))
+        row = self.pods.register(PodInfo(pod, self.resources, self.release))
         info = self.pods.infos[row]
         _ = info.requests, info.incoming_requests
         self.widen()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -43,6 +44,13 @@ class NodeTable:
 
     def __len__(self) -> int:
         return len(self.objects)
+
+    @cached_property
+    def arrival_rank(self) -> RowColumn:
+        """For each row how many nodes were added before it."""
+        rank = np.empty(len(self.objects), dtype=np.int64)
+        rank[[self.row_of[node.metadata.name] for node in self.arrival]] = np.arange(len(self.objects))
+        return rank
 
     def _read_allocatable(self, resources: ResourceIndex) -> Int64Column:
         cells: list[tuple[int, int, int]] = []

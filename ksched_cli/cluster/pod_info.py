@@ -6,15 +6,16 @@ from functools import cached_property
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import parse_time, pod_key, pod_priority
-from ksched_cli.api.resources import nonzero_requests_of, requests_of
+from ksched_cli.api.resources import nonzero_requests_of, nonzero_requests_without_sidecars, requests_of
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
 from ksched_cli.cluster.resources import ResourceIndex
+from ksched_cli.config.releases import NEWEST, Release
 
 
 class PodInfo:
     """A pod with its sums. `requests` are (resource row, amount) pairs as the cache counts them, status included."""
 
-    def __init__(self, pod: Pod, resources: ResourceIndex) -> None:
+    def __init__(self, pod: Pod, resources: ResourceIndex, release: Release = NEWEST) -> None:
         self.pod = pod
         self.name = pod.metadata.name
         self.namespace = pod.metadata.namespace
@@ -23,6 +24,7 @@ class PodInfo:
         self.labels = pod.metadata.labels
         self.priority = pod_priority(pod)
         self._resources = resources
+        self._release = release
 
     @cached_property
     def created(self) -> float:
@@ -42,6 +44,8 @@ class PodInfo:
 
     @cached_property
     def _nonzero(self) -> tuple[int, int]:
+        if not self._release.at_least("1.32"):
+            return nonzero_requests_without_sidecars(self.pod)
         return nonzero_requests_of(self.pod, use_status=True)
 
     @property
@@ -54,12 +58,14 @@ class PodInfo:
 
     @cached_property
     def host_ports(self) -> tuple[HostPort, ...]:
-        """schedutil.GetHostPorts: the ports of containers and of sidecars, which run beside them."""
+        """schedutil.GetHostPorts: the ports of containers and, since later patches of 1.33, of sidecars, which run
+        beside them."""
         spec = self.pod.spec
-        sidecars = (container for container in spec.init_containers if container.restart_policy == "Always")
+        sidecars = [container for container in spec.init_containers if container.restart_policy == "Always"]
+        counted = (*spec.containers, *sidecars) if self._release.at_least("1.33") else spec.containers
         return tuple(
             HostPort(port.host_ip or ANY_ADDRESS, port.protocol or "TCP", port.host_port)
-            for container in (*spec.containers, *sidecars)
+            for container in counted
             for port in container.ports
             if port.host_port > 0
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from ksched_cli.config.default_plugins import MULTI_POINT
 from ksched_cli.config.gate_history import GATE_HISTORY, Gate
@@ -18,6 +18,7 @@ from ksched_cli.errors import Problem, UsageError
 _GROUP = "kubescheduler.config.k8s.io"
 
 
+@cache
 def minor_of(version: str) -> int:
     """The number after "1."."""
     return int(version.partition(".")[2])
@@ -31,6 +32,7 @@ class FeatureGates:
     ) -> None:
         self._enabled = {**defaults, **overrides}
         changed = sorted(name for name, on in overrides.items() if on != defaults[name])
+        self.changed = tuple(changed)
         # Gates that were set against their default and that decide something which is answered by the default.
         self.not_modelled = tuple(name for name in changed if name in not_modelled)
 
@@ -47,7 +49,7 @@ class Release:
     version: str
     recorded: bool = False
 
-    @property
+    @cached_property
     def minor(self) -> int:
         return minor_of(self.version)
 
@@ -178,7 +180,6 @@ _NOT_MODELLED = frozenset(
         "DRAWorkloadResourceClaims",
         "InPlacePodLevelResourcesVerticalScaling",
         "MatchLabelKeysInPodTopologySpreadSelectorMerge",
-        "PodLevelResources",
         "StorageCapacityScoring",
         "WorkloadAwarePreemption",
     }
@@ -209,7 +210,7 @@ _CONFIG_VERSIONS = (
 _REMOVED_PLUGINS = {"AzureDiskLimits": "1.31", "CinderLimits": "1.31", "EBSLimits": "1.31", "GCEPDLimits": "1.31"}
 
 # Minors that are modelled, and of which there are recordings.
-_MODELLED = ("1.35", "1.36")
+_MODELLED = ("1.28", "1.29", "1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
 _RECORDED = frozenset({"1.16", "1.21", "1.28", "1.33", "1.34", "1.35", "1.36"})
 
 RELEASES: Mapping[str, Release] = {version: Release(version, version in _RECORDED) for version in _MODELLED}

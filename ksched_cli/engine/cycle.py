@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.binding import bind, reserve
 from ksched_cli.engine.decision import Decision, no_rows
@@ -107,11 +107,14 @@ class Cycle:
 
     def _find_nodes(self, runtime: Runtime, state: CycleState, decision: Decision) -> Found:
         """findNodesThatFitPod."""
+        release = self.cluster.release
         diagnosis = Diagnosis(NodeStatuses(len(self.cluster.nodes)))
+        diagnosis.post_filter_end = "" if release.at_least("1.29") else "."
         if self.placement is not None:
             diagnosis.placement_nodes = len(self.placement)
         outcome = runtime.run_pre_filter(state, decision.pod)
-        diagnosis.unschedulable_plugins |= outcome.narrowed_by
+        if release.at_least("1.31"):
+            diagnosis.unschedulable_plugins |= outcome.narrowed_by
         if outcome.status is not None:
             diagnosis.pre_filter = outcome.status
             diagnosis.nodes.set_absent(NodeRows(self.cluster, self.placement).mask(), outcome.status)
@@ -147,9 +150,18 @@ class Cycle:
         others = allowed.mask()
         rows = rows[others[rows]]
         others[rows] = False
-        by = " ".join(sorted(narrowed_by))
-        diagnosis.nodes.set_absent(others, unresolvable(f"node(s) didn't satisfy plugin(s) [{by}]"))
+        self._note_left_out(others, narrowed_by, diagnosis)
         return NodeRows(self.cluster, rows)
+
+    def _note_left_out(self, others: BoolColumn, narrowed_by: set[str], diagnosis: Diagnosis) -> None:
+        """What is said of nodes that PreFilter ruled out: since 1.32 by whom, in 1.30 that it was so, else nothing."""
+        release = self.cluster.release
+        if release.at_least("1.32"):
+            by = " ".join(sorted(narrowed_by))
+            diagnosis.nodes.set_absent(others, unresolvable(f"node(s) didn't satisfy plugin(s) [{by}]"))
+        elif release.version == "1.30":
+            for row in np.nonzero(others)[0].tolist():
+                diagnosis.nodes.set(row, unresolvable("node is filtered out by the prefilter result"))
 
     def _pass_filters(
         self, runtime: Runtime, state: CycleState, pod: PodInfo, nodes: NodeRows, diagnosis: Diagnosis
@@ -165,7 +177,7 @@ class Cycle:
         return feasible
 
     def _nodes_to_find(self, runtime: Runtime, size: int) -> int:
-        if not runtime.profile.score:
+        if not runtime.profile.score and self.cluster.release.at_least("1.30"):
             return 1
         if not self.sampling:
             return size

@@ -31,7 +31,7 @@ from ksched_cli.framework.interfaces import (
 )
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, MIN_NODE_SCORE
-from ksched_cli.framework.status import Code, Status, unresolvable
+from ksched_cli.framework.status import Code, Status, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 
 
@@ -79,6 +79,8 @@ class Runtime:
         self._filtered = FilterMemory(cluster)
         self._scored = ScoreMemory(cluster)
         self._crowded: Memory[NodeStatuses] = Memory(cluster)
+        # Before 1.30 any rejection by PreFilter was the last word, and an empty set of nodes was worth a preemption.
+        self._hears_all_pre_filters = cluster.release.at_least("1.30")
         self.fixed_filters = frozenset(plugin.name for plugin in profile.filter if not plugin.follows_pods)
 
     def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> Status | None:
@@ -105,7 +107,9 @@ class Runtime:
                     return outcome
             elif answer.skipped:
                 state.skip_filter.add(plugin.name)
-            elif answer.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+            elif answer.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE or (
+                answer.rejected and not self._hears_all_pre_filters
+            ):
                 return PreFilterOutcome(answer.by(plugin.name))
             elif answer.code is Code.UNSCHEDULABLE:
                 outcome.status = answer.by(plugin.name)
@@ -123,7 +127,8 @@ class Runtime:
             return False
         by = sorted(outcome.narrowed_by)
         text = f"plugin {by[0]}" if len(by) == 1 else f"plugin(s) [{' '.join(by)}] simultaneously"
-        outcome.status = unresolvable(f"node(s) didn't satisfy {text}")
+        refuse = unresolvable if self._hears_all_pre_filters else unschedulable
+        outcome.status = refuse(f"node(s) didn't satisfy {text}")
         return True
 
     def run_filter(self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses | None) -> NodeRows:

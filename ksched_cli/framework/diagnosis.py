@@ -149,6 +149,8 @@ class Diagnosis:
     post_filter_message: str = ""
     # How many nodes were looked at where that is not all of the cluster's (the nodes of a placement).
     placement_nodes: int | None = None
+    # What ends the sentence of PostFilter: until 1.28 it got a full stop of its own, whatever it ended with.
+    post_filter_end: str = ""
 
     @property
     def total_nodes(self) -> int:
@@ -170,5 +172,5 @@ class Diagnosis:
         elif histogram := sorted(f"{count} {reason}" for reason, count in self.nodes.reason_counts().items()):
             text += f" {', '.join(histogram)}."
         if self.post_filter_message:
-            text += f" {self.post_filter_message}"
+            text += f" {self.post_filter_message}{self.post_filter_end}"
         return text

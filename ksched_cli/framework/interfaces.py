@@ -40,7 +40,7 @@ class Plugin:
     events: ClassVar[tuple[ClusterEvent, ...]] = ()
     since: ClassVar[str] = ""
     until: ClassVar[str] = ""
-    points_since: ClassVar[Mapping[str, str]] = {}
+    points_since: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def __init__(self, args: Any, handle: Handle) -> None:
         self.args = args
@@ -240,10 +240,11 @@ EXTENSION_POINTS: Mapping[str, type[Plugin]] = {
 
 def extension_points(plugin: type[Plugin], release: Release = NEWEST) -> tuple[str, ...]:
     """The points that a plugin class takes part in, in the order of a cycle."""
+    since = dict(plugin.points_since)
     return tuple(
         point
         for point, base in EXTENSION_POINTS.items()
-        if issubclass(plugin, base) and release.between(plugin.points_since.get(point, ""), "")
+        if issubclass(plugin, base) and release.between(since.get(point, ""), "")
     )
 
 

@@ -25,6 +25,7 @@ PLACEMENT_BASED = "not eligible due to placement-based pod group scheduling limi
 
 class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
     name = "DefaultPreemption"
+    points_since = (("preEnqueue", "1.32"),)
     summary = "When no node fits, looks for a node where evicting pods of lower priority makes room."
     args: DefaultPreemptionArgs
     events = (ClusterEvent("Pod", Action.DELETE),)
@@ -88,6 +89,8 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
             return True
         if not cluster.pods.terminating[pod_row]:
             return False
+        if not self.handle.gates.enabled("PodDisruptionConditions"):
+            return True
         for condition in cluster.pods.infos[pod_row].pod.status.conditions:
             if condition.type == "DisruptionTarget":
                 return condition.status == "True" and condition.reason == "PreemptionByScheduler"

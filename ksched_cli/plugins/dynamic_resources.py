@@ -85,6 +85,7 @@ class DynamicResources(
     name = "DynamicResources"
     summary = "Allocates the devices that a pod's resource claims ask for."
     args: DynamicResourcesArgs
+    points_since = (("score", "1.35"),)
     normalizes = True
     events = (
         ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE),

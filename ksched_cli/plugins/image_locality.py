@@ -26,27 +26,40 @@ class ImageLocality(ScorePlugin[None]):
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         table = nodes.cluster.nodes
         sums = np.zeros(len(table), dtype=np.int64)
-        for name in image_names(pod):
+        for name in self._image_names(pod):
             image = table.images.find(name)
             if image is not None:
-                sums[image.rows] += scaled_image_score(image, len(table))
-        spec = pod.pod.spec
-        ceiling = MAX_CONTAINER_THRESHOLD * (len(spec.containers) + len(spec.init_containers))
+                sums[image.rows] += self._scaled(image, nodes)
+        ceiling = MAX_CONTAINER_THRESHOLD * self._containers(pod)
         # A pod whose ceiling is below the floor cannot be made through the API; Go takes the floor first all the same.
         clipped = np.where(sums < MIN_THRESHOLD, MIN_THRESHOLD, np.minimum(sums, ceiling))
         return nodes.take(MAX_NODE_SCORE * (clipped - MIN_THRESHOLD) // (ceiling - MIN_THRESHOLD))
 
     def sign_score(self, state: None, pod: PodInfo) -> Hashable:
+        return tuple(self._image_names(pod)), self._containers(pod)
+
+    def _image_names(self, pod: PodInfo) -> list[str]:
+        """Every image that the pod pulls, as often as it is named: those of init containers count since 1.30, those
+        of volumes since 1.36."""
+        spec, release = pod.pod.spec, self.handle.release
+        containers = (*spec.init_containers, *spec.containers) if release.at_least("1.30") else spec.containers
+        names = [container.image for container in containers]
+        if release.at_least("1.36"):
+            names += [volume.image.reference for volume in spec.volumes if volume.image is not None]
+        return [normalized_image_name(name) for name in names]
+
+    def _containers(self, pod: PodInfo) -> int:
         spec = pod.pod.spec
-        return tuple(image_names(pod)), len(spec.containers) + len(spec.init_containers)
+        return len(spec.containers) + (len(spec.init_containers) if self.handle.release.at_least("1.30") else 0)
 
-
-def image_names(pod: PodInfo) -> list[str]:
-    """Every image that the pod pulls, as often as it is named."""
-    spec = pod.pod.spec
-    names = [container.image for container in (*spec.init_containers, *spec.containers)]
-    names += [volume.image.reference for volume in spec.volumes if volume.image is not None]
-    return [normalized_image_name(name) for name in names]
+    def _scaled(self, image: Image, nodes: NodeRows) -> int | Int64Column:
+        """The size, less for images that few nodes hold, so that pods do not heat up a single node."""
+        table = nodes.cluster.nodes
+        if self.handle.release.at_least("1.29"):
+            return scaled(image.size, len(image.rows), len(table))
+        # A node kept the number of holders that there were when it was added itself.
+        held = np.argsort(np.argsort(table.arrival_rank[image.rows])) + 1
+        return np.array([scaled(image.size, holders, len(table)) for holders in held.tolist()], dtype=np.int64)
 
 
 def normalized_image_name(name: str) -> str:
@@ -54,6 +67,6 @@ def normalized_image_name(name: str) -> str:
     return f"{name}:latest" if name.rfind(":") <= name.rfind("/") else name
 
 
-def scaled_image_score(image: Image, total_nodes: int) -> int:
-    """The size, less for images that few nodes hold, so that pods do not heat up a single node."""
-    return int(float(image.size) * (len(image.rows) / total_nodes))
+def scaled(size: int, holders: int, total_nodes: int) -> int:
+    """scaledImageScore."""
+    return int(float(size) * (holders / total_nodes))

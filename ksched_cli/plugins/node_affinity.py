@@ -92,7 +92,8 @@ class NodeAffinity(
         affinity = _node_affinity(pod)
         preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
         added = self._added and self._added.preferred_during_scheduling_ignored_during_execution
-        if not preferred and not added:
+        # Before 1.30 it scored every node 0 where there is nothing to prefer.
+        if not preferred and not added and self.handle.release.at_least("1.30"):
             return SKIP
         return self._preferred(pod, nodes)
 

@@ -24,6 +24,7 @@ class NodeResourcesBalancedAllocation(
 ):
     name = "NodeResourcesBalancedAllocation"
     summary = "Prefers nodes whose use of cpu, memory, ... the pod makes more even."
+    points_since = (("preScore", "1.27"),)
     args: NodeResourcesBalancedAllocationArgs
 
     def __init__(self, args: Any, handle: Handle) -> None:
@@ -38,8 +39,9 @@ class NodeResourcesBalancedAllocation(
 
     def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> list[MeasuredResource] | Status:
         resources = measured(pod, self._names, nodes, use_requested=True)
-        # Best-effort pods would all go to the one node that is most even.
-        return resources if any(resource.asked for resource in resources) else SKIP
+        # Best-effort pods would all go to the one node that is most even; up to 1.32 they did.
+        skips = self.handle.release.at_least("1.33") and not any(resource.asked for resource in resources)
+        return SKIP if skips else resources
 
     def sign_score(self, state: list[MeasuredResource] | None, pod: PodInfo) -> Hashable | None:
         # Devices behind a resource come and go without a placement on the node.
@@ -52,7 +54,7 @@ class NodeResourcesBalancedAllocation(
             return error("resources not found")
         if state is None:
             state = measured(pod, self._names, nodes, use_requested=True)
-            if not any(resource.asked for resource in state):
+            if self.handle.release.at_least("1.33") and not any(resource.asked for resource in state):
                 return np.zeros(len(nodes), dtype=np.int64)
         allocation = measure(state, nodes, self._totals, use_requested=True)
         with_pod = balance(allocation.requested, allocation.allocatable)

@@ -27,13 +27,14 @@ from ksched_cli.framework.interfaces import (
 from ksched_cli.framework.resource_scoring import Allocation, MeasuredResource, measure, measured
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, floor_quotient, truncated_divide
-from ksched_cli.framework.status import Code, Status, error
+from ksched_cli.framework.status import Code, Status, error, unresolvable
 from ksched_cli.framework.verdict import Reasons, Verdict
 
 MAX_CUSTOM_PRIORITY_SCORE = 10
 MAX_UTILIZATION = 100
 _HOPELESS, _SHORT = np.int8(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), np.int8(Code.UNSCHEDULABLE)
 TOO_MANY_PODS = "Too many pods"
+SIDECARS_OFF = unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
 
 Scorer = Callable[[Allocation], Int64Column]
 
@@ -52,6 +53,7 @@ class NodeResourcesFit(
     ScorePlugin[list[MeasuredResource]],
 ):
     name = "NodeResourcesFit"
+    points_since = (("score", "1.22"), ("preScore", "1.27"))
     summary = "Rejects nodes without room for the pod's requests; scores by the profile's scoring strategy."
     args: NodeResourcesFitArgs
     events = (
@@ -64,6 +66,10 @@ class NodeResourcesFit(
         enabled = handle.gates.enabled("DRAExtendedResource")
         self._extended = ExtendedResourceIndex(handle.cluster.catalog, enabled=enabled)
         self._totals = DeviceTotals(handle)
+        # Before 1.34 every lack of resources was one that eviction might mend.
+        self._sees_hopeless = handle.release.at_least("1.34")
+        # While the gate is off, nodes may have a kubelet that adds up less than sidecars need.
+        self._refuses_sidecars = not handle.gates.enabled("SidecarContainers")
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[FitState] | Status:
         wanted = [pair for pair in pod.incoming_requests if not self._ignored(pair[0])]
@@ -78,6 +84,8 @@ class NodeResourcesFit(
 
     def filter(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         """fitsRequest: every resource that lacks is a reason; one that no eviction can free makes the node hopeless."""
+        if self._refuses_sidecars and _has_sidecar(pod):
+            return Verdict.rejecting(np.ones(len(nodes), dtype=np.bool_), SIDECARS_OFF)
         if state is None:
             missing = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
             return Verdict.from_statuses([missing] * len(nodes))
@@ -93,13 +101,15 @@ class NodeResourcesFit(
                 short &= allocatable > 0
             if short.any():
                 lacks |= short.astype(np.int64) << bit
-                hopeless |= short & (amount > allocatable)
+                if self._sees_hopeless:
+                    hopeless |= short & (amount > allocatable)
         return self._verdict(state, lacks, hopeless)
 
     def sign(self, pod: PodInfo) -> Hashable:
         backed = self._extended.backs
         names = self.handle.cluster.resources.names
-        return tuple((resource, amount, backed(names[resource])) for resource, amount in pod.incoming_requests)
+        requests = tuple((resource, amount, backed(names[resource])) for resource, amount in pod.incoming_requests)
+        return requests, self._refuses_sidecars and _has_sidecar(pod)
 
     def _verdict(self, state: FitState, lacks: Int64Column, hopeless: BoolColumn) -> Verdict:
         """`lacks` has one bit per reason; each distinct combination becomes one reason tuple."""
@@ -149,6 +159,10 @@ class NodeResourcesFit(
             return error("resources not found")
         resources = self.pre_score(None, pod, nodes) if state is None else state
         return scorer_of(self.args.scoring_strategy)(measure(resources, nodes, self._totals, use_requested=False))
+
+
+def _has_sidecar(pod: PodInfo) -> bool:
+    return any(container.restart_policy == "Always" for container in pod.pod.spec.init_containers)
 
 
 def scorer_of(strategy: ScoringStrategy) -> Scorer:

@@ -27,6 +27,7 @@ _TOO_MANY = unschedulable("node(s) exceed max volume count")
 
 class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
     name = "NodeVolumeLimits"
+    points_since = (("preFilter", "1.28"),)
     summary = "Rejects nodes to which a CSI driver cannot attach as many volumes more as the pod needs."
     events = (
         ClusterEvent("CSINode", Action.ADD | Action.UPDATE),

@@ -56,7 +56,13 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
 
     def _judge(self, taints: Iterable[Taint], pod: PodInfo) -> Status:
         found = find_untolerated(taints, pod.pod.spec.tolerations, _HARD, comparison=self._comparison)
-        return SUCCESS if found is None else _UNTOLERATED
+        return SUCCESS if found is None else self._refusal(found)
+
+    def _refusal(self, taint: Taint) -> Status:
+        """Until 1.33 the reason names the taint, so that each taint has a count of its own in the message."""
+        if self.handle.release.at_least("1.34"):
+            return _UNTOLERATED
+        return unresolvable(f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}")
 
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         taints = nodes.cluster.nodes.objects[nodes.rows[index]].spec.taints

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
@@ -12,9 +14,18 @@ from ksched_cli.api.meta import ObjectReference
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
-from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult, ReservePlugin
+from ksched_cli.framework.interfaces import (
+    Detail,
+    FilterPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ReservePlugin,
+    ScorePlugin,
+)
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
@@ -31,6 +42,7 @@ from ksched_cli.framework.volumes.placement import Placement, PodClaims, place_c
 
 _IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
 _LOST = "Lost"
+_HOST = "kubernetes.io/hostname"
 
 
 @dataclass
@@ -53,8 +65,15 @@ class Volumes:
         self.replaced: list[PersistentVolume | PersistentVolumeClaim] = []
 
 
-class VolumeBinding(PreFilterPlugin[Volumes], FilterPlugin[Volumes], ReservePlugin[Volumes]):
+class VolumeBinding(
+    PreFilterPlugin[Volumes],
+    FilterPlugin[Volumes],
+    PreScorePlugin[Volumes, None],
+    ScorePlugin[None],
+    ReservePlugin[Volumes],
+):
     name = "VolumeBinding"
+    points_since = (("score", "1.21"), ("preScore", "1.30"))
     summary = "Rejects nodes from which a claim's volume is not reached, or where none can be found or made for it."
     events = (
         ClusterEvent("StorageClass", Action.ADD | Action.UPDATE),
@@ -78,13 +97,22 @@ class VolumeBinding(PreFilterPlugin[Volumes], FilterPlugin[Volumes], ReservePlug
         if len(delayed) < len(unbound):
             return _IMMEDIATE
         bound = tuple(claim for claim in found if is_fully_bound(claim))
-        return PreFilterResult(Volumes(self.handle.cluster, PodClaims(bound, tuple(delayed))))
+        names = None if self.handle.release.at_least("1.32") else _nodes_of_local_volumes(bound, catalog)
+        return PreFilterResult(Volumes(self.handle.cluster, PodClaims(bound, tuple(delayed))), names)
 
     def filter(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         if state is None:
             return Verdict.from_statuses([error("not found")] * len(nodes))
         whole = state.verdict
         return Verdict(nodes.take(whole.codes), nodes.take(whole.reason_ids), whole.reasons)
+
+    def pre_score(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Status:
+        """Free space counts with the gate StorageCapacityScoring only (VolumeCapacityPriority before 1.33)."""
+        return SKIP
+
+    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+        # Before 1.30, when there was no PreScore, every node got a 0.
+        return np.zeros(len(nodes), dtype=np.int64)
 
     def explain(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         if state is None:
@@ -114,6 +142,33 @@ class VolumeBinding(PreFilterPlugin[Volumes], FilterPlugin[Volumes], ReservePlug
             for item in state.replaced:
                 self.handle.cluster.catalog.put(item)
             state.replaced.clear()
+
+
+def _nodes_of_local_volumes(bound: Sequence[PersistentVolumeClaim], catalog: Catalog) -> frozenset[str] | None:
+    """GetEligibleNodes, up to 1.31: the nodes to which local volumes keep the pod, None where nothing is known."""
+    eligible: frozenset[str] | None = None
+    for claim in bound:
+        volume = catalog.get(PersistentVolume, claim.spec.volume_name)
+        if volume is None:
+            return None
+        names = _node_names_of(volume)
+        if names:
+            eligible = names if eligible is None else eligible & names
+    return eligible
+
+
+def _node_names_of(volume: PersistentVolume) -> frozenset[str]:
+    """GetLocalPersistentVolumeNodeNames: what the volume's affinity says of the label with the node's name."""
+    affinity = volume.spec.node_affinity
+    if volume.spec.local is None or affinity is None or affinity.required is None:
+        return frozenset()
+    found: set[str] = set()
+    for term in affinity.required.node_selector_terms:
+        values = [
+            frozenset(each.values) for each in term.match_expressions if each.key == _HOST and each.operator == "In"
+        ]
+        found |= frozenset.intersection(*values) if values else frozenset()
+    return frozenset(found)
 
 
 def _claims_of(pod: Pod, catalog: Catalog) -> list[PersistentVolumeClaim] | Status:

@@ -24,6 +24,9 @@ _DISK_CONFLICT = unschedulable("node(s) had no available disk")
 _CLAIM_IN_USE = unschedulable(
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
 )
+_CLAIM_IN_USE_1_33 = unschedulable(
+    "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+)
 
 
 @dataclass
@@ -36,6 +39,7 @@ class ClaimsInUse:
 
 class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]):
     name = "VolumeRestrictions"
+    points_since = (("preFilter", "1.22"),)
     scope = "cluster"
     summary = "Rejects nodes where a disk is mounted that cannot be shared, and claims that another pod uses alone."
     events = (
@@ -76,7 +80,8 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
         if state is None:
             other = error('cannot read "PreFilterVolumeRestrictions" from cycleState')
         else:
-            other = _CLAIM_IN_USE if state.references > 0 else SUCCESS
+            in_use = _CLAIM_IN_USE if self.handle.release.at_least("1.34") else _CLAIM_IN_USE_1_33
+            other = in_use if state.references > 0 else SUCCESS
         return Verdict.by_group(conflict.astype(np.int32), (other, _DISK_CONFLICT))
 
     def explain(self, state: ClaimsInUse | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:

@@ -49,6 +49,7 @@ Topologies = tuple[VolumeTopology, ...]
 
 class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
     name = "VolumeZone"
+    points_since = (("preFilter", "1.27"),)
     summary = "Rejects nodes in another zone or region than the labels of the pod's volumes say."
     events = (
         ClusterEvent("StorageClass", Action.ADD),
@@ -73,23 +74,23 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         constrained = np.logical_or.reduce([labels.column(key).present for key in _TOPOLOGY_LABELS])
         conflict = np.zeros(len(nodes.cluster.nodes), dtype=np.bool_)
         for topology in topologies:
-            conflict |= ~_inside(labels, topology)
+            conflict |= ~self._inside(labels, topology)
         return Verdict.rejecting(nodes.take(constrained & conflict), _CONFLICT)
 
     def explain(self, state: Topologies | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         labels, row = nodes.cluster.nodes.labels, nodes.rows[index]
-        elsewhere = [each for each in state or () if not _inside(labels, each)[row]]
+        elsewhere = [each for each in state or () if not self._inside(labels, each)[row]]
         return {each.volume: {each.key: sorted(each.values)} for each in elsewhere}
 
-
-def _inside(labels: LabelColumns, topology: VolumeTopology) -> BoolColumn:
-    """Nodes with one of the values; one without the beta label is asked for the label that took its place."""
-    column = labels.column(topology.key)
-    inside = column.where(lambda value: value in topology.values)
-    replacement = _GA_LABEL.get(topology.key)
-    if replacement is not None:
-        inside |= ~column.present & labels.column(replacement).where(lambda value: value in topology.values)
-    return inside
+    def _inside(self, labels: LabelColumns, topology: VolumeTopology) -> BoolColumn:
+        """Nodes with one of the values; one without the beta label is asked, since 1.29, for the label that took its
+        place."""
+        column = labels.column(topology.key)
+        inside = column.where(lambda value: value in topology.values)
+        replacement = _GA_LABEL.get(topology.key)
+        if replacement is not None and self.handle.release.at_least("1.29"):
+            inside |= ~column.present & labels.column(replacement).where(lambda value: value in topology.values)
+        return inside
 
 
 def _topologies_of(pod: Pod, catalog: Catalog) -> Topologies | Status:

@@ -122,23 +122,27 @@ class DryRun:
             return
         where, sizes = rows[found], np.diff(np.append(starts, len(victims)))
         priority, started = self._cluster.pods.priority[victims], self._importance.started(victims)
-        highest = priority[starts]
+        highest = np.maximum.reduceat(priority, starts)
         outcomes.tried[where] = outcomes.helps[where] = True
         outcomes.pdb_violations[where] = np.add.reduceat(removed.violating[removed.victim].astype(np.int64), starts)
-        outcomes.highest[where] = highest
+        in_order = self._in_order(victims, owner, removed)
+        # That of the first victim, which up to 1.31 need not be the highest.
+        outcomes.highest[where] = self._cluster.pods.priority[in_order[starts]]
         outcomes.priorities[where] = np.add.reduceat(priority + PRIORITY_OFFSET, starts)
         outcomes.count[where] = sizes
         oldest = np.where(priority == np.repeat(highest, sizes), started, np.inf)
         outcomes.earliest[where] = np.minimum.reduceat(oldest, starts)
-        outcomes.list_victims(where, self._in_order(victims, owner, removed), starts)
+        outcomes.list_victims(where, in_order, starts)
 
     def _in_order(self, victims: RowColumn, owner: RowColumn, removed: _Removed) -> RowColumn:
-        """By importance, as they come. Where some of a node's pods violate a budget and others do not, Go sorts the
-        victims once more, starting with the violating ones."""
+        """By importance, as they come. Where some of a node's pods violate a budget and others do not, the violating
+        ones come first, and since 1.32 the victims are sorted once more from there."""
         mixed = np.intersect1d(removed.owner[removed.violating], removed.owner[~removed.violating])
         ordered, violating = victims.copy(), removed.violating[removed.victim]
         for each in mixed.tolist():
             members = np.nonzero(owner == each)[0]
             first = members[np.argsort(~violating[members], kind="stable")]
-            ordered[members] = victims[first[self._importance.sort(victims[first].tolist())]]
+            if self._cluster.release.at_least("1.32"):
+                first = first[self._importance.sort(victims[first].tolist())]
+            ordered[members] = victims[first]
         return ordered

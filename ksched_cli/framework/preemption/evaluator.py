@@ -86,7 +86,7 @@ class Evaluator:
 
     def find_candidates(self, cycle: CycleHandle, pod: PodInfo, *, afresh: bool = False) -> Found:
         """findCandidates and DryRunPreemption. `afresh` tries node by node and remembers nothing."""
-        potential = cycle.diagnosis.nodes.rows_with(Code.UNSCHEDULABLE)
+        potential = self._potential(cycle.diagnosis.nodes)
         with cycle.trial() as trial:
             outcomes = self._known(pod, None if afresh else trial.signature)
             todo = potential[~outcomes.tried[potential]]
@@ -97,6 +97,14 @@ class Evaluator:
             with cycle.trial() as trial:
                 self._dry_run.run(trial, pod, row, outcomes)
         return Found(potential, outcomes)
+
+    def _potential(self, statuses: NodeStatuses) -> RowColumn:
+        """nodesWherePreemptionMightHelp. Before the later patches of 1.28 also nodes of which nothing is known, for
+        PreFilter left them out."""
+        if self._cluster.release.at_least("1.28"):
+            return statuses.rows_with(Code.UNSCHEDULABLE)
+        hopeless = statuses.rows_with(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+        return np.setdiff1d(np.arange(len(statuses)), hopeless)
 
     def _known(self, pod: PodInfo, signature: Hashable | None) -> Outcomes:
         """What still holds of earlier pods of the kind. A nominated pod differs from them: it is its own rival."""

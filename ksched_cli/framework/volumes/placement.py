@@ -25,6 +25,7 @@ _REASONS = (
     "node(s) did not have enough free storage",
     "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 )
+_REASONS_1_32 = ("node(s) had volume node affinity conflict", *_REASONS[1:])
 _AFFINITY, _BIND, _SPACE, _EXISTS = range(4)
 _NONE = -1
 
@@ -51,6 +52,7 @@ class Placement:
     """The answer for every node of the cluster: what is wrong, and what would be bound or provisioned."""
 
     size: int
+    reasons: tuple[str, ...] = _REASONS
     static: list[StaticChoice] = field(default_factory=list)
     provisioned: list[tuple[PersistentVolumeClaim, BoolColumn]] = field(default_factory=list)
     errors: list[Status] = field(default_factory=list)
@@ -65,19 +67,21 @@ class Placement:
 
     def verdict(self) -> Verdict:
         """Every reason of a node in kube-scheduler's order; an error hides them."""
-        bits = sum(self.failing[index].astype(np.int32) << index for index in range(len(_REASONS)))
+        bits_of = sum(self.failing[index].astype(np.int32) << index for index in range(len(_REASONS)))
         combinations = 1 << len(_REASONS)
-        group = np.where(self.error == _NONE, bits, self.error + combinations).astype(np.int32)
-        return Verdict.by_group(group, [*map(_status_of, range(combinations)), *self.errors])
+        group = np.where(self.error == _NONE, bits_of, self.error + combinations).astype(np.int32)
+        return Verdict.by_group(
+            group, [*(_status_of(bits, self.reasons) for bits in range(combinations)), *self.errors]
+        )
 
 
-def _status_of(bits: int) -> Status:
-    reasons = [reason for index, reason in enumerate(_REASONS) if bits >> index & 1]
+def _status_of(bits: int, texts: Sequence[str]) -> Status:
+    reasons = [reason for index, reason in enumerate(texts) if bits >> index & 1]
     return unresolvable(*reasons) if reasons else SUCCESS
 
 
 def place_claims(cluster: Cluster, claims: PodClaims) -> Placement:
-    placement = Placement(len(cluster.nodes))
+    placement = Placement(len(cluster.nodes), _REASONS if cluster.release.at_least("1.33") else _REASONS_1_32)
     _check_bound(cluster, claims.bound, placement)
     on_selected = _selected_rows(cluster, claims.delayed)
     placement.failing[_BIND] = ~on_selected
