@@ -3,7 +3,7 @@ _ksched() {
     local at="" word found=""
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case "$at $word" in
-            " simulate"|" snapshot"|" demo"|" plugins"|" completion"|" version"|" config"|"config view"|"config validate"|"config schema") at="${at:+$at }$word" ;;
+            " simulate"|" capacity"|" snapshot"|" demo"|" plugins"|" completion"|" version"|" config"|"config view"|"config validate"|"config schema") at="${at:+$at }$word" ;;
         esac
     done
     case "$at ${COMP_WORDS[COMP_CWORD-1]}" in
@@ -12,6 +12,9 @@ _ksched() {
         "simulate --output") found="table wide json yaml name" ;;
         "simulate --detail") found="summary full" ;;
         "simulate --fail-on") found="preemption warning" ;;
+        "capacity --tie-break") found="name random" ;;
+        "capacity -o") found="table wide json yaml name" ;;
+        "capacity --output") found="table wide json yaml name" ;;
         "demo -o") found="table wide json yaml name" ;;
         "demo --output") found="table wide json yaml name" ;;
         "demo --detail") found="summary full" ;;
@@ -20,8 +23,9 @@ _ksched() {
         "config view -o") found="table wide json yaml name" ;;
         "config view --output") found="table wide json yaml name" ;;
         *) case "$at" in
-            "") found="simulate snapshot demo plugins completion version config -h --help" ;;
+            "") found="simulate capacity snapshot demo plugins completion version config -h --help" ;;
             "simulate") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
+            "capacity") found="--from -f --filename -n --namespace --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --mix --max --ignore-pending -o --output --exit-zero --no-headers -h --help" ;;
             "snapshot") found="--context --kubeconfig --as --as-group --request-timeout --from -o --output -h --help" ;;
             "demo") found="--kube-version -o --output --detail -h --help" ;;
             "plugins") found="--kube-version --feature-gates --plugin -o --output -h --help" ;;

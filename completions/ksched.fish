@@ -1,6 +1,6 @@
 # Completion of ksched for fish; `ksched completion fish` prints it.
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate snapshot demo plugins completion version config' -f -a 'simulate snapshot demo plugins completion version config'
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate snapshot demo plugins completion version config' -s h -l help
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version config' -f -a 'simulate capacity snapshot demo plugins completion version config'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace
@@ -36,6 +36,39 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l from
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s f -l filename
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l context
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l as
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l as-group
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l request-timeout
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l config
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l kube-version
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l plugin
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l tie-break -x -a 'name random'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l seed
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l sampling
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l no-reuse
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l add-node
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l clone-node
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l remove-node
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l cordon
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l uncordon
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l drain
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l taint
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l label
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scale
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l delete
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l mix
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l max
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l ignore-pending
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -a 'table wide json yaml name'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l no-headers
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l context
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l as
@@ -68,8 +101,8 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate snapshot demo plugins completion version config' -f -a 'simulate snapshot demo plugins completion version config'
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate snapshot demo plugins completion version config' -s h -l help
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version config' -f -a 'simulate capacity snapshot demo plugins completion version config'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace
@@ -105,6 +138,39 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l exit-zer
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l from
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s f -l filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l context
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l as
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l as-group
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l request-timeout
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l kube-version
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l plugin
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l tie-break -x -a 'name random'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l seed
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l sampling
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l no-reuse
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l add-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l clone-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l remove-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l cordon
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l uncordon
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l drain
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l taint
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l label
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scale
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l delete
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l mix
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l max
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l ignore-pending
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -a 'table wide json yaml name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l no-headers
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l as

@@ -2,8 +2,9 @@
 Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBlock {
     param($current, $ast, $position)
     $words = @{
-        '' = @('simulate', 'snapshot', 'demo', 'plugins', 'completion', 'version', 'config', '-h', '--help')
+        '' = @('simulate', 'capacity', 'snapshot', 'demo', 'plugins', 'completion', 'version', 'config', '-h', '--help')
         'simulate' = @('--from', '-f', '--filename', '-n', '--namespace', '-A', '--all-namespaces', '-l', '--selector', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '-o', '--output', '--detail', '--timings', '--exit-zero', '--fail-on', '--no-headers', '-h', '--help')
+        'capacity' = @('--from', '-f', '--filename', '-n', '--namespace', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--mix', '--max', '--ignore-pending', '-o', '--output', '--exit-zero', '--no-headers', '-h', '--help')
         'snapshot' = @('--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--from', '-o', '--output', '-h', '--help')
         'demo' = @('--kube-version', '-o', '--output', '--detail', '-h', '--help')
         'plugins' = @('--kube-version', '--feature-gates', '--plugin', '-o', '--output', '-h', '--help')
@@ -20,6 +21,9 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
         'simulate --output' = @('table', 'wide', 'json', 'yaml', 'name')
         'simulate --detail' = @('summary', 'full')
         'simulate --fail-on' = @('preemption', 'warning')
+        'capacity --tie-break' = @('name', 'random')
+        'capacity -o' = @('table', 'wide', 'json', 'yaml', 'name')
+        'capacity --output' = @('table', 'wide', 'json', 'yaml', 'name')
         'demo -o' = @('table', 'wide', 'json', 'yaml', 'name')
         'demo --output' = @('table', 'wide', 'json', 'yaml', 'name')
         'demo --detail' = @('summary', 'full')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ksched_cli.config.model import SchedulerConfiguration
     from ksched_cli.engine.registry import Registry
     from ksched_cli.engine.scheduler import Scheduler
+    from ksched_cli.plan.capacity import Capacity
     from ksched_cli.plan.place import Placement
     from ksched_cli.plan.results import PluginTiming, RefusedPod, Simulation, Stats
     from ksched_cli.sources.admission.chain import Refused
@@ -316,6 +317,48 @@ def wanted_pods(setup: Setup) -> Callable[[Pod], bool]:
         raise UsageError(f"-l {setup.selector}: {mistake}") from None
     namespace = setup.namespace
     return lambda pod: namespace in ("", pod.metadata.namespace) and query.matches(pod.metadata.labels)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many more fit, of the mix or of each manifest by itself."""
+
+    capacities: tuple[Capacity, ...]
+    coverage: dict[str, Any]
+    warnings: tuple[str, ...]
+    stats: Stats
+
+
+def count_capacity(
+    setup: Setup, stdin: BinaryIO | None = None, *, mix: str = "", limit: int, pending_first: bool = True
+) -> Counted:
+    """The manifests of the setup are what is counted; the cluster stays without them."""
+    from ksched_cli.plan.capacity import Portion, capacity
+    from ksched_cli.plan.mix import read_mix
+    from ksched_cli.sources.admission.chain import Chain
+    from ksched_cli.sources.manifests import load_manifests
+    from ksched_cli.sources.replicas import Replicas, read_shapes
+
+    gathered = gather(replace(setup, filenames=()), stdin)
+    loaded = gathered.loaded
+    shapes = read_shapes(loaded, load_manifests(setup.filenames, stdin, setup.namespace or loaded.namespace))
+    if not shapes:
+        raise InputError(Problem("there is no pod and no workload to count", ", ".join(setup.filenames)))
+    sets = [read_mix(mix, shapes)] if mix else [[(shape, 1)] for shape in shapes]
+    if not pending_first:
+        gathered = replace(gathered, loaded=loaded.without_pending())
+    capacities, seconds = [], 0.0
+    for each in sets:
+        prepared = assemble(setup, gathered)
+        admission = Chain(loaded)
+        portions = [
+            (Portion(shape.name, shape.label, many), Replicas(shape, loaded, admission)) for shape, many in each
+        ]
+        started = time.perf_counter()
+        capacities.append(capacity(prepared.scheduler, portions, limit=limit, pending_first=pending_first))
+        seconds += time.perf_counter() - started
+    placed = sum(sum(each.fits.values()) for each in capacities)
+    return Counted(tuple(capacities), prepared.coverage, prepared.warnings, prepared.stats(placed, seconds))
 
 
 def prepare(setup: Setup, stdin: BinaryIO | None = None) -> Prepared:

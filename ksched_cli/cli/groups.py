@@ -42,18 +42,28 @@ class LiveClusterOptions:
 
 
 @dataclass(frozen=True)
-class ClusterOptions:
-    """The cluster, and the manifests to place in it."""
+class ManifestOptions:
+    """The cluster, and manifests for it."""
 
     sources: options.From = field(default_factory=list)
     filenames: options.Filename = field(default_factory=list)
+    namespace: options.ManifestNamespace = ""
+
+    def check(self) -> None:
+        if "-" in self.sources and "-" in self.filenames:
+            raise UsageError("--from - and -f - cannot both read stdin: give one of them as a file")
+
+
+@dataclass(frozen=True)
+class ClusterOptions(ManifestOptions):
+    """The cluster, the manifests to place in it, and which pods to show."""
+
     namespace: options.Namespace = ""
     all_namespaces: options.AllNamespaces = False
     selector: options.Selector = ""
 
     def check(self) -> None:
-        if "-" in self.sources and "-" in self.filenames:
-            raise UsageError("--from - and -f - cannot both read stdin: give one of them as a file")
+        super().check()
         if self.namespace and self.all_namespaces:
             raise UsageError("-n and -A contradict each other: give one of them")
 
@@ -73,7 +83,7 @@ class SchedulerOptions:
 
 
 def make_setup(
-    cluster: ClusterOptions,
+    cluster: ManifestOptions,
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
     edits: EditOptions | None = None,
@@ -89,7 +99,7 @@ def make_setup(
         sources=cluster.sources,
         filenames=cluster.filenames,
         namespace=cluster.namespace,
-        selector=cluster.selector,
+        selector=cluster.selector if isinstance(cluster, ClusterOptions) else "",
         live=live.read(),
         progress=shown_progress(),
         edits=made,

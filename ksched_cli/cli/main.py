@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import typer
 
-from ksched_cli.cli import completion, config, demo, plugins, simulate, snapshot, version
+from ksched_cli.cli import capacity, completion, config, demo, plugins, simulate, snapshot, version
 from ksched_cli.errors import KschedError, UsageError
 
 INTERNAL_ERROR = 2
@@ -25,6 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("simulate", help=simulate.HELP, short_help=simulate.SHORT, epilog=simulate.EPILOG)(simulate.simulate)
+app.command("capacity", help=capacity.HELP, short_help=capacity.SHORT, epilog=capacity.EPILOG)(capacity.capacity)
 app.command("snapshot", help=snapshot.HELP, short_help=snapshot.SHORT, epilog=snapshot.EPILOG)(snapshot.snapshot)
 app.command("demo", help=demo.HELP, short_help=demo.SHORT, epilog=demo.EPILOG)(demo.demo)
 app.add_typer(config.app, name="config", short_help=config.SHORT)

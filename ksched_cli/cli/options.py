@@ -62,6 +62,16 @@ Namespace = Annotated[
         show_default=False,
     ),
 ]
+ManifestNamespace = Annotated[
+    str,
+    typer.Option(
+        "-n",
+        "--namespace",
+        metavar="NAMESPACE",
+        help="Manifests that name no namespace go into this one.",
+        show_default=False,
+    ),
+]
 AllNamespaces = Annotated[
     bool, typer.Option("-A", "--all-namespaces", help="Show the pods of all namespaces, which is what happens anyway.")
 ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ksched_cli.cli.options import Detail, FailOn, Output
 
@@ -51,6 +51,13 @@ def warn(warnings: Iterable[str]) -> None:
         print(f"ksched: warning: {warning}", file=sys.stderr)  # noqa: T201
 
 
+def show_document(document: Mapping[str, Any], output: Output) -> None:
+    """A whole document as JSON or YAML."""
+    from ksched_cli.report.document import write_json, write_yaml
+
+    (write_yaml if output is Output.YAML else write_json)(document, sys.stdout)
+
+
 def _top(shown: Shown) -> int:
     return 10 if shown.output is Output.WIDE else 3
 
@@ -76,9 +83,9 @@ def _stream_json(prepared: Prepared, shown: Shown, out: TextIO) -> int:
 
 def _show(simulation: Simulation, shown: Shown) -> None:
     if shown.output is Output.YAML:
-        from ksched_cli.report.document import write_yaml
+        from ksched_cli.report.document import to_document
 
-        write_yaml(simulation, sys.stdout)
+        show_document(to_document(simulation), Output.YAML)
     elif shown.output is Output.NAME:
         for outcome in simulation.outcomes:
             print(f"pod/{outcome.pod}\t{f'node/{outcome.node}' if outcome.node else '-'}")  # noqa: T201

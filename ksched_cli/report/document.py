@@ -81,15 +81,19 @@ def _rest(
         "refused": [{"pod": entry.pod, "plugin": entry.plugin, "message": entry.message} for entry in refused],
         **({"podGroups": groups} if groups else {}),
         "coverage": dict(coverage),
-        "stats": {
-            "nodes": stats.nodes,
-            "pods": stats.pods,
-            "loadSeconds": round(stats.load_seconds, 4),
-            "scheduleSeconds": round(stats.schedule_seconds, 4),
-            "podsPerSecond": round(stats.pods_per_second, 1),
-            "peakMiB": round(stats.peak_mib, 1),
-            **({"timings": [_timing(each) for each in stats.timings]} if stats.timings else {}),
-        },
+        "stats": stats_entry(stats),
+    }
+
+
+def stats_entry(stats: Stats) -> dict[str, Any]:
+    return {
+        "nodes": stats.nodes,
+        "pods": stats.pods,
+        "loadSeconds": round(stats.load_seconds, 4),
+        "scheduleSeconds": round(stats.schedule_seconds, 4),
+        "podsPerSecond": round(stats.pods_per_second, 1),
+        "peakMiB": round(stats.peak_mib, 1),
+        **({"timings": [_timing(each) for each in stats.timings]} if stats.timings else {}),
     }
 
 
@@ -178,8 +182,12 @@ def _scores(scored: ScoredNode) -> dict[str, Any]:
     }
 
 
-def write_yaml(simulation: Simulation, out: TextIO) -> None:
+def write_yaml(document: Mapping[str, Any], out: TextIO) -> None:
     import yaml
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    yaml.dump(to_document(simulation), out, Dumper=dumper, sort_keys=False, allow_unicode=True, width=120)
+    yaml.dump(dict(document), out, Dumper=dumper, sort_keys=False, allow_unicode=True, width=120)
+
+
+def write_json(document: Mapping[str, Any], out: TextIO) -> None:
+    out.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")

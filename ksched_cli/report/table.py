@@ -62,9 +62,7 @@ def print_simulation(simulation: Simulation, console: Console, *, wide: bool = F
     if simulation.gated or simulation.ignored or simulation.refused or simulation.pod_groups:
         console.print()
     console.print(summary_line(simulation))
-    omitted = omissions(simulation.coverage)
-    if omitted:
-        console.print(Text(f"not taken into account: {'; '.join(omitted)}", style="yellow"))
+    print_omissions(simulation.coverage, console)
     if simulation.stats.timings:
         console.print()
         console.print(timings_table(simulation.stats.timings, headers))
@@ -95,6 +93,12 @@ def timings_table(timings: Sequence[PluginTiming], headers: bool) -> Table:
         per_call = f"{each.seconds / each.calls * 1e6:.1f} µs" if each.calls else "-"
         table.add_row(each.point, name, str(each.calls), f"{each.seconds:.3f}", per_call)
     return table
+
+
+def print_omissions(coverage: Mapping[str, Any], console: Console) -> None:
+    omitted = omissions(coverage)
+    if omitted:
+        console.print(Text(f"not taken into account: {'; '.join(omitted)}", style="yellow"))
 
 
 def omissions(coverage: Mapping[str, Any]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.pod_facts import is_terminal
 
 K = TypeVar("K", bound=Struct)
 
@@ -95,6 +96,11 @@ class Loaded:
 
     def of(self, kind: type[K]) -> list[K]:
         return self.objects.get(kind, [])
+
+    def without_pending(self) -> Loaded:
+        """The same without the pods that wait for a node."""
+        pods = [pod for pod in self.of(Pod) if pod.spec.node_name or is_terminal(pod)]
+        return replace(self, objects={**self.objects, Pod: pods}, _places={})
 
     def others(self) -> Iterator[Any]:
         """Everything but nodes and pods, which the cache keeps in tables of its own."""

@@ -65,20 +65,25 @@ def load_manifests(paths: Sequence[str], stdin: BinaryIO | None = None, namespac
 def apply(cluster: Loaded, manifests: Loaded) -> list[Refused]:
     """Put the manifests into the cluster, with the pods that their controllers make. Pods that admission refuses are
     left out and returned."""
+    put_objects(cluster, manifests)
+    pods = _new_pods(cluster, manifests)
+    cluster.gaps += admission_gaps(cluster, {pod.metadata.namespace for pod in pods})
+    return let_in(cluster, pods)
+
+
+def put_objects(cluster: Loaded, manifests: Loaded) -> None:
+    """Put everything but pods into the cluster; workloads as they are written, with no pods made of them."""
     _check_namespaces(cluster, manifests)
-    for item in _all(manifests):
+    for item in in_order(manifests):
         if not isinstance(item, Pod | PersistentVolumeClaim):
             cluster.put(item)
     cluster.unknown.update(manifests.unknown)
     cluster.warnings += manifests.warnings
     for claim in manifests.of(PersistentVolumeClaim):
         add_claim(cluster, claim)
-    pods = _new_pods(cluster, manifests)
-    cluster.gaps += admission_gaps(cluster, {pod.metadata.namespace for pod in pods})
-    return let_in(cluster, pods)
 
 
-def _all(manifests: Loaded) -> list[Any]:
+def in_order(manifests: Loaded) -> list[Any]:
     """Everything in the order of the files."""
     order = {identity: number for number, identity in enumerate(manifests.origins)}
     items = (item for items in manifests.objects.values() for item in items)
@@ -92,7 +97,7 @@ def _check_namespaces(cluster: Loaded, manifests: Loaded) -> None:
     known = {each.metadata.name for each in (*cluster.of(Namespace), *manifests.of(Namespace))}
     known.update(_BUILT_IN_NAMESPACES)
     problems = []
-    for item in _all(manifests):
+    for item in in_order(manifests):
         namespace = item.metadata.namespace
         if type(item) not in CLUSTER_SCOPED and namespace not in known:
             origin = manifests.origins[id(item)]
@@ -114,7 +119,7 @@ def _new_pods(cluster: Loaded, manifests: Loaded) -> list[Pod]:
     existing = Existing((*cluster.of(Pod), *manifests.of(Pod)), cluster.of(ReplicaSet), cluster.of(Node))
     running = {_key(pod): pod.spec.node_name for pod in cluster.of(Pod) if pod.spec.node_name}
     pods: list[Pod] = []
-    for item in _all(manifests):
+    for item in in_order(manifests):
         if isinstance(item, WORKLOADS):
             pods += unpack(cluster, expand(item, existing))
         elif isinstance(item, Pod) and (node := running.get(_key(item))) is not None:

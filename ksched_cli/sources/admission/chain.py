@@ -28,12 +28,14 @@ class Refused:
 
 def admit(pods: Sequence[Pod], cluster: Loaded) -> list[Refused]:
     """One pod after the other, as they are made. What they ask for is filled in; quotas count up."""
-    chain = _Chain(cluster, pods)
+    chain = Chain(cluster, pods)
     return [Refused(pod, plugin, message) for pod in pods for plugin, message in [chain.first_refusal(pod)] if message]
 
 
-class _Chain:
-    def __init__(self, cluster: Loaded, pods: Sequence[Pod]) -> None:
+class Chain:
+    """The admissions of one cluster; `pods` are those that are about to come, in the place of what has their names."""
+
+    def __init__(self, cluster: Loaded, pods: Sequence[Pod] = ()) -> None:
         self._limits = LimitRanges(cluster.of(LimitRange))
         self._selectors = NamespaceSelectors(cluster.of(Namespace))
         self._priorities = PriorityClasses(cluster.of(PriorityClass))
@@ -48,7 +50,13 @@ class _Chain:
                 self._quotas.release(pod)
 
     def first_refusal(self, pod: Pod) -> tuple[str, str]:
+        """Who refuses the pod, and why; two empty strings when it is let in."""
         return next(((plugin, message) for plugin, message in self._verdicts(pod) if message), ("", ""))
+
+    def quota_refusal(self, pod: Pod) -> tuple[str, str]:
+        """The same for one more pod like one that was let in: quotas alone tell them apart."""
+        message = self._quotas.admit(pod)
+        return ("ResourceQuota", message) if message else ("", "")
 
     def _verdicts(self, pod: Pod) -> Iterator[tuple[str, str]]:
         """AllOrderedPlugins; each step is taken when the ones before it have let the pod through."""

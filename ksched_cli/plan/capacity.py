@@ -1,0 +1,251 @@
+"""How many more pods of some shapes fit: replicas are placed one by one until one does not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.resources import CPU, MEMORY
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.results import Failure
+from ksched_cli.sources.replicas import Replica, Replicas
+
+End = Literal["full", "rejected", "refused", "gated", "ignored", "error", "max"]
+
+_FIT = "NodeResourcesFit"
+
+Amounts = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """A shape, and how many of it make up one set."""
+
+    name: str
+    label: str
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """What ended the count: `full` when no node took one more replica of the shape, `rejected` when it was turned down
+    before any node was looked at, `refused` by admission, `max` when the bound was reached."""
+
+    end: End
+    shape: str = ""
+    plugin: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRoom:
+    """How many replicas of each shape a node took, what keeps the next one out, and what is free then."""
+
+    node: str
+    fits: Amounts
+    failure: Failure | None
+    free: Amounts
+
+    @property
+    def count(self) -> int:
+        return sum(self.fits.values())
+
+
+@dataclass(frozen=True, slots=True)
+class PendingPods:
+    """The cluster's own pending pods, which come first."""
+
+    placed: int = 0
+    unplaced: int = 0
+    held_back: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stranded:
+    """What stays free, and no replica can use, on nodes that took some or that are short of a resource; nodes that are
+    closed to the replicas for what they are do not count."""
+
+    nodes: int
+    free: Amounts
+    allocatable: Amounts
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """`sets` complete ones fit; `fits` counts every replica that was placed, those of a last incomplete set included.
+    `requests`: what one replica of each shape asks for. `stranded` is there when no node takes another replica."""
+
+    portions: tuple[Portion, ...]
+    sets: int
+    fits: Amounts
+    why: Why
+    nodes: tuple[NodeRoom, ...]
+    requests: Mapping[str, Amounts]
+    free: Amounts
+    stranded: Stranded | None
+    pending: PendingPods | None
+
+    @property
+    def mixed(self) -> bool:
+        return len(self.portions) > 1 or any(portion.count > 1 for portion in self.portions)
+
+
+def capacity(
+    scheduler: Scheduler,
+    portions: Sequence[tuple[Portion, Replicas]],
+    *,
+    limit: int,
+    pending_first: bool = True,
+) -> Capacity:
+    """Sets of replicas one after the other, each replica through one cycle of its own, until one does not fit or
+    `limit` of them are placed."""
+    pending = _place_pending(scheduler) if pending_first else None
+    count = _Count(scheduler)
+    why, sets = Why("max"), 0
+    for done, portion, replicas in _in_sets(portions):
+        sets = done
+        if count.placed >= limit:
+            break
+        found = count.place(portion.name, replicas.next())
+        if found is not None:
+            why = found
+            break
+    return count.result([portion for portion, _ in portions], sets, why, pending)
+
+
+def _in_sets(portions: Sequence[tuple[Portion, Replicas]]) -> Iterator[tuple[int, Portion, Replicas]]:
+    """Whose turn it is, and how many sets are complete by then."""
+    sets = 0
+    while True:
+        for portion, replicas in portions:
+            for _ in range(portion.count):
+                yield sets, portion, replicas
+        sets += 1
+
+
+def _place_pending(scheduler: Scheduler) -> PendingPods:
+    """As `simulate` would."""
+    queue = scheduler.enqueue()
+    results = Counter(decision.result == "scheduled" for decision in scheduler.run(queue))
+    return PendingPods(results[True], results[False], len(queue.gated))
+
+
+class _Count:
+    """Replicas placed so far, by shape and node."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._on: Counter[tuple[int, str]] = Counter()
+        self._last: Decision | None = None
+        self._requests: dict[str, dict[int, int]] = {}
+        self.placed = 0
+
+    def place(self, shape: str, replica: Replica) -> Why | None:
+        """Why the replica found no place, or None."""
+        cluster = self._scheduler.cluster
+        for each in replica.objects:
+            cluster.catalog.put(each)
+        row = cluster.register(replica.pod)
+        self._requests.setdefault(shape, dict(cluster.pods.infos[row].incoming_requests))
+        if replica.refusal:
+            return Why("refused", shape, replica.refused_by, replica.refusal)
+        queue = self._scheduler.enqueue([row])
+        if queue.ignored:
+            return Why("ignored", shape, "", f'no profile is named "{replica.pod.spec.scheduler_name}"')
+        if queue.gated:
+            return Why("gated", shape, queue.gated[row].plugin, ", ".join(queue.gated[row].reasons))
+        decision = next(self._scheduler.run(queue))
+        if decision.row is None:
+            self._last = decision
+            return _why(decision, shape)
+        self._on[decision.row, shape] += 1
+        self.placed += 1
+        return None
+
+    def result(self, portions: Sequence[Portion], sets: int, why: Why, pending: PendingPods | None) -> Capacity:
+        names = [portion.name for portion in portions]
+        totals: Counter[str] = Counter(dict.fromkeys(names, 0))
+        for (_, shape), count in self._on.items():
+            totals[shape] += count
+        resources = self._scheduler.cluster.resources.names
+        return Capacity(
+            tuple(portions),
+            sets,
+            dict(totals),
+            why,
+            self._rooms(names),
+            {
+                shape: {resources[row]: amount for row, amount in sorted(asked.items())}
+                for shape, asked in self._requests.items()
+            },
+            self._totals(self._free()),
+            self._stranded() if why.end == "full" else None,
+            pending,
+        )
+
+    def _stranded(self) -> Stranded:
+        taken = {row for row, _ in self._on}
+        short = {row for row, failure in self._failures().items() if failure.plugin == _FIT}
+        rows = np.array(sorted(taken | short), dtype=np.int64)
+        allocatable = self._scheduler.cluster.nodes.allocatable
+        return Stranded(len(rows), self._totals(self._free()[:, rows]), self._totals(allocatable[:, rows]))
+
+    def _free(self) -> Int64Column:
+        """By resource and node. A node can be used beyond what it has."""
+        cluster = self._scheduler.cluster
+        free: Int64Column = np.maximum(cluster.nodes.allocatable - cluster.usage.requested, 0)
+        return free
+
+    def _totals(self, columns: Int64Column) -> Amounts:
+        return self._named(columns.sum(axis=1).tolist())
+
+    def _named(self, amounts: Sequence[int]) -> Amounts:
+        """Of cpu, memory and whatever else replicas ask for."""
+        names = self._scheduler.cluster.resources.names
+        asked = {resource for requests in self._requests.values() for resource in requests}
+        return {names[row]: amounts[row] for row in sorted({CPU, MEMORY} | asked)}
+
+    def _rooms(self, names: Sequence[str]) -> tuple[NodeRoom, ...]:
+        """By name of the node."""
+        nodes = self._scheduler.cluster.nodes
+        failures = self._failures()
+        free = self._free()
+        rooms = (
+            NodeRoom(
+                node,
+                {name: self._on[row, name] for name in names},
+                failures.get(row),
+                self._named(free[:, row].tolist()),
+            )
+            for row, node in enumerate(nodes.names)
+        )
+        return tuple(sorted(rooms, key=lambda room: room.node))
+
+    def _failures(self) -> dict[int, Failure]:
+        diagnosis = self._last.diagnosis if self._last else None
+        if diagnosis is None or diagnosis.pre_filter is not None:
+            return {}
+        return {
+            row: Failure(status.plugin, status.code.go_name, status.reasons)
+            for status, rows in diagnosis.nodes.groups()
+            for row in rows.tolist()
+        }
+
+
+def _why(decision: Decision, shape: str) -> Why:
+    """The message without what preemption adds to it: no replica preempts."""
+    diagnosis = decision.diagnosis
+    if decision.result == "error":
+        return Why("error", shape, "", decision.message)
+    if diagnosis is None or len(decision.feasible):
+        return Why("full", shape, "", decision.message)
+    if diagnosis.pre_filter is not None:
+        return Why("rejected", shape, diagnosis.pre_filter.plugin, ", ".join(diagnosis.pre_filter.reasons))
+    diagnosis.post_filter_message = ""
+    return Why("full", shape, "", diagnosis.message())

@@ -1,0 +1,45 @@
+"""Amounts of resources, exact for documents and short for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ksched_cli.api.quantity import format_bytes, format_milli
+
+_UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_STEP = 1024
+_CORE = 1000
+
+
+def exact(resource: str, amount: int) -> str:
+    """As a quantity."""
+    if resource == "cpu":
+        return format_milli(amount)
+    return format_bytes(amount) if _in_bytes(resource) else str(amount)
+
+
+def exact_all(amounts: Mapping[str, int]) -> dict[str, str]:
+    return {resource: exact(resource, amount) for resource, amount in amounts.items()}
+
+
+def short(resource: str, amount: int) -> str:
+    """Three or four digits of it."""
+    if resource == "cpu":
+        return format_milli(amount) if amount < _CORE else f"{amount / _CORE:,.1f}".removesuffix(".0")
+    return _short_bytes(amount) if _in_bytes(resource) else f"{amount:,}"
+
+
+def short_all(amounts: Mapping[str, int]) -> str:
+    """`cpu 500m, memory 1.5Gi`; zeros left out."""
+    return ", ".join(f"{resource} {short(resource, amount)}" for resource, amount in amounts.items() if amount)
+
+
+def _in_bytes(resource: str) -> bool:
+    return resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+
+
+def _short_bytes(amount: int) -> str:
+    size, unit = float(amount), 0
+    while size >= _STEP and unit + 1 < len(_UNITS):
+        size, unit = size / _STEP, unit + 1
+    return f"{round(size, 1):g}{_UNITS[unit]}"

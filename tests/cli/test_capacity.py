@@ -1,0 +1,196 @@
+"""`ksched capacity` as a person runs it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node, make_pod
+from tests.cli.test_commands import GOLDEN, ROOT, without_stats, write
+
+CLUSTER = str(ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml")
+MANIFESTS = str(ROOT / "fixtures" / "manifests" / "capacity.yaml")
+SHOP = str(ROOT / "fixtures" / "manifests" / "shop.yaml")
+NODE = make_node("n").doc()
+
+
+@pytest.fixture(autouse=True)
+def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def golden(name: str, shown: str) -> str:
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(shown)
+    return path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        pytest.param("capacity", ["-f", MANIFESTS], id="each by itself"),
+        pytest.param("capacity-mix", ["-f", MANIFESTS, "--mix", "web=3,index=1"], id="a mix"),
+        pytest.param("capacity-max", ["-f", MANIFESTS, "--max", "4", "--ignore-pending"], id="bounded"),
+        pytest.param("capacity-yaml", ["-f", MANIFESTS, "-o", "yaml"], id="yaml"),
+        pytest.param("capacity-help", ["--help"], id="help"),
+    ],
+)
+def test_transcript(name: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["capacity", "--from", CLUSTER, *arguments]) == 0
+    shown = without_stats(capsys.readouterr().out)
+    assert shown == golden(name, shown)
+    assert all(len(line) <= 80 for line in shown.splitlines()) or name == "capacity-yaml"
+    assert not any(line != line.rstrip() for line in shown.splitlines())
+
+
+def test_many_nodes_are_summed_up_by_what_keeps_the_next_one_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [make_node(f"n{index:02}").allocatable(cpu="2", memory="1Gi", pods=9).doc() for index in range(30)]
+    nodes += [make_node(f"s{index:02}").allocatable(cpu="8", memory="1Gi", pods=3).doc() for index in range(20)]
+    nodes += [make_node(f"t{index:02}").taint("gpu").doc() for index in range(5)]
+    manifest = write(tmp_path / "m.json", make_pod("web").requests(cpu="600m").doc())
+    cluster = write(tmp_path / "c.json", *nodes)
+    assert run(["capacity", "--from", cluster, "-f", manifest]) == 0
+    shown = capsys.readouterr().out
+    assert shown == golden("capacity-many-nodes", shown)
+    run(["capacity", "--from", cluster, "-f", manifest, "-o", "wide"])
+    assert len(capsys.readouterr().out.splitlines()) > 55
+
+
+def test_a_pod_that_runs_can_be_the_pattern(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`kubectl get pod … -o yaml | ksched capacity -f -`: its node, its name and its status are not copied."""
+    there = make_pod("web").requests(cpu="1").on("n").phase("Running").uid("u").started("2026-01-01T00:00:00Z").doc()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(there).encode())))
+    cluster = write(tmp_path / "c.json", NODE, there)
+    assert run(["capacity", "--from", cluster, "-f", "-", "-o", "name"]) == 0
+    assert capsys.readouterr().out == "web\t3\n"
+
+
+@pytest.mark.parametrize(
+    ("pod", "options", "code"),
+    [
+        pytest.param(make_pod("fits").requests(cpu="1"), [], 0, id="some fit"),
+        pytest.param(make_pod("large").requests(cpu="9"), [], 1, id="none fits"),
+        pytest.param(make_pod("large").requests(cpu="9"), ["--exit-zero"], 0, id="told to say zero"),
+    ],
+)
+@pytest.mark.parametrize("output", ["table", "json", "yaml", "name"])
+def test_exit_codes(tmp_path: Path, pod: Any, options: list[str], code: int, output: str) -> None:
+    cluster, manifest = write(tmp_path / "c.json", NODE), write(tmp_path / "m.json", pod.doc())
+    assert run(["capacity", "--from", cluster, "-f", manifest, "-o", output, *options]) == code
+
+
+def test_the_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = write(tmp_path / "c.json", NODE, make_node("t").taint("gpu").doc())
+    run(
+        [
+            "capacity",
+            "--from",
+            cluster,
+            "-f",
+            write(tmp_path / "m.json", make_pod("w").requests(cpu="1500m").doc()),
+            "-o",
+            "json",
+        ]
+    )
+    document = json.loads(capsys.readouterr().out)
+    assert (document["apiVersion"], document["kind"]) == ("ksched/v1", "Capacity")
+    assert document["stats"]["nodes"] == 2
+    (entry,) = document["capacities"]
+    assert entry["shapes"] == [
+        {"name": "w", "manifest": "Pod default/w", "perSet": 1, "fits": 2, "requests": {"cpu": "1500m"}}
+    ]
+    assert entry["nodes"] == [
+        {
+            "node": "n",
+            "fits": {"w": 2},
+            "free": {"cpu": "1", "memory": "16Gi"},
+            "runsOut": ["cpu"],
+            "plugin": "NodeResourcesFit",
+            "code": "Unschedulable",
+            "reasons": ["Insufficient cpu"],
+        },
+        {
+            "node": "t",
+            "fits": {"w": 0},
+            "free": {"cpu": "4", "memory": "16Gi"},
+            "runsOut": [],
+            "plugin": "TaintToleration",
+            "code": "UnschedulableAndUnresolvable",
+            "reasons": ["node(s) had untolerated taint(s)"],
+        },
+    ]
+    assert entry["stranded"] == {
+        "nodes": 1,
+        "free": {"cpu": "1", "memory": "16Gi"},
+        "allocatable": {"cpu": "4", "memory": "16Gi"},
+    }
+    assert entry["pending"] == {"placed": 0, "unplaced": 0, "heldBack": 0}
+    assert entry["end"]["by"] == "full"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param([], ["say which pods to count: -f FILE with a pod or a workload"], id="no manifest"),
+        pytest.param(["-f", CLUSTER, "--max", "0"], ["Invalid value for '--max'"], id="a bound of nothing"),
+        pytest.param(
+            ["-f", MANIFESTS, "--mix", "wed=3,index=0,web,web=1,web=2"],
+            [
+                'ksched: --mix: no manifest of -f is named "wed" (did you mean web?)',
+                'ksched: --mix: "index=0" does not say how many of which manifest (--mix is written NAME=COUNT,NAME=COUNT)',
+                'ksched: --mix: "web" does not say how many of which manifest',
+                'ksched: --mix: "web" is given twice',
+            ],
+            id="every mistake of a mix",
+        ),
+        pytest.param(
+            ["-f", SHOP],
+            ["shop.yaml:31: DaemonSet shop/logs: a DaemonSet has one pod a node, however much room there is"],
+            id="a DaemonSet",
+        ),
+        pytest.param(["-f", "-", "--from", "-"], ["cannot both read stdin"], id="stdin twice"),
+    ],
+)
+def test_mistakes(arguments: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["capacity", "--from", CLUSTER, *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert [line for line in expected if line not in captured.err] == []
+    assert "Traceback" not in captured.err
+
+
+def test_manifests_without_pods_are_nothing_to_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = write(tmp_path / "m.json", make_node("x").doc())
+    assert run(["capacity", "--from", CLUSTER, "-f", manifest]) == 2
+    assert "there is no pod and no workload to count" in capsys.readouterr().err
+
+
+def test_same_names_are_told_apart_by_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c"}]}}
+    replica_set = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "web"},
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template},
+    }
+    manifest = write(tmp_path / "m.json", make_pod("web").requests(cpu="1").doc(), replica_set)
+    cluster = write(tmp_path / "c.json", NODE)
+    base = ["capacity", "--from", cluster, "-f", manifest, "--max", "6", "-o", "name", "--mix"]
+    assert run([*base, "pod/web=1,replicaset/web=2"]) == 0
+    assert capsys.readouterr().out == "pod/web\t2\nreplicaset/web\t4\n"
+    assert run([*base, "web=1"]) == 2
+    assert "did you mean pod/web?" in capsys.readouterr().err

@@ -1,0 +1,257 @@
+"""How many more fit, against placing replicas one by one in clusters made afresh."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec
+from ksched_cli.api.workloads import StatefulSet
+from ksched_cli.plan.capacity import Capacity, Portion, capacity
+from ksched_cli.sources.admission.chain import Chain
+from ksched_cli.sources.loaded import Loaded, Origin
+from ksched_cli.sources.replicas import Replicas, Shape
+from tests.builders import make_node, make_pod
+from tests.clusters import clusters, pods
+from tests.harness import make_scheduler, placed
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def count(
+    nodes: list[Any],
+    running: list[Pod],
+    *shapes: tuple[Any, int],
+    limit: int = 100,
+    objects: tuple[Any, ...] = (),
+    pending_first: bool = True,
+) -> Capacity:
+    loaded = Loaded()
+    for each in (*nodes, *running, *objects):
+        loaded.add(each)
+    scheduler = make_scheduler(nodes, running, objects=objects)
+    admission = Chain(loaded)
+    portions = [
+        (
+            Portion(item.metadata.name, item.metadata.name, many),
+            Replicas(Shape(item.metadata.name, item, Origin("")), loaded, admission),
+        )
+        for item, many in shapes
+    ]
+    return capacity(scheduler, portions, limit=limit, pending_first=pending_first)
+
+
+def per_node(counted: Capacity) -> dict[str, int]:
+    return {room.node: room.count for room in counted.nodes if room.count}
+
+
+def one_by_one(nodes: list[Any], known: list[Pod], shapes: list[tuple[Pod, int]], limit: int) -> Counter[str]:
+    """Each replica in a cluster of its own, where all before it run."""
+    on: Counter[str] = Counter()
+    turn = [shape for shape, many in shapes for _ in range(many)]
+    known = list(known)
+    while on.total() < limit:
+        replica = copy.deepcopy(turn[on.total() % len(turn)])
+        replica.metadata.name = f"more-{on.total()}"
+        replica.spec.preemption_policy = "Never"
+        scheduler = make_scheduler(copy.deepcopy(nodes), copy.deepcopy([*known, replica]), reuse=False)
+        where = placed(scheduler)[f"default/{replica.metadata.name}"]
+        if not where:
+            break
+        replica.spec.node_name = where
+        known.append(replica)
+        on[where] += 1
+    return on
+
+
+def with_pending_placed(nodes: list[Any], known: list[Pod]) -> list[Pod]:
+    """Pending pods on the nodes they get; those that get none are gone."""
+    known = copy.deepcopy(known)
+    where = placed(make_scheduler(copy.deepcopy(nodes), copy.deepcopy(known)))
+    for pod in known:
+        pod.spec.node_name = pod.spec.node_name or where[f"default/{pod.metadata.name}"]
+    return [pod for pod in known if pod.spec.node_name]
+
+
+@st.composite
+def shaped(draw: st.DrawFn, name: str) -> Pod:
+    """A pending pod that may keep its distance from its like."""
+    pod = draw(pods(name))
+    spread = {
+        "maxSkew": draw(st.integers(1, 2)),
+        "topologyKey": draw(st.sampled_from((ZONE, "kubernetes.io/hostname"))),
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "x"}},
+    }
+    apart = {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": draw(st.sampled_from((ZONE, "disk"))), "labelSelector": {"matchLabels": {"app": "x"}}}
+        ]
+    }
+    builder = make_pod(name).label(app="x")
+    builder.spec(
+        topologySpreadConstraints=[spread] if draw(st.booleans()) else [],
+        affinity={"podAntiAffinity": apart} if draw(st.integers(0, 3)) == 0 else None,
+    )
+    kind = builder.obj()
+    # What a manifest says of priority is for a PriorityClass to say.
+    pod.spec.priority = None
+    pod.metadata.labels = kind.metadata.labels
+    pod.spec.topology_spread_constraints = kind.spec.topology_spread_constraints
+    pod.spec.affinity = kind.spec.affinity or pod.spec.affinity
+    return pod
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_capacity_equals_placing_replicas_one_by_one(data: st.DataObject) -> None:
+    nodes, running, shape = data.draw(clusters(max_nodes=4, max_running=3))
+    shape.spec.priority = None
+    waiting = [data.draw(pods(f"wait-{index}")) for index in range(data.draw(st.integers(0, 2)))]
+    for pod in waiting:
+        pod.spec.preemption_policy = "Never"
+    if data.draw(st.booleans()):
+        shape = data.draw(shaped("new"))
+    known = with_pending_placed(nodes, [*running, *waiting])
+    expected = one_by_one(nodes, known, [(shape, 1)], limit=9)
+    counted = count(nodes, [*running, *waiting], (shape, 1), limit=9)
+    assert per_node(counted) == dict(expected)
+    assert counted.sets == counted.fits["new"] == expected.total()
+    assert (counted.why.end == "max") == (expected.total() == 9)
+    assert all(amount >= 0 for room in counted.nodes for amount in room.free.values())
+    if counted.why.end == "full":
+        assert all(room.failure for room in counted.nodes)
+
+
+@given(st.data())
+@settings(max_examples=80, deadline=None)
+def test_a_mix_equals_placing_its_sets_one_by_one(data: st.DataObject) -> None:
+    nodes, running, one = data.draw(clusters(max_nodes=3, max_running=2))
+    other = data.draw(shaped("other"))
+    one.spec.priority = None
+    many = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 2))
+    expected = one_by_one(nodes, running, [(one, many[0]), (other, many[1])], limit=9)
+    counted = count(nodes, running, (one, many[0]), (other, many[1]), limit=9)
+    assert per_node(counted) == dict(expected)
+    assert counted.sets == expected.total() // sum(many)
+    assert sum(counted.fits.values()) == expected.total()
+
+
+SMALL = make_node("small").allocatable(cpu="2", memory="16Gi", pods=110).obj()
+BIG = make_node("big").allocatable(cpu="8", memory="4Gi", pods=110).obj()
+SHUT = make_node("shut").taint("dedicated", "x").obj()
+WEB = make_pod("web").requests(cpu="1", memory="1Gi").obj()
+
+
+def test_what_runs_out_first_where_and_what_is_stranded() -> None:
+    counted = count([SMALL, BIG, SHUT], [], (WEB, 1))
+    assert per_node(counted) == {"small": 2, "big": 4}
+    reasons = {room.node: room.failure.reasons for room in counted.nodes if room.failure}
+    assert reasons == {
+        "big": ("Insufficient memory",),
+        "small": ("Insufficient cpu",),
+        "shut": ("node(s) had untolerated taint(s)",),
+    }
+    assert counted.stranded is not None
+    # The node with the taint has room, but not for these: what is free there is not theirs to strand.
+    assert counted.stranded.nodes == 2
+    assert counted.stranded.free == {"cpu": 4000, "memory": 14 << 30}
+    assert counted.stranded.allocatable == {"cpu": 10000, "memory": 20 << 30}
+    assert counted.free == {"cpu": 8000, "memory": 30 << 30}
+    assert (
+        counted.why.message
+        == "0/3 nodes are available: 1 Insufficient cpu, 1 Insufficient memory, 1 node(s) had untolerated taint(s)."
+    )
+
+
+def test_replicas_do_not_preempt() -> None:
+    weak = make_pod("weak").requests(cpu="2").priority(-1).on("small").obj()
+    strong = make_pod("web").requests(cpu="1").spec(priorityClassName="high").obj()
+    high = PriorityClass(ObjectMeta(name="high"), 100)
+    counted = count([SMALL], [weak], (strong, 1), objects=(high,))
+    assert (counted.sets, counted.why.message) == (0, "0/1 nodes are available: 1 Insufficient cpu.")
+
+
+def test_pending_pods_come_first_unless_they_are_ignored() -> None:
+    waiting = make_pod("waiting").requests(cpu="1500m").priority(-5).obj()
+    hopeless = make_pod("hopeless").requests(cpu="100").obj()
+    held = make_pod("held").gate("x").obj()
+    everything = [waiting, hopeless, held]
+    counted = count([SMALL], everything, (WEB, 1))
+    assert (counted.sets, counted.pending and counted.pending.placed) == (0, 1)
+    assert counted.pending is not None
+    assert (counted.pending.unplaced, counted.pending.held_back) == (1, 1)
+    ignored = count([SMALL], everything, (WEB, 1), pending_first=False)
+    assert (ignored.sets, ignored.pending) == (2, None)
+
+
+def test_the_bound_ends_what_has_no_end_in_sight() -> None:
+    counted = count([SMALL], [], (make_pod("tiny").obj(), 1), limit=7)
+    assert (counted.sets, counted.why.end, counted.stranded) == (7, "max", None)
+    assert all(room.failure is None for room in counted.nodes)
+
+
+def test_a_bound_within_a_set_leaves_it_incomplete() -> None:
+    counted = count([BIG], [], (WEB, 2), (make_pod("tiny").obj(), 1), limit=5)
+    assert (counted.sets, counted.fits) == (1, {"web": 4, "tiny": 1})
+
+
+def test_a_quota_counts() -> None:
+    quota = ResourceQuota(ObjectMeta(name="few", namespace="default"), ResourceQuotaSpec({"pods": "3"}))
+    counted = count([BIG], [make_pod("there").on("big").obj()], (WEB, 1), objects=(quota,))
+    assert (counted.sets, counted.why.end, counted.why.plugin) == (2, "refused", "ResourceQuota")
+    assert counted.why.message == "exceeded quota: few, requested: pods=1, used: pods=3, limited: pods=3"
+
+
+@pytest.mark.parametrize(
+    ("pod", "end", "message"),
+    [
+        pytest.param(make_pod("p").gate("wait").obj(), "gated", "waiting for scheduling gates: [wait]", id="held back"),
+        pytest.param(make_pod("p").scheduler("mine").obj(), "ignored", 'no profile is named "mine"', id="not ours"),
+        pytest.param(
+            make_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}]).obj(),
+            "rejected",
+            'persistentvolumeclaim "gone" not found',
+            id="turned down as a whole",
+        ),
+    ],
+)
+def test_what_never_comes_as_far_as_a_node(pod: Pod, end: str, message: str) -> None:
+    counted = count([BIG], [], (pod, 1))
+    assert (counted.sets, counted.why.end, counted.why.message, counted.stranded) == (0, end, message, None)
+
+
+def test_no_nodes_at_all() -> None:
+    counted = count([], [], (WEB, 1))
+    assert (counted.sets, counted.why.end, counted.nodes) == (0, "full", ())
+
+
+def test_pods_of_a_stateful_set_have_claims_of_their_own() -> None:
+    import msgspec
+
+    item = msgspec.convert(
+        {
+            "metadata": {"name": "db", "namespace": "default"},
+            "spec": {
+                "selector": {"matchLabels": {"app": "db"}},
+                "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "c"}]}},
+                "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}],
+            },
+        },
+        StatefulSet,
+    )
+    loaded = Loaded()
+    loaded.add(make_pod("db-1").obj())
+    replicas = Replicas(Shape("db", item, Origin("")), loaded, Chain(loaded))
+    made = [replicas.next() for _ in range(3)]
+    assert [each.pod.metadata.name for each in made] == ["db-0", "db-2", "db-3"]
+    assert [each.objects[0].metadata.name for each in made] == ["data-db-0", "data-db-2", "data-db-3"]
+    mounted = [each.pod.spec.volumes[0].persistent_volume_claim for each in made]
+    assert [each and each.claim_name for each in mounted] == ["data-db-0", "data-db-2", "data-db-3"]
