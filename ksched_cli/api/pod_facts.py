@@ -22,6 +22,11 @@ def is_same_pod(one: Pod, other: Pod) -> bool:
     return (one.metadata.uid or pod_key(one)) == (other.metadata.uid or pod_key(other))
 
 
+def holds_place(pod: Pod) -> bool:
+    """On a node, or nominated to one: for other pods that is much the same."""
+    return bool(pod.spec.node_name or pod.status.nominated_node_name)
+
+
 def pod_priority(pod: Pod) -> int:
     """corev1helpers.PodPriority: no priority counts as 0."""
     return 0 if pod.spec.priority is None else pod.spec.priority

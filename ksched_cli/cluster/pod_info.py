@@ -12,6 +12,18 @@ from ksched_cli.cluster.resources import ResourceIndex
 from ksched_cli.config.releases import NEWEST, Release
 
 
+def host_ports_of(pod: Pod, *, sidecars: bool = True) -> tuple[HostPort, ...]:
+    """schedutil.GetHostPorts: the ports of containers and, since later patches of 1.33, of sidecars, which run beside
+    them."""
+    beside = [each for each in pod.spec.init_containers if sidecars and each.restart_policy == "Always"]
+    return tuple(
+        HostPort(port.host_ip or ANY_ADDRESS, port.protocol or "TCP", port.host_port)
+        for container in (*pod.spec.containers, *beside)
+        for port in container.ports
+        if port.host_port > 0
+    )
+
+
 class PodInfo:
     """A pod with its sums. `requests` are (resource row, amount) pairs as the cache counts them, status included."""
 
@@ -58,17 +70,7 @@ class PodInfo:
 
     @cached_property
     def host_ports(self) -> tuple[HostPort, ...]:
-        """schedutil.GetHostPorts: the ports of containers and, since later patches of 1.33, of sidecars, which run
-        beside them."""
-        spec = self.pod.spec
-        sidecars = [container for container in spec.init_containers if container.restart_policy == "Always"]
-        counted = (*spec.containers, *sidecars) if self._release.at_least("1.33") else spec.containers
-        return tuple(
-            HostPort(port.host_ip or ANY_ADDRESS, port.protocol or "TCP", port.host_port)
-            for container in counted
-            for port in container.ports
-            if port.host_port > 0
-        )
+        return host_ports_of(self.pod, sidecars=self._release.at_least("1.33"))
 
     def __repr__(self) -> str:
         return f"PodInfo({self.key})"

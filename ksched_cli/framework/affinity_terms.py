@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from ksched_cli.api.affinity import Affinity, PodAffinity, PodAffinityTerm, PodAntiAffinity, WeightedPodAffinityTerm
-from ksched_cli.api.core import Namespace
+from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.api.selectors import Selector, SelectorError, compile_selector
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.pod_info import PodInfo
@@ -49,6 +49,11 @@ class AffinityTerm:
         return (
             pod.namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
         ) and self.selector.matches(pod.labels)
+
+    def may_match(self, pod: Pod) -> bool:
+        """AffinityTerm.Matches without the labels of the pod's namespace: what a queueing hint goes by."""
+        near = pod.metadata.namespace in self.namespaces or self.namespace_selector.matches(_NO_LABELS)
+        return near and self.selector.matches(pod.metadata.labels)
 
     def matcher(self, catalog: Catalog) -> PodMatcher:
         """mergeAffinityTermNamespacesIfNotEmpty, for a term of the pod that is being scheduled.
@@ -99,18 +104,18 @@ class TermParser:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, bytes], PodTerms] = {}
-        self._by_uid: dict[str, PodTerms] = {}
+        self._by_uid: dict[str, tuple[Affinity, PodTerms]] = {}
 
     def of(self, pod: PodInfo) -> PodTerms:
         affinity = pod.pod.spec.affinity
         if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
             return NO_TERMS
         known = self._by_uid.get(pod.uid)
-        if known is None:
-            known = self._by_uid[pod.uid] = self._parsed(pod.namespace, affinity)
-        return known
+        if known is None or known[0] is not affinity:
+            known = self._by_uid[pod.uid] = affinity, self.parse(pod.namespace, affinity)
+        return known[1]
 
-    def _parsed(self, namespace: str, affinity: Affinity) -> PodTerms:
+    def parse(self, namespace: str, affinity: Affinity) -> PodTerms:
         between_pods = (affinity.pod_affinity, affinity.pod_anti_affinity)
         key = namespace, msgspec.json.encode(between_pods)
         known = self._known.get(key)

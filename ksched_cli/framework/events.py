@@ -41,9 +41,10 @@ class Action(Flag):
     @property
     def go_name(self) -> str:
         """As kube-scheduler prints it."""
-        if self == Action.UPDATE:
-            return "Update"
-        return "All" if self == Action.ALL else "/".join(_readable(flag) for flag in self)
+        if self == Action.ALL:
+            return "All"
+        named = self & ~Action.UPDATE if Action.UPDATE in self else self
+        return "/".join([_readable(flag) for flag in named] + ["Update"] * (named != self))
 
 
 # Plugins register for Pod; what comes in is told apart.

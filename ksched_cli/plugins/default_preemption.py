@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,13 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
         self._evaluator = Evaluator(handle.cluster, handle.nominator, self.is_preemption_allowed)
+
+    def events_to_register(self) -> Sequence[ClusterEvent]:
+        return self.events if self.handle.gates.enabled("SchedulerAsyncPreemption") else ()
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        # A pod that waits for its victims was rejected by other plugins, and those say when it is due.
+        return False
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         # kube-scheduler holds a pod back here while its victims are being deleted in the background. Here a

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.api.resource import DeviceRequest, ResourceClaim
 from ksched_cli.api.selectors import SelectorError
+from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import DynamicResourcesArgs
@@ -70,6 +73,14 @@ class ClaimState:
         return [claim for claim in self.claims if claim.status.allocation is None]
 
 
+def _has_all_claims(pod: Pod, catalog: Catalog) -> bool:
+    try:
+        pod_claims(pod, catalog)
+    except ClaimError:
+        return False
+    return True
+
+
 _NO_CLAIMS = PreFilterResult(ClaimState(), skip=True)
 
 
@@ -108,6 +119,27 @@ class DynamicResources(
         self._filter_timeout = seconds((args and args.filter_timeout) or FILTER_TIMEOUT) if timed else 0.0
         # The pod that PreFilter has turned away itself; for PostFilter that is a pod without claims.
         self._turned_away: PodInfo | None = None
+
+    def events_to_register(self) -> Sequence[ClusterEvent]:
+        return self.events if self._enabled else ()
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        if event.resource == "ResourceClaim":
+            return self._claim_may_help(pod.pod, old, new)
+        if event.resource == "Pod":
+            return is_same_pod(new, pod.pod) and _has_all_claims(new, self.handle.cluster.catalog)
+        return True
+
+    def _claim_may_help(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> bool:
+        """isSchedulableAfterClaimChange: devices were freed, or the pod's own claim has come or is another now."""
+        try:
+            claims = pod_claims(pod, self.handle.cluster.catalog)
+        except ClaimError:
+            return False
+        if old is not None and old.status.allocation is not None and new.status.allocation is None:
+            return True
+        mine = any(claim.metadata.uid == new.metadata.uid and key_of(claim) == key_of(new) for claim in claims)
+        return mine and (old is None or old.status != new.status)
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         if not self._enabled or not pod.pod.spec.resource_claims:

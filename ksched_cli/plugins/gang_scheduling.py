@@ -28,6 +28,16 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):
         super().__init__(args, handle)
         self._groups = PodGroups(handle.cluster, handle.scheduler_names)
 
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        """A pod of the same group has come, or the group itself."""
+        key = group_of(pod)
+        if key is None or new.metadata.namespace != key.namespace:
+            return False
+        if event.resource == "PodGroup":
+            return bool(new.metadata.name == key.name)
+        named = new.spec.scheduling_group
+        return named is not None and named.pod_group_name == key.name
+
     def pre_enqueue(self, pod: PodInfo) -> Status:
         key = group_of(pod)
         if key is None:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from ksched_cli.api.core import Namespace
+from ksched_cli.api.pod_facts import holds_place, is_same_pod
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column
 from ksched_cli.cluster.labels import ABSENT
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import InterPodAffinityArgs
+from ksched_cli.framework.affinity_hints import node_may_help, pod_may_help
 from ksched_cli.framework.affinity_index import AffinityIndex
 from ksched_cli.framework.affinity_terms import Labels, PodMatcher, PodTerms
 from ksched_cli.framework.events import Action, ClusterEvent
@@ -96,6 +98,20 @@ class InterPodAffinity(
         self._index = AffinityIndex(handle.cluster, self.args.hard_pod_affinity_weight)
         self._incoming: dict[PodTerms, IncomingTerms] = {}
         self._generation = 0
+
+    # Queueing hints
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        if event.resource == "Pod" and old is not None and new is not None and is_same_pod(new, pod.pod):
+            return True
+        if event.resource == "Pod" and not all(holds_place(each) for each in (old, new) if each is not None):
+            return False
+        terms = self._index.parser.of(pod)
+        if terms.error:
+            return True
+        if event.resource == "Node":
+            return node_may_help(terms, old, new)
+        return pod_may_help(terms, pod.pod, old, new, self._index.parser)
 
     # PreFilter
 

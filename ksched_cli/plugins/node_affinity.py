@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ksched_cli.api.core import NodeAffinity as NodeAffinitySpec
 from ksched_cli.api.core import NodeSelectorTerm, PreferredSchedulingTerm
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
-from ksched_cli.cluster.node_selection import RequiredNodeAffinity
+from ksched_cli.cluster.node_selection import RequiredNodeAffinity, any_term_selects, selects
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import (
@@ -56,6 +57,17 @@ class NodeAffinity(
     def _added(self) -> NodeAffinitySpec | None:
         added: NodeAffinitySpec | None = self.args.added_affinity if self.args is not None else None
         return added
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        """A node that the pod may go to, and might not before."""
+        enforced = self._added and self._added.required_during_scheduling_ignored_during_execution
+        if enforced and not any_term_selects(enforced.node_selector_terms, new):
+            return False
+        wanted = RequiredNodeAffinity.of(pod.pod)
+        try:
+            return selects(wanted, new) and (old is None or not selects(wanted, old))
+        except SelectorError:
+            return True
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[RequiredNodeAffinity] | Status:
         affinity = _node_affinity(pod)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ksched_cli.api.core import PodSpec
+from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
@@ -36,6 +38,10 @@ NEEDED_BY: Mapping[str, Callable[[PodSpec], bool]] = {
 }
 
 
+def _needed_by(spec: PodSpec) -> Features:
+    return frozenset(name for name, needs in NEEDED_BY.items() if needs(spec))
+
+
 class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
     name = "NodeDeclaredFeatures"
     since = "1.35"
@@ -45,10 +51,18 @@ class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
         ClusterEvent("Pod", Action.UPDATE),
     )
 
+    def events_to_register(self) -> Sequence[ClusterEvent]:
+        return self.events if self.handle.gates.enabled("NodeDeclaredFeatures") else ()
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        if event.resource == "Pod":
+            return is_same_pod(new, pod.pod) and _needed_by(old.spec) != _needed_by(new.spec)
+        return old is None or old.status.declared_features != new.status.declared_features
+
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[Features] | Status:
         if not self.handle.gates.enabled("NodeDeclaredFeatures"):
             return SKIP
-        needed = frozenset(name for name, needs in NEEDED_BY.items() if needs(pod.pod.spec))
+        needed = _needed_by(pod.pod.spec)
         return PreFilterResult(needed) if needed else SKIP
 
     def filter(self, state: Features | None, pod: PodInfo, nodes: NodeRows) -> Verdict:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
-from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.ports import HostPort
+from ksched_cli.api.pod_facts import holds_place
+from ksched_cli.cluster.pod_info import PodInfo, host_ports_of
+from ksched_cli.cluster.ports import HostPort, PortIndex
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
@@ -19,6 +21,14 @@ class NodePorts(PreFilterPlugin[WantedPorts], FilterPlugin[WantedPorts]):
     name = "NodePorts"
     summary = "Rejects nodes where a host port that the pod wants is taken."
     events = (ClusterEvent("Pod", Action.DELETE), ClusterEvent("Node", Action.ADD))
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        """A pod that held one of the ports is gone."""
+        if event.resource == "Node":
+            return True
+        freed = PortIndex()
+        freed.take(0, host_ports_of(old, sidecars=self.handle.release.at_least("1.33")))
+        return holds_place(old) and bool(freed.conflicts(pod.host_ports, 1)[0])
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[WantedPorts] | Status:
         return PreFilterResult(pod.host_ports) if pod.host_ports else SKIP

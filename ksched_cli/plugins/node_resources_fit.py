@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ksched_cli.api.pod_facts import holds_place
 from ksched_cli.cluster.columns import BoolColumn, Int64Column, distinct
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_extended
@@ -24,6 +25,7 @@ from ksched_cli.framework.interfaces import (
     PreScorePlugin,
     ScorePlugin,
 )
+from ksched_cli.framework.resource_hints import AskedOfNode, class_may_help, scale_down_may_help
 from ksched_cli.framework.resource_scoring import Allocation, MeasuredResource, measure, measured
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, floor_quotient, truncated_divide
@@ -70,6 +72,21 @@ class NodeResourcesFit(
         self._sees_hopeless = handle.release.at_least("1.34")
         # While the gate is off, nodes may have a kubelet that adds up less than sidecars need.
         self._refuses_sidecars = not handle.gates.enabled("SidecarContainers")
+
+    def events_to_register(self) -> Sequence[ClusterEvent]:
+        if not self.handle.gates.enabled("DRAExtendedResource"):
+            return self.events
+        return (*self.events, ClusterEvent("DeviceClass", Action.ADD | Action.UPDATE))
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        match event.resource:
+            case "Node":
+                empty = AskedOfNode(pod, self.handle.cluster.resources, self._extended)
+                return empty.fits(new) and (old is None or empty.more_than(old, new))
+            case "DeviceClass":
+                return class_may_help(pod.pod, old, new)
+            case _:
+                return holds_place(old) if new is None else scale_down_may_help(pod.pod, old, new)
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[FitState] | Status:
         wanted = [pair for pair in pod.incoming_requests if not self._ignored(pair[0])]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 
-from ksched_cli.api.core import Taint
+from ksched_cli.api.core import Pod, Taint
+from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.api.tolerations import tolerates
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
@@ -28,18 +30,23 @@ class NodeUnschedulable(FilterPlugin[None]):
         ClusterEvent("Pod", Action.UPDATE_POD_TOLERATION),
     )
 
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        if event.resource == "Pod":
+            return is_same_pod(new, pod.pod) and self._tolerated(new)
+        return not new.spec.unschedulable and (old is None or old.spec.unschedulable)
+
     def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         cordoned = nodes.take(nodes.cluster.nodes.unschedulable)
-        if not cordoned.any() or self._tolerated(pod):
+        if not cordoned.any() or self._tolerated(pod.pod):
             cordoned = np.zeros(len(nodes), dtype=np.bool_)
         return Verdict.rejecting(cordoned, unresolvable("node(s) were unschedulable"))
 
     def sign(self, pod: PodInfo) -> Hashable:
         return pod.pod.spec.tolerations
 
-    def _tolerated(self, pod: PodInfo) -> bool:
+    def _tolerated(self, pod: Pod) -> bool:
         comparison = self.handle.gates.enabled("TaintTolerationComparisonOperators")
-        return any(tolerates(each, _UNSCHEDULABLE, comparison=comparison) for each in pod.pod.spec.tolerations)
+        return any(tolerates(each, _UNSCHEDULABLE, comparison=comparison) for each in pod.spec.tolerations)
 
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         return {"unschedulable": bool(nodes.cluster.nodes.unschedulable[nodes.rows[index]])}

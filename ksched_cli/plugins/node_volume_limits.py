@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import holds_place
 from ksched_cli.api.storage import CSIDriver, CSINode
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
@@ -20,7 +23,7 @@ from ksched_cli.framework.volumes.attached import (
     attached_by_controller,
 )
 from ksched_cli.framework.volumes.claims import claim_names
-from ksched_cli.framework.volumes.migration import in_tree_plugin
+from ksched_cli.framework.volumes.migration import CSI_DRIVER, in_tree_plugin
 
 _TOO_MANY = unschedulable("node(s) exceed max volume count")
 
@@ -36,10 +39,24 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         ClusterEvent("VolumeAttachment", Action.DELETE),
     )
 
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        match event.resource:
+            case "CSINode":
+                return old is None or _raises_a_limit(old, new)
+            case "Pod":
+                return holds_place(old) and _has_attachable(old)
+            case "PersistentVolumeClaim":
+                mine = new.metadata.namespace == pod.namespace
+                return mine and any(new.metadata.name == claim.name for claim in claim_names(pod.pod))
+            case _:
+                return any(
+                    volume.persistent_volume_claim is not None
+                    or CSI_DRIVER.get(in_tree_plugin(volume) or "") == old.spec.attacher
+                    for volume in pod.pod.spec.volumes
+                )
+
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
-        claims = any(True for _ in claim_names(pod.pod))
-        disks = any(in_tree_plugin(volume) is not None for volume in pod.pod.spec.volumes)
-        return PreFilterResult(None) if claims or disks else SKIP
+        return PreFilterResult(None) if _has_attachable(pod.pod) else SKIP
 
     def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         return Verdict.from_statuses([self._check(pod, int(row)) for row in nodes.rows])
@@ -93,6 +110,16 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
 
     def _csi_node(self, row: int) -> CSINode | None:
         return self.handle.cluster.catalog.get(CSINode, self.handle.cluster.nodes.names[row])
+
+
+def _has_attachable(pod: Pod) -> bool:
+    claims = any(True for _ in claim_names(pod))
+    return claims or any(in_tree_plugin(volume) is not None for volume in pod.spec.volumes)
+
+
+def _raises_a_limit(old: CSINode, new: CSINode) -> bool:
+    before, now = _limits(old), _limits(new)
+    return any(limit > before.get(driver, 0) for driver, limit in now.items())
 
 
 def _limits(csi_node: CSINode | None) -> Mapping[str, int]:

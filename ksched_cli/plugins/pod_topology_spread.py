@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from ksched_cli.framework.interfaces import (
 )
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, go_log, go_round
+from ksched_cli.framework.spread_hints import counts_for, node_may_help, pod_may_help
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.topology_spread import (
     HARD,
@@ -156,6 +158,20 @@ class PodTopologySpread(
         if constraint.selector.everything:
             return np.zeros(len(self.handle.cluster.nodes), dtype=np.int64)
         return self.handle.cluster.counts.per_node(pod.namespace, constraint.selector)
+
+    # Queueing hints
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        try:
+            constraints = self._constraints(pod, HARD)
+        except SelectorError:
+            # kube-scheduler cannot tell either, and tries again.
+            constraints = None
+        if event.resource == "Node":
+            return constraints is None or node_may_help(constraints, old, new)
+        if not all(counts_for(each, pod.pod) for each in (old, new) if each is not None):
+            return False
+        return constraints is None or pod_may_help(constraints, pod.pod, old, new)
 
     # Filter
 

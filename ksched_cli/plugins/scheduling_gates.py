@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import PreEnqueuePlugin
@@ -12,6 +15,9 @@ class SchedulingGates(PreEnqueuePlugin):
     name = "SchedulingGates"
     summary = "Keeps a pod out of the queue while its spec.schedulingGates is not empty."
     events = (ClusterEvent("Pod", Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED),)
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        return is_same_pod(new, pod.pod)
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         gates = [gate.name for gate in pod.pod.spec.scheduling_gates]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ksched_cli.api.core import Taint, Toleration
+from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.api.tolerations import find_untolerated, tolerates
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
@@ -45,6 +47,12 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
     @property
     def _comparison(self) -> bool:
         return self.handle.gates.enabled("TaintTolerationComparisonOperators")
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        if event.resource == "Pod":
+            return is_same_pod(new, pod.pod)
+        kept_out = old is None or not self._judge(old.spec.taints, pod).ok
+        return kept_out and self._judge(new.spec.taints, pod).ok
 
     def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         table = nodes.cluster.nodes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -29,6 +30,7 @@ from ksched_cli.framework.interfaces import (
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.framework.volumes.capacity import largest_volume
 from ksched_cli.framework.volumes.claims import (
     SELECTED_NODE,
     claim_names,
@@ -38,6 +40,7 @@ from ksched_cli.framework.volumes.claims import (
     missing_claim,
     waits_for_consumer,
 )
+from ksched_cli.framework.volumes.migration import migrated_plugins
 from ksched_cli.framework.volumes.placement import Placement, PodClaims, place_claims
 
 _IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
@@ -84,6 +87,23 @@ class VolumeBinding(
         ClusterEvent("CSIDriver", Action.UPDATE),
         ClusterEvent("CSIStorageCapacity", Action.ADD | Action.UPDATE),
     )
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        match event.resource:
+            case "PersistentVolumeClaim":
+                mine = new.metadata.namespace == pod.namespace
+                return mine and any(new.metadata.name == claim.name for claim in claim_names(pod.pod))
+            case "StorageClass":
+                return old is None or old.allowed_topologies != new.allowed_topologies
+            case "CSINode":
+                return old is None or migrated_plugins(old) != migrated_plugins(new)
+            case "CSIDriver":
+                inline = any(volume.csi and volume.csi.driver == new.metadata.name for volume in pod.pod.spec.volumes)
+                return inline and bool(old.spec.storage_capacity) and not new.spec.storage_capacity
+            case "CSIStorageCapacity":
+                return old is None or largest_volume(new) > largest_volume(old)
+            case _:
+                return True
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[Volumes] | Status:
         catalog = self.handle.cluster.catalog

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -45,8 +46,18 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
     events = (
         ClusterEvent("Pod", Action.DELETE),
         ClusterEvent("Node", Action.ADD),
-        ClusterEvent("PersistentVolumeClaim", Action.ADD | Action.UPDATE),
+        ClusterEvent("PersistentVolumeClaim", Action.ADD),
     )
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        if event.resource == "Node":
+            return True
+        if event.resource == "PersistentVolumeClaim":
+            return new.metadata.namespace == pod.namespace and new.metadata.name in _claims(pod.pod)
+        if old.metadata.namespace != pod.namespace:
+            return False
+        shared = any(clashes(mine, theirs) for theirs in old.spec.volumes for mine in pod.pod.spec.volumes)
+        return shared or not set(_claims(pod.pod)).isdisjoint(_claims(old))
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[ClaimsInUse] | Status:
         cluster = self.handle.cluster

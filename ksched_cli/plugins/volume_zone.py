@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -57,6 +58,19 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         ClusterEvent("PersistentVolumeClaim", Action.ADD | Action.UPDATE),
         ClusterEvent("PersistentVolume", Action.ADD | Action.UPDATE),
     )
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        match event.resource:
+            case "StorageClass":
+                return bool(new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER)
+            case "PersistentVolumeClaim":
+                mounted = (volume.persistent_volume_claim for volume in pod.pod.spec.volumes)
+                names = {claim.claim_name for claim in mounted if claim is not None}
+                return new.metadata.namespace == pod.namespace and new.metadata.name in names
+            case "PersistentVolume":
+                return old is None or _topologies_in(old) != _topologies_in(new)
+            case _:
+                return True
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[Topologies] | Status:
         topologies = _topologies_of(pod.pod, self.handle.cluster.catalog)

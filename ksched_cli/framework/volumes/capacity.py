@@ -20,12 +20,12 @@ def with_enough_capacity(cluster: Cluster, claim: PersistentVolumeClaim, storage
         return np.ones(size, dtype=np.bool_)
     reached = np.zeros(size, dtype=np.bool_)
     for pool in catalog.all(CSIStorageCapacity):
-        if pool.storage_class_name == storage_class.metadata.name and _largest_volume(pool) >= value(request):
+        if pool.storage_class_name == storage_class.metadata.name and largest_volume(pool) >= value(request):
             reached |= _reached_from(cluster, pool)
     return reached
 
 
-def _largest_volume(pool: CSIStorageCapacity) -> int:
+def largest_volume(pool: CSIStorageCapacity) -> int:
     """The driver's own limit where it gives one; a pool that says nothing holds nothing."""
     limit = pool.maximum_volume_size if pool.maximum_volume_size is not None else pool.capacity
     return -1 if limit is None else value(limit)

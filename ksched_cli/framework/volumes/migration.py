@@ -22,8 +22,13 @@ _COUNTED = frozenset(CSI_DRIVER) - {"kubernetes.io/azure-file", "kubernetes.io/v
 
 def is_migrated(plugin: str, csi_node: CSINode | None) -> bool:
     """Whether the node says that the driver handles the plugin's volumes."""
-    listed = csi_node.metadata.annotations.get(_MIGRATED, "") if csi_node is not None else ""
+    listed = migrated_plugins(csi_node) if csi_node is not None else ""
     return plugin in _COUNTED and plugin in listed.split(",")
+
+
+def migrated_plugins(csi_node: CSINode) -> str:
+    """As the node lists them."""
+    return csi_node.metadata.annotations.get(_MIGRATED, "")
 
 
 def in_tree_plugin(source: Volume | PersistentVolumeSpec) -> str | None:
