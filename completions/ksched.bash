@@ -3,7 +3,7 @@ _ksched() {
     local at="" word found=""
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case "$at $word" in
-            " simulate"|" capacity"|" snapshot"|" demo"|" plugins"|" completion"|" version"|" config"|"config view"|"config validate"|"config schema") at="${at:+$at }$word" ;;
+            " simulate"|" capacity"|" snapshot"|" demo"|" plugins"|" completion"|" version"|" scenario"|" config"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config schema") at="${at:+$at }$word" ;;
         esac
     done
     case "$at ${COMP_WORDS[COMP_CWORD-1]}" in
@@ -23,14 +23,17 @@ _ksched() {
         "config view -o") found="table wide json yaml name" ;;
         "config view --output") found="table wide json yaml name" ;;
         *) case "$at" in
-            "") found="simulate capacity snapshot demo plugins completion version config -h --help" ;;
-            "simulate") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
-            "capacity") found="--from -f --filename -n --namespace --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --mix --max --ignore-pending -o --output --exit-zero --no-headers -h --help" ;;
+            "") found="simulate capacity snapshot demo plugins completion version scenario config -h --help" ;;
+            "simulate") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
+            "capacity") found="--from -f --filename -n --namespace --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario --mix --max --ignore-pending -o --output --exit-zero --no-headers -h --help" ;;
             "snapshot") found="--context --kubeconfig --as --as-group --request-timeout --from -o --output -h --help" ;;
             "demo") found="--kube-version -o --output --detail -h --help" ;;
             "plugins") found="--kube-version --feature-gates --plugin -o --output -h --help" ;;
             "completion") found="bash zsh fish powershell -h --help" ;;
             "version") found="-h --help" ;;
+            "scenario") found="validate schema -h --help" ;;
+            "scenario validate") found="-h --help" ;;
+            "scenario schema") found="-h --help" ;;
             "config") found="view validate schema -h --help" ;;
             "config view") found="--config --kube-version --feature-gates -o --output -h --help" ;;
             "config validate") found="--kube-version --feature-gates -h --help" ;;

@@ -1,6 +1,6 @@
 # Completion of ksched for fish; `ksched completion fish` prints it.
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version config' -f -a 'simulate capacity snapshot demo plugins completion version config'
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version config' -s h -l help
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version scenario config' -f -a 'simulate capacity snapshot demo plugins completion version scenario config'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version scenario config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace
@@ -29,6 +29,7 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l taint
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l label
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l delete
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary full'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l timings
@@ -62,6 +63,7 @@ complete -c ksched -n '__fish_seen_subcommand_from capacity' -l taint
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l label
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l delete
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l mix
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l max
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l ignore-pending
@@ -89,6 +91,10 @@ complete -c ksched -n '__fish_seen_subcommand_from plugins' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish powershell'
 complete -c ksched -n '__fish_seen_subcommand_from completion' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from version' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
+complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from schema' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -f -a 'view validate schema'
 complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l config
@@ -101,8 +107,8 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version config' -f -a 'simulate capacity snapshot demo plugins completion version config'
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version config' -s h -l help
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version scenario config' -f -a 'simulate capacity snapshot demo plugins completion version scenario config'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version scenario config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace
@@ -131,6 +137,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l taint
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l label
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l delete
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary full'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l timings
@@ -164,6 +171,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l taint
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l label
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l delete
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l mix
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l max
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l ignore-pending
@@ -191,6 +199,10 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish powershell'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from completion' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from version' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from schema' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -f -a 'view validate schema'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from typing import Annotated
+from typing import Annotated, Optional
 
 import typer
 
@@ -82,8 +82,19 @@ class EditOptions:
         ),
     ] = field(default_factory=list)
 
+    scenario: Annotated[
+        Optional[str],  # noqa: UP045  # typer reads the annotation at run time
+        typer.Option(
+            metavar="FILE",
+            help="Steps of edits and expectations, run one after the other; `ksched scenario schema` tells what may "
+            "stand in it. Exit code 4 when an expectation fails.",
+        ),
+    ] = None
+
     def given(self) -> Iterator[tuple[str, str]]:
         """Flag and text of every edit."""
         for each in fields(self):
+            if each.name == "scenario":
+                continue
             for text in getattr(self, each.name):
                 yield each.name.replace("_", "-"), text

@@ -104,6 +104,7 @@ def make_setup(
         progress=shown_progress(),
         edits=made,
         edit_problems=problems,
+        scenario=edits.scenario if edits else None,
         config=scheduler.config,
         kube_version=scheduler.kube_version,
         feature_gates=scheduler.feature_gates,

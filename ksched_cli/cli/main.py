@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import typer
 
-from ksched_cli.cli import capacity, completion, config, demo, plugins, simulate, snapshot, version
+from ksched_cli.cli import capacity, completion, config, demo, plugins, scenario, simulate, snapshot, version
 from ksched_cli.errors import KschedError, UsageError
 
 INTERNAL_ERROR = 2
@@ -28,6 +28,7 @@ app.command("simulate", help=simulate.HELP, short_help=simulate.SHORT, epilog=si
 app.command("capacity", help=capacity.HELP, short_help=capacity.SHORT, epilog=capacity.EPILOG)(capacity.capacity)
 app.command("snapshot", help=snapshot.HELP, short_help=snapshot.SHORT, epilog=snapshot.EPILOG)(snapshot.snapshot)
 app.command("demo", help=demo.HELP, short_help=demo.SHORT, epilog=demo.EPILOG)(demo.demo)
+app.add_typer(scenario.app, name="scenario", short_help=scenario.SHORT)
 app.add_typer(config.app, name="config", short_help=config.SHORT)
 app.command("plugins", help=plugins.HELP, short_help=plugins.SHORT, epilog=plugins.EPILOG)(plugins.plugins)
 app.command("completion", help=completion.HELP, short_help=completion.SHORT, epilog=completion.EPILOG)(

@@ -8,6 +8,7 @@ from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
 from ksched_cli.cli.running import Shown, run_and_show
+from ksched_cli.cli.scenario import run_scenario_and_show
 
 SHORT = "Place every pending pod and show why."
 HELP = """Every pending pod through one scheduling cycle: which nodes fail and why, the scores, the chosen node.
@@ -41,8 +42,10 @@ EPILOG = """Examples:
 
   ksched simulate --from cluster.json --scale deployment/web=5 --add-node cpu=8,memory=32Gi,zone=a
 
+  ksched simulate --from cluster.json --scenario lose-a-zone.yaml
+
 Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command line is wrong,
-3 the cluster could not be read."""
+3 the cluster could not be read, 4 an expectation of the scenario failed."""
 
 
 @takes_groups
@@ -59,5 +62,7 @@ def simulate(
     no_headers: options.NoHeaders = False,
 ) -> None:
     setup = make_setup(cluster, live, scheduler, edits, timings=timings)
+    if setup.scenario is not None:
+        raise typer.Exit(run_scenario_and_show(setup, output))
     shown = Shown(output, detail, headers=not no_headers, exit_zero=exit_zero, fail_on=fail_on)
     raise typer.Exit(run_and_show(setup, shown))

@@ -41,19 +41,28 @@ class Edited:
 def apply(loaded: Loaded, edits: Iterable[Edit], problems: Iterable[Problem] = (), namespace: str = "") -> Edited:
     """One edit after the other. What was loaded stays as it is. All mistakes are raised together, with the `problems`
     that are known already. `namespace`: where a name is looked for first that comes without."""
-    editor, found = Editor(loaded, namespace), list(problems)
+    found = list(problems)
     refuted = {problem.source for problem in found}
+    edited, mistakes = attempt(loaded, [edit for edit in edits if str(edit) not in refuted], namespace)
+    found += [Problem(str(mistake), str(edit), hint=mistake.hint) for edit, mistake in mistakes]
+    if found:
+        raise UsageError(found)
+    return edited
+
+
+def attempt(
+    loaded: Loaded, edits: Iterable[Edit], namespace: str = ""
+) -> tuple[Edited, list[tuple[Edit, EditMistake]]]:
+    """The edits that can be made, and those that cannot."""
+    editor = Editor(loaded, namespace)
+    mistakes = []
     for edit in edits:
-        if str(edit) in refuted:
-            continue
         try:
             _HANDLERS[type(edit)](editor, edit)
         except EditMistake as mistake:
-            found.append(Problem(str(mistake), str(edit), hint=mistake.hint))
-    if found:
-        raise UsageError(found)
+            mistakes.append((edit, mistake))
     run_daemon_sets(editor)
-    return Edited(editor.loaded, tuple(editor.refused))
+    return Edited(editor.loaded, tuple(editor.refused)), mistakes
 
 
 _HANDLERS: Mapping[type[Any], Callable[[Editor, Any], None]] = {

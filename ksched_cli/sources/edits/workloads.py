@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Node, Pod
@@ -16,8 +15,9 @@ from ksched_cli.sources.arrivals import date, let_in, unpack
 from ksched_cli.sources.controllers.deletion_order import pods_to_delete
 from ksched_cli.sources.controllers.existing import Existing, active, controller_of
 from ksched_cli.sources.controllers.expand import expand
-from ksched_cli.sources.edits.editor import Editor, nearest
+from ksched_cli.sources.edits.editor import Editor
 from ksched_cli.sources.edits.evictions import evict, forget
+from ksched_cli.sources.edits.targets import find, matching
 from ksched_cli.sources.edits.values import Delete, EditMistake, Reference, Scale
 
 _SCALED = (Deployment, ReplicaSet, StatefulSet, ReplicationController)
@@ -40,11 +40,11 @@ def scale(editor: Editor, edit: Scale) -> None:
 
 def _scaled(editor: Editor, target: Reference) -> Any:
     """What is scaled. A dump without deployments has their replica sets: then it is the newest of those."""
-    if target.kind is Deployment and not _matching(editor, target):
+    if target.kind is Deployment and not matching(editor.loaded, target, editor.namespace):
         sets = [each for each in editor.loaded.of(ReplicaSet) if _is_owned(each, target)]
         if len({each.metadata.namespace for each in sets}) == 1:
             return max(sets, key=lambda each: (each.spec.replicas or 0, each.metadata.creation_timestamp or ""))
-    item = _find(editor, target)
+    item = find(editor.loaded, target, editor.namespace)
     if item.spec.template is None:
         raise EditMistake(f"{target} has no pod template in the input")
     return item
@@ -95,7 +95,7 @@ def delete(editor: Editor, edit: Delete) -> None:
     if target.kind is Namespace:
         _delete_namespace(editor, target)
         return
-    item = _find(editor, target)
+    item = find(editor.loaded, target, editor.namespace)
     if isinstance(item, Pod):
         evict(editor, [item])
         return
@@ -109,7 +109,7 @@ def delete(editor: Editor, edit: Delete) -> None:
 
 
 def _delete_namespace(editor: Editor, target: Reference) -> None:
-    namespace = _find(editor, target)
+    namespace = find(editor.loaded, target, editor.namespace)
     inside = [
         item
         for kind, items in editor.loaded.objects.items()
@@ -151,38 +151,3 @@ def _is_owned(item: ReplicaSet, target: Reference) -> bool:
         and target.namespace in ("", item.metadata.namespace)
         and item.spec.template is not None
     )
-
-
-def _matching(editor: Editor, target: Reference) -> list[Any]:
-    """Without a namespace: the one in kubectl's, else all."""
-    items: list[Any] = editor.loaded.of(target.kind)
-    found = [
-        item
-        for item in items
-        if item.metadata.name == target.name and target.namespace in ("", item.metadata.namespace)
-    ]
-    if len(found) > 1:
-        return [item for item in found if item.metadata.namespace == editor.namespace] or found
-    return found
-
-
-def _find(editor: Editor, target: Reference) -> Any:
-    found = _matching(editor, target)
-    if len(found) == 1:
-        return found[0]
-    kind = target.kind.__name__
-    if found:
-        places = " or ".join(sorted(f"{kind.lower()}/{each.metadata.namespace}/{target.name}" for each in found))
-        raise EditMistake(f'there are {len(found)} of {kind} "{target.name}"', f"write {places}")
-    where = f' in namespace "{target.namespace}"' if target.namespace else ""
-    raise EditMistake(f'there is no {kind} "{target.name}"{where} in the input', _hint(editor, target))
-
-
-def _hint(editor: Editor, target: Reference) -> str:
-    hint = nearest(target.name, _names(editor.loaded.of(target.kind)))
-    return hint or f"the input has none: add {target.kind.__name__.lower()}s to it"
-
-
-def _names(items: Iterable[Struct]) -> Iterator[str]:
-    for item in items:
-        yield item.metadata.name  # type: ignore[attr-defined]  # every kind that is read has metadata

@@ -1,0 +1,154 @@
+"""What a scenario expects, held against what happened."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import combinations
+from typing import Any
+
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.pod_facts import is_terminal, pod_key
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.place import place
+from ksched_cli.plan.results import PodOutcome
+from ksched_cli.sources.controllers.daemon_sets import should_run
+from ksched_cli.sources.edits.apply import apply
+from ksched_cli.sources.edits.targets import pods_meant
+from ksched_cli.sources.edits.values import RemoveNode
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.scenario.model import (
+    TOPOLOGY,
+    Expectation,
+    NoPreemption,
+    On,
+    Schedulable,
+    Spread,
+    Survives,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """An expectation, whether it held, and what speaks against it, one line each."""
+
+    text: str
+    line: int
+    against: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return not self.against
+
+
+@dataclass(frozen=True)
+class StepFacts:
+    """How things are after a step: `outcomes` by pod, of those that were pending."""
+
+    loaded: Loaded
+    outcomes: Mapping[str, PodOutcome]
+    preempting: Sequence[PodOutcome]
+    make: Callable[[Loaded], Scheduler]
+    namespace: str
+
+    def why_pending(self, pod: str) -> str:
+        outcome = self.outcomes.get(pod)
+        if outcome is None:
+            return "it is held back or belongs to another scheduler"
+        return outcome.message or outcome.result
+
+
+def check(expectation: Expectation, facts: StepFacts) -> Check:
+    against = tuple(_CHECKS[type(expectation)](expectation, facts))
+    return Check(str(expectation), expectation.place.line, against)
+
+
+def _schedulable(wanted: Schedulable, facts: StepFacts) -> Iterator[str]:
+    if wanted.target is None:
+        failing = [outcome for outcome in facts.outcomes.values() if not outcome.node]
+        if wanted.wanted:
+            yield from (f"{outcome.pod}: {outcome.message or outcome.result}" for outcome in failing)
+        elif not failing:
+            yield f"all {len(facts.outcomes)} pending pods have found a node"
+        return
+    for pod in pods_meant(facts.loaded, wanted.target, facts.namespace):
+        name, node = pod_key(pod), pod.spec.node_name
+        if wanted.wanted and not node:
+            yield f"{name}: {facts.why_pending(name)}"
+        elif node and not wanted.wanted:
+            yield f"{name} is on {node}"
+
+
+def _on(wanted: On, facts: StepFacts) -> Iterator[str]:
+    for pod in pods_meant(facts.loaded, wanted.target, facts.namespace):
+        node = pod.spec.node_name
+        there = bool(node) and any(fnmatchcase(node, pattern) for pattern in wanted.nodes)
+        if wanted.wanted and not node:
+            yield f"{pod_key(pod)} has no node: {facts.why_pending(pod_key(pod))}"
+        elif there is not wanted.wanted and node:
+            yield f"{pod_key(pod)} is on {node}"
+
+
+def _spread(wanted: Spread, facts: StepFacts) -> Iterator[str]:
+    """Domains are those of nodes that the pods may be on at all, and those that they are on."""
+    pods = pods_meant(facts.loaded, wanted.target, facts.namespace)
+    nodes = {node.metadata.name: node for node in facts.loaded.of(Node)}
+    counts: dict[str, int] = {}
+    on_node = Counter(pod.spec.node_name for pod in pods)
+    for name, node in nodes.items():
+        domain = node.metadata.labels.get(wanted.topology_key)
+        if domain is not None and pods and (on_node[name] or _may_be_on(pods[0], node)):
+            counts[domain] = counts.get(domain, 0) + on_node[name]
+    if counts and max(counts.values()) - min(counts.values()) > wanted.max_skew:
+        listed = ", ".join(f"{domain} {count}" for domain, count in sorted(counts.items()))
+        yield f"{listed}: they differ by {max(counts.values()) - min(counts.values())}"
+
+
+def _may_be_on(pod: Pod, node: Node) -> bool:
+    return not node.spec.unschedulable and should_run(replace(pod.spec, node_name=""), node)
+
+
+def _no_preemption(_: NoPreemption, facts: StepFacts) -> Iterator[str]:
+    for outcome in facts.preempting:
+        assert outcome.preemption is not None
+        yield f"{outcome.pod} preempts {', '.join(outcome.preemption.victims)} on {outcome.preemption.node}"
+
+
+def domains(loaded: Loaded, what: str) -> dict[str, list[str]]:
+    """Node names by what may be lost: by themselves, or by a label's value."""
+    key = TOPOLOGY.get(what, what)
+    found: dict[str, list[str]] = {}
+    for name, node in sorted((node.metadata.name, node) for node in loaded.of(Node)):
+        value = name if what == "node" else node.metadata.labels.get(key)
+        if value is not None:
+            found.setdefault(value, []).append(name)
+    return found
+
+
+def _survives(wanted: Survives, facts: StepFacts) -> Iterator[str]:
+    nodes_of = domains(facts.loaded, wanted.what)
+    occupied = {pod.spec.node_name for pod in facts.loaded.of(Pod) if not is_terminal(pod)}
+    waiting = {pod_key(pod) for pod in facts.loaded.of(Pod) if not pod.spec.node_name}
+    for lost in combinations(nodes_of, wanted.count):
+        gone = [node for domain in lost for node in nodes_of[domain]]
+        if occupied.isdisjoint(gone):
+            continue
+        after = apply(facts.loaded, [RemoveNode(node) for node in gone]).loaded
+        for outcome in place(facts.make(after)).outcomes:
+            if outcome.pod in waiting:
+                continue
+            if not outcome.node:
+                yield f"without {', '.join(lost)}: {outcome.pod}: {outcome.message or outcome.result}"
+
+
+_CHECKS: Mapping[type[Any], Callable[[Any, StepFacts], Iterator[str]]] = {
+    Schedulable: _schedulable,
+    On: _on,
+    Spread: _spread,
+    NoPreemption: _no_preemption,
+    Survives: _survives,
+}

@@ -1,0 +1,112 @@
+"""Scenarios: step by step the cluster is changed, pods are placed, and what was expected is held against it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.errors import UsageError
+from ksched_cli.plan.expectations import Check, StepFacts, check
+from ksched_cli.plan.place import place
+from ksched_cli.plan.results import GatedPod, PodOutcome, RefusedPod
+from ksched_cli.plan.settled import settled
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.scenario.model import Scenario, Step
+from ksched_cli.sources.scenario.rehearsal import take_step
+
+# Victims are always of lower priority than whom they left for, so that it ends by itself well before.
+MAX_ROUNDS = 100
+
+Make = Callable[[Loaded], Scheduler]
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a step did and what came of it. `pods` has the last cycle of every pod that was pending, `preempting` every
+    cycle that preempted."""
+
+    name: str
+    line: int
+    edits: tuple[str, ...]
+    pods: tuple[PodOutcome, ...]
+    gated: tuple[GatedPod, ...]
+    refused: tuple[RefusedPod, ...]
+    preempting: tuple[PodOutcome, ...]
+    checks: tuple[Check, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def held(self) -> bool:
+        return all(each.ok for each in self.checks)
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioResult:
+    name: str
+    source: str
+    steps: tuple[StepResult, ...]
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        return tuple(each for step in self.steps for each in step.checks)
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        return tuple(each for each in self.checks if not each.ok)
+
+
+def run_scenario(scenario: Scenario, loaded: Loaded, make: Make, namespace: str = "") -> tuple[ScenarioResult, Loaded]:
+    """All steps, also after one whose expectations fail, and the cluster after the last."""
+    results = []
+    for step in scenario.steps:
+        result, loaded = _run_step(scenario.source, step, loaded, make, namespace)
+        results.append(result)
+    return ScenarioResult(scenario.name, scenario.source, tuple(results)), loaded
+
+
+def _run_step(source: str, step: Step, loaded: Loaded, make: Make, namespace: str) -> tuple[StepResult, Loaded]:
+    known = set(loaded.warnings)
+    edited, problems = take_step(source, step, loaded, namespace)
+    if problems:
+        raise UsageError(problems)
+    placed = _place_all(edited.loaded, make)
+    facts = StepFacts(placed.loaded, placed.outcomes, placed.preempting, make, namespace)
+    result = StepResult(
+        step.name,
+        step.place.line,
+        (*(f"apply {path}" for path in step.manifests), *(str(each.edit)[2:] for each in step.edits)),
+        tuple(placed.outcomes.values()),
+        placed.gated,
+        tuple(RefusedPod(pod_key(each.pod), each.plugin, each.message) for each in edited.refused),
+        placed.preempting,
+        tuple(check(each, facts) for each in step.expectations),
+        tuple(text for text in placed.loaded.warnings if text not in known),
+    )
+    return result, placed.loaded
+
+
+@dataclass(frozen=True)
+class _Placed:
+    loaded: Loaded
+    outcomes: dict[str, PodOutcome]
+    gated: tuple[GatedPod, ...]
+    preempting: tuple[PodOutcome, ...]
+
+
+def _place_all(loaded: Loaded, make: Make) -> _Placed:
+    """Every pending pod; again for as long as preemption makes room and new pods for it to be filled."""
+    outcomes: dict[str, PodOutcome] = {}
+    preempting: list[PodOutcome] = []
+    for _ in range(MAX_ROUNDS):
+        scheduler = make(loaded)
+        placement = place(scheduler)
+        round_ = list(placement.outcomes)
+        outcomes |= {outcome.pod: outcome for outcome in round_}
+        loaded = settled(loaded, scheduler, round_)
+        new = [outcome for outcome in round_ if outcome.preemption and outcome.preemption.victims]
+        preempting += new
+        if not new:
+            break
+    return _Placed(loaded, outcomes, placement.gated, tuple(preempting))

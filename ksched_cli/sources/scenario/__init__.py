@@ -1,0 +1,1 @@
+"""Scenario files: steps of edits, and what is expected after each."""

@@ -1,0 +1,79 @@
+"""What may stand in a scenario file. The JSON Schema is made of these types, so that the two cannot part."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+API_VERSION, KIND = "ksched/v1", "Scenario"
+
+Texts = str | tuple[str, ...]
+_TARGETS = "KIND/NAME or KIND/NAMESPACE/NAME of a workload, pod or namespace; * in a pod's name stands for anything"
+
+
+def _like(flag: str) -> Meta:
+    return Meta(description=f"One or several, each written as behind --{flag}.")
+
+
+class SpreadDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    """Pods over the domains of a label."""
+
+    of: Annotated[str, Meta(description=f"Whose pods: {_TARGETS}.")] = ""
+    topology_key: Annotated[str, Meta(description="A label of nodes; also node, zone or region.")] = "zone"
+    max_skew: Annotated[int, Meta(description="By how much their numbers may differ.")] = 1
+
+
+class ExpectDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    """What has to hold once the pods of a step have been placed."""
+
+    schedulable: Annotated[
+        bool | Texts | None,
+        Meta(description=f"true: every pending pod finds a node; or whose pods do: {_TARGETS}."),
+    ] = None
+    unschedulable: Annotated[Texts, Meta(description="Whose pods find none.")] = ()
+    on: Annotated[
+        dict[str, Texts],
+        Meta(description="Whose pods are all on one of these nodes; * in a node's name stands for anything."),
+    ] = {}
+    not_on: Annotated[dict[str, Texts], Meta(description="Whose pods are on none of these nodes.")] = {}
+    spread: Annotated[SpreadDocument | tuple[SpreadDocument, ...], Meta(description="How evenly pods are spread.")] = ()
+    no_preemption: Annotated[bool, Meta(description="true: no pod was preempted in this step.")] = False
+    survives: Annotated[
+        dict[str, int],
+        Meta(
+            description="node, zone, region or a label, and how many of them may be lost at once: "
+            "all pods of controllers find a node again, whichever are lost."
+        ),
+    ] = {}
+
+
+class StepDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    """Manifests first, then edits in the order in which a command line's are made; then pods are placed."""
+
+    name: Annotated[str, Meta(description="What the step is about, for the report.")] = ""
+    apply: Annotated[Texts, Meta(description="Manifests to apply: files and directories beside the scenario.")] = ()
+    add_node: Annotated[Texts, _like("add-node")] = ()
+    clone_node: Annotated[Texts, _like("clone-node")] = ()
+    remove_node: Annotated[Texts, _like("remove-node")] = ()
+    cordon: Annotated[Texts, _like("cordon")] = ()
+    uncordon: Annotated[Texts, _like("uncordon")] = ()
+    drain: Annotated[Texts, _like("drain")] = ()
+    taint: Annotated[Texts, _like("taint")] = ()
+    label: Annotated[Texts, _like("label")] = ()
+    scale: Annotated[Texts, _like("scale")] = ()
+    delete: Annotated[Texts, _like("delete")] = ()
+    expect: ExpectDocument = ExpectDocument()
+
+
+class ScenarioMetadata(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    name: str = ""
+
+
+class ScenarioDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    """Steps, run one after the other: what one has placed is there in the next."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: ScenarioMetadata = ScenarioMetadata()
+    steps: tuple[StepDocument, ...] = ()

@@ -1,0 +1,116 @@
+"""`--scenario` and `ksched scenario` as a person meets them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from ksched_cli.cli.main import run
+from tests.cli.test_commands import GOLDEN, ROOT
+
+FLEET = str(ROOT / "fixtures" / "clusters" / "fleet.yaml")
+SCENARIOS = ROOT / "fixtures" / "scenarios"
+GOOD, BAD = SCENARIOS / "lose-east-2.yaml", SCENARIOS / "mistakes.yaml"
+
+
+@pytest.fixture(autouse=True)
+def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(ROOT)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "arguments"),
+    [
+        pytest.param("scenario", 4, ["simulate", "--from", FLEET, "--scenario", str(GOOD)], id="a scenario"),
+        pytest.param(
+            "scenario-mistakes",
+            2,
+            ["simulate", "--from", FLEET, "--scenario", str(BAD.relative_to(ROOT))],
+            id="all mistakes of a file, names that mean nothing among them",
+        ),
+        pytest.param("scenario-help", 0, ["scenario", "--help"], id="help"),
+    ],
+)
+def test_transcript(name: str, code: int, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(arguments) == code
+    captured = capsys.readouterr()
+    shown = captured.out + captured.err
+    golden = GOLDEN / f"{name}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(shown)
+    assert shown == golden.read_text()
+    assert all(len(line) <= 80 for line in captured.out.splitlines())
+
+
+def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["simulate", "--from", FLEET, "--scenario", str(GOOD), "-o"]
+    assert run([*arguments, "json"]) == 4
+    document = json.loads(capsys.readouterr().out)
+    assert (document["apiVersion"], document["kind"], document["held"]) == ("ksched/v1", "ScenarioResult", False)
+    assert [step["name"] for step in document["steps"]] == [
+        "as it is",
+        "drain east-2",
+        "two more of web, and a node for them",
+    ]
+    assert [each["held"] for each in document["steps"][2]["expectations"]] == [True, True, False, False]
+    assert run([*arguments, "yaml"]) == 4
+    assert yaml.safe_load(capsys.readouterr().out) == document
+    assert run([*arguments, "name"]) == 2
+    assert "not as name" in capsys.readouterr().err
+
+
+def test_validate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["scenario", "validate", str(GOOD)]) == 0
+    assert capsys.readouterr().out == f"{GOOD}: valid\n"
+    (tmp_path / "two.yaml").write_text("a: 1\n---\nb: 2\n")
+    (tmp_path / "list.yaml").write_text("- a\n")
+    (tmp_path / "empty.yaml").write_text("")
+    assert (
+        run(
+            [
+                "scenario",
+                "validate",
+                str(BAD),
+                *(str(tmp_path / f"{name}.yaml") for name in ("two", "list", "empty", "no")),
+            ]
+        )
+        == 2
+    )
+    complaints = capsys.readouterr().err.splitlines()
+    assert len([line for line in complaints if "mistakes.yaml" in line]) == 11
+    assert [line.partition(f"{tmp_path}/")[2] for line in complaints[11:]] == [
+        "two.yaml: 2 documents: expected one Scenario of ksched/v1",
+        "list.yaml: not an object: expected one Scenario of ksched/v1",
+        "empty.yaml: empty: expected one Scenario of ksched/v1",
+        "no.yaml: no such file or directory",
+    ]
+
+
+def test_the_schema_takes_what_is_right_and_refuses_what_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["scenario", "schema"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    good, bad = (json.loads(json.dumps(_read(path))) for path in (GOOD, BAD))
+    assert list(validator.iter_errors(good)) == []
+    assert len(list(validator.iter_errors(bad))) >= 6
+
+
+def _read(path: Path) -> object:
+    """As editors do, for whom `on` is text."""
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.yaml_implicit_resolvers = {
+        key: [] if key in "oO" else each for key, each in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    return yaml.load(path.read_text(), Loader)

@@ -1,0 +1,183 @@
+"""Scenarios: what each expectation asks, and what one step leaves to the next."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from ksched_cli.errors import ExpectationFailed, InputError
+from ksched_cli.plan.scenario import ScenarioResult
+from ksched_cli.wiring import Setup, gather, play_scenario
+from tests.builders import PodBuilder, make_node, make_pod
+from tests.sources.test_edits import owned
+
+
+def of_set(name: str, cpu: str = "1", **labels: str) -> PodBuilder:
+    """A pod of ReplicaSet `web`."""
+    return owned(make_pod(name).label(app="web", **labels).requests(cpu=cpu), "ReplicaSet", "web")
+
+
+def play(tmp_path: Path, items: list[Any], *steps: dict[str, Any]) -> ScenarioResult:
+    return play_scenario(_setup(tmp_path, items, *steps))[0]
+
+
+def _setup(tmp_path: Path, items: list[Any], *steps: dict[str, Any]) -> Setup:
+    cluster, scenario = tmp_path / "cluster.json", tmp_path / "scenario.yaml"
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [each.doc() for each in items]}))
+    scenario.write_text(json.dumps({"apiVersion": "ksched/v1", "kind": "Scenario", "steps": steps}))
+    return Setup(sources=[str(cluster)], scenario=str(scenario))
+
+
+# Two zones of one node each with 4 cpus; two of web run in zone a, and one more waits.
+NODES = [
+    make_node("a-1").zone("a"),
+    make_node("b-1").zone("b"),
+    make_node("old").zone("b").cordoned().allocatable(cpu="0"),
+]
+PODS = [of_set("web-1").on("a-1"), of_set("web-2").on("a-1"), of_set("web-3"), make_pod("big").requests(cpu="9")]
+
+
+@pytest.mark.parametrize(
+    ("expect", "against"),
+    [
+        pytest.param({"schedulable": True}, ["default/big: 0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."], id="one does not fit"),
+        pytest.param({"schedulable": False}, [], id="one does not, as expected"),
+        pytest.param({"schedulable": ["replicaset/web", "pod/default/web-3"]}, [], id="those that are named do"),
+        pytest.param({"schedulable": "pod/web-*"}, [], id="by a pattern"),
+        pytest.param({"unschedulable": "pod/big"}, [], id="unschedulable"),
+        pytest.param({"unschedulable": "pod/web-1"}, ["default/web-1 is on a-1"], id="unschedulable, and it is not"),
+        pytest.param({"on": {"rs/web": ["a-*", "b-1"]}}, [], id="on these"),
+        pytest.param({"on": {"rs/web": "a-1"}}, ["default/web-3 is on b-1"], id="one is elsewhere"),
+        pytest.param({"on": {"pod/big": "a-1"}}, ["default/big has no node: 0/3"], id="one is nowhere"),
+        pytest.param({"notOn": {"rs/web": "old", "pod/big": "*"}}, [], id="not there"),
+        pytest.param({"notOn": {"rs/web": ["b-1", "old"]}}, ["default/web-3 is on b-1"], id="one is there"),
+        pytest.param({"spread": {"of": "rs/web", "topologyKey": "zone"}}, [], id="spread well"),
+        pytest.param({"spread": [{"of": "rs/web", "topologyKey": "kubernetes.io/hostname", "maxSkew": 0}]}, ["a-1 2, b-1 1: they differ by 1"], id="spread badly, a cordoned node does not count"),
+        pytest.param({"noPreemption": True}, [], id="no preemption"),
+        pytest.param({"survives": {"zone": 1}}, [], id="a zone may be lost"),
+        pytest.param({"survives": {"topology.kubernetes.io/zone": 2}}, ["without a, b: default/web-"] * 3, id="both may not"),
+    ],
+)  # fmt: skip
+def test_expectations(expect: dict[str, Any], against: list[str], tmp_path: Path) -> None:
+    result = play(tmp_path, [*NODES, *PODS], {"expect": expect})
+    found = [line for check in result.checks for line in check.against]
+    assert len(found) == len(against)
+    assert all(line.startswith(wanted) for line, wanted in zip(found, against, strict=True))
+    assert bool(result.failed) is bool(against)
+
+
+def test_no_preemption_names_who_has_to_go(tmp_path: Path) -> None:
+    items = [make_node("n"), of_set("low", "3").on("n").priority(1), make_pod("high").requests(cpu="3").priority(9)]
+    result = play(tmp_path, items, {"expect": {"noPreemption": True}}, {"expect": {"on": {"pod/high": "n"}}})
+    assert [check.against for check in result.checks] == [("default/high preempts default/low on n",), ()]
+    # In the same step the victim is gone, whom it left for has its place, and its successor finds none.
+    (first, _) = result.steps
+    placed = {outcome.pod: outcome.node for outcome in first.pods}
+    assert placed.pop("default/high") == "n"
+    assert list(placed.values()) == [""]
+    assert first.preempting[0].preemption is not None
+
+
+def test_what_one_step_has_placed_is_there_in_the_next(tmp_path: Path) -> None:
+    items = [make_node("n"), make_pod("first").requests(cpu="3")]
+    manifest = tmp_path / "second.json"
+    manifest.write_text(json.dumps(make_pod("second").requests(cpu="2").doc()))
+    steps = [
+        {"expect": {"on": {"pod/first": "n"}}},
+        {"apply": "second.json", "expect": {"unschedulable": "pod/second", "on": {"pod/first": "n"}}},
+        {"addNode": "cpu=2,name=m", "expect": {"on": {"pod/second": "m"}, "schedulable": True}},
+    ]
+    result = play(tmp_path, items, *steps)
+    assert [step.edits for step in result.steps] == [(), (f"apply {manifest}",), ("add-node cpu=2,name=m",)]
+    assert result.failed == ()
+
+
+def test_a_volume_that_one_step_has_bound_is_taken_in_the_next(tmp_path: Path) -> None:
+    class Doc:
+        def __init__(self, **fields: Any) -> None:
+            self.fields = fields
+
+        def doc(self) -> dict[str, Any]:
+            return self.fields
+
+    storage = Doc(
+        apiVersion="storage.k8s.io/v1",
+        kind="StorageClass",
+        metadata={"name": "local"},
+        provisioner="kubernetes.io/no-provisioner",
+        volumeBindingMode="WaitForFirstConsumer",
+    )
+    volume = Doc(
+        apiVersion="v1",
+        kind="PersistentVolume",
+        metadata={"name": "pv"},
+        spec={"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "local"},
+        status={"phase": "Available"},
+    )
+    claims = [
+        Doc(
+            apiVersion="v1",
+            kind="PersistentVolumeClaim",
+            metadata={"name": name, "namespace": "default"},
+            spec={
+                "storageClassName": "local",
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}},
+            },
+        )
+        for name in ("one", "two")
+    ]
+    pods = [
+        make_pod(name).spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": name}}])
+        for name in ("one", "two")
+    ]
+    for first in (pods, pods[:1]):
+        items: list[Any] = [make_node("n"), storage, volume, *claims, *first]
+        (tmp_path / "two.json").write_text(json.dumps(pods[1].doc()))
+        again = [] if len(first) == 2 else [{"apply": "two.json"}]
+        result = play(tmp_path, items, {"expect": {"schedulable": "pod/one"}}, *again)
+        assert result.failed == ()
+        assert result.steps[-1].pods[-1].pod == "default/two"
+        assert "didn't find available persistent volumes to bind" in result.steps[-1].pods[-1].message
+
+
+def test_edits_that_the_run_itself_makes_impossible_are_told_with_their_line(tmp_path: Path) -> None:
+    items = [
+        make_node("n"),
+        make_pod("low").requests(cpu="3").on("n").priority(1),
+        make_pod("high").requests(cpu="3").priority(9),
+    ]
+    with pytest.raises(Exception, match=r'steps\[1\].delete: there is no Pod "low"'):
+        play(tmp_path, items, {}, {"delete": "pod/low"})
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        pytest.param([{"expect": {"survives": {"node": 3}}}] , "any 3 of 100 are 161700 cases, and no more than 2000 are tried", id="too many cases"),
+        pytest.param([{"apply": "nothing.yaml"}], "nothing.yaml: no such file or directory", id="no such manifest"),
+        pytest.param([{"apply": "https://x/y.yaml"}], "https://x/y.yaml cannot be read here (give a file or a directory)", id="URL"),
+        pytest.param([{"cordon": "n-1", "uncordon": "n-1"}], "steps[0].cordon: node n-1 is uncordoned by --uncordon (give one of the two)", id="contradiction"),
+        pytest.param([{"addNode": "nope.yaml"}], "steps[0].addNode: nope.yaml: no such file or directory", id="no such template"),
+        pytest.param([{"removeNode": "n-1"}, {"cordon": "n-1"}], 'steps[1].cordon: there is no node "n-1"', id="a node that an earlier step has removed"),
+        pytest.param([{"expect": {"spread": {"of": "rs/web", "topologyKey": "a b"}}}], "'a b' cannot be a label's key (or one of node, zone, region)", id="not a label"),
+        pytest.param([], "steps: there are no steps", id="no steps"),
+    ],
+)  # fmt: skip
+def test_mistakes(steps: list[dict[str, Any]], message: str, tmp_path: Path) -> None:
+    items = [make_node(f"n-{number}") for number in range(100)]
+    with pytest.raises(InputError) as raised:
+        play(tmp_path, items, *steps)
+    assert message in str(raised.value)
+
+
+def test_a_command_that_only_starts_from_a_scenario_stops_where_an_expectation_fails(tmp_path: Path) -> None:
+    good = {"expect": {"on": {"pod/p": "n"}}}
+    gathered = gather(_setup(tmp_path, [make_node("n"), make_pod("p")], good))
+    assert "Running" in str(msgspec.json.encode(gathered.loaded.objects[type(make_pod().obj())]))
+    with pytest.raises(ExpectationFailed, match=r"scenario.yaml:1: not on n: pod/p: default/p is on n"):
+        gather(_setup(tmp_path, [make_node("n"), make_pod("p")], {"expect": {"notOn": {"pod/p": "n"}}}))
