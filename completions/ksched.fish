@@ -18,6 +18,7 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l plugin
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l tie-break -x -a 'name random'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l seed
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l sampling
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l allow-extenders
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l add-node
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l clone-node
@@ -52,6 +53,7 @@ complete -c ksched -n '__fish_seen_subcommand_from capacity' -l plugin
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l tie-break -x -a 'name random'
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l seed
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l sampling
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l allow-extenders
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l add-node
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l clone-node
@@ -126,6 +128,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l plugin
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l tie-break -x -a 'name random'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l seed
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l sampling
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l allow-extenders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l add-node
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l clone-node
@@ -160,6 +163,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l plugin
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l tie-break -x -a 'name random'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l seed
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l sampling
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l allow-extenders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l add-node
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l clone-node

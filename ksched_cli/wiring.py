@@ -15,9 +15,12 @@ from ksched_cli.sources.live.options import LiveOptions
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Pod
+    from ksched_cli.cluster.cache import Cluster
     from ksched_cli.config.model import SchedulerConfiguration
+    from ksched_cli.engine.extenders.chain import Extenders
     from ksched_cli.engine.registry import Registry
     from ksched_cli.engine.scheduler import Scheduler
+    from ksched_cli.engine.timings import Timings
     from ksched_cli.plan.capacity import Capacity
     from ksched_cli.plan.place import Placement
     from ksched_cli.plan.results import PluginTiming, RefusedPod, Simulation, Stats
@@ -53,6 +56,7 @@ class Setup:
     sampling: bool = False
     reuse: bool = True
     timings: bool = False
+    allow_extenders: bool = False
 
 
 def read_configuration(
@@ -210,11 +214,17 @@ class Prepared:
 
     scheduler: Scheduler
     warnings: tuple[str, ...]
-    coverage: dict[str, Any]
+    known_coverage: Mapping[str, Any]
     load_seconds: float
     registry: Registry
     refused: tuple[RefusedPod, ...] = ()
     wanted: Callable[[Pod], bool] = lambda pod: True
+
+    @property
+    def coverage(self) -> dict[str, Any]:
+        """What the answer does not take into account, as far as it is known by now."""
+        extenders = self.scheduler.extenders
+        return {**self.known_coverage, **({"extenders": extenders.report()} if extenders else {})}
 
     def place(self, *, detail: bool, top: int) -> Placement:
         from ksched_cli.plan.doubts import Doubts
@@ -255,8 +265,10 @@ class Prepared:
 
         origins = {name: self.registry.origin(name) for name in self.registry}
         return tuple(
-            PluginTiming(point, plugin, spent.calls, spent.seconds, origins[plugin].replace(IN_TREE_ORIGIN, ""))
-            for point, plugin, spent in self.scheduler.timings or ()
+            PluginTiming(
+                point, name, spent.calls, spent.seconds, origins.get(name, "extender").replace(IN_TREE_ORIGIN, "")
+            )
+            for point, name, spent in self.scheduler.timings or ()
         )
 
 
@@ -431,8 +443,11 @@ def _coverage(scheduler: Scheduler, loaded: Loaded, setting: Setting) -> dict[st
         coverage["pluginsNotModelled"] = list(scheduler.not_modelled)
     if scheduler.gates_not_modelled:
         coverage["featureGatesNotModelled"] = list(scheduler.gates_not_modelled)
-    if scheduler.extenders:
-        coverage["extendersNotCalled"] = list(scheduler.extenders)
+    if scheduler.extenders_skipped:
+        from ksched_cli.config.extenders import extender_name, not_called
+
+        coverage["extendersNotCalled"] = [extender_name(each) for each in scheduler.extenders_skipped]
+        coverage["extendersCouldChange"] = [not_called(each) for each in scheduler.extenders_skipped]
     return coverage
 
 
@@ -454,6 +469,7 @@ def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting) -> Scheduler:
         pods = as_stored(pods, setting.release, setting.gates)
     nodes = sorted(loaded.of(Node), key=lambda node: node.metadata.name)
     cluster = Cluster(nodes, pods, Catalog(loaded.others()), reuse=setup.reuse, release=setting.release)
+    timings = Timings() if setup.timings else None
     return Scheduler(
         cluster,
         setting.configuration,
@@ -463,5 +479,19 @@ def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting) -> Scheduler:
         setting.points,
         tie_break=random_choice(setup.seed) if setup.tie_break == "random" else lowest_name,
         sampling=setup.sampling,
-        timings=Timings() if setup.timings else None,
+        timings=timings,
+        extenders=make_extenders(setting, cluster, timings) if setup.allow_extenders else None,
     )
+
+
+def make_extenders(setting: Setting, cluster: Cluster, timings: Timings | None) -> Extenders | None:
+    """Those of the configuration, ready to be called; what they need for it is only imported where there are any."""
+    if not setting.configuration.extenders:
+        return None
+    from ksched_cli.engine.extenders.chain import Extenders
+    from ksched_cli.engine.extenders.extender import HTTPExtender, NodeTexts
+    from ksched_cli.engine.faults import blamed
+
+    texts = NodeTexts(cluster)
+    made = [HTTPExtender(each, cluster, texts) for each in setting.configuration.extenders]
+    return Extenders(made, setting.release, blamed if timings is None else timings.calling)

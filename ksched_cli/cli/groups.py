@@ -79,6 +79,7 @@ class SchedulerOptions:
     tie_break: options.TieBreakOption = options.TieBreak.NAME
     seed: options.Seed = 0
     sampling: options.Sampling = False
+    allow_extenders: options.AllowExtenders = False
     no_reuse: options.NoReuse = False
 
 
@@ -114,6 +115,7 @@ def make_setup(
         sampling=scheduler.sampling,
         reuse=not scheduler.no_reuse,
         timings=timings,
+        allow_extenders=scheduler.allow_extenders,
     )
 
 

@@ -132,6 +132,13 @@ PluginOption = Annotated[
     list[str],
     typer.Option("--plugin", metavar="MODULE:CLASS", help="A plugin of your own beside the in-tree ones."),
 ]
+AllowExtenders = Annotated[
+    bool,
+    typer.Option(
+        "--allow-extenders",
+        help="Call the configuration's extenders over HTTP: filter, prioritize and preempt, never bind.",
+    ),
+]
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 although some pod does not fit.")]
 FailOnOption = Annotated[
     list[FailOn], typer.Option("--fail-on", help="Exit with 1 also for a pod that has to preempt, or for a warning.")

@@ -11,6 +11,7 @@ from ksched_cli.api.conversion import problems_in, written
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.api.selectors import is_label_key
 from ksched_cli.api.yaml_reader import Document, read_documents
+from ksched_cli.config.extenders import extender_complaints
 from ksched_cli.config.model import Extender, PluginConfig, Plugins, Profile, SchedulerConfiguration
 from ksched_cli.config.plugin_args import ARGS_OF, with_defaults
 from ksched_cli.config.profiles import expand_profile, merge_with_defaults
@@ -225,6 +226,8 @@ class _Loader:
             steps = ("extenders", index)
             if extender.prioritize_verb and extender.weight <= 0:
                 self._complain(f"{extender.weight} is not a positive weight", (*steps, "weight"))
+            for where, text in extender_complaints(extender):
+                self._complain(text, (*steps, *where))
             for at, resource in enumerate(extender.managed_resources):
                 path = (*steps, "managedResources", at, "name")
                 for text in _resource_name_mistakes(resource.name, managed):

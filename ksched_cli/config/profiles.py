@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ksched_cli.config.model import EXTENSION_POINT_FIELDS, PluginRef, Plugins, PluginSet, Profile
-from ksched_cli.config.plugin_args import ARGS_OF
+from msgspec import structs
+
+from ksched_cli.config.extenders import ignored_resources
+from ksched_cli.config.model import EXTENSION_POINT_FIELDS, Extender, PluginRef, Plugins, PluginSet, Profile
+from ksched_cli.config.plugin_args import ARGS_OF, NodeResourcesFitArgs
 from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.errors import ConfigError, Problem
 
@@ -79,6 +82,21 @@ def expand_profile(
         placement_weights,
         {name: profile.args.get(name, ARGS_OF[name]() if name in ARGS_OF else None) for name in sorted(used)},
     )
+
+
+def leave_to_extenders(profile: ResolvedProfile, extenders: Sequence[Extender]) -> ResolvedProfile:
+    """What extenders keep count of themselves NodeResourcesFit does not look at, and the profile's own list of such
+    resources is void (buildExtenders). This holds whether or not the extenders are called."""
+    ignored = ignored_resources(extenders)
+    if not ignored:
+        return profile
+    args = profile.args.get("NodeResourcesFit")
+    if not isinstance(args, NodeResourcesFitArgs):
+        text = (
+            f'profile "{profile.scheduler_name}" has no NodeResourcesFit to leave {", ".join(ignored)} to an extender'
+        )
+        raise ConfigError(Problem(text, hint="kube-scheduler would not start"))
+    return replace(profile, args={**profile.args, "NodeResourcesFit": structs.replace(args, ignored_resources=ignored)})
 
 
 class _Expansion:

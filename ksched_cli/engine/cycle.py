@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.binding import bind, reserve
 from ksched_cli.engine.decision import Decision, no_rows
-from ksched_cli.engine.faults import CycleError
+from ksched_cli.engine.faults import CycleError, ExtenderError
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.runtime import CycleState, Runtime
 from ksched_cli.engine.selection import TieBreak, best_rows, lowest_name, num_feasible_nodes_to_find
@@ -21,6 +22,11 @@ from ksched_cli.framework.interfaces import PostFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Code, Status, unresolvable
 
+if TYPE_CHECKING:
+    from ksched_cli.engine.extenders.chain import Extenders
+
+# What stands in a pod's unschedulablePlugins when an extender left out nodes (framework.ExtenderName).
+EXTENDER = "Extender"
 NO_NODES_AVAILABLE = "no nodes available to schedule pods"
 
 
@@ -43,6 +49,7 @@ class Found:
 
     feasible: RowColumn
     diagnosis: Diagnosis
+    bare: bool = False
 
 
 class Cycle:
@@ -56,12 +63,17 @@ class Cycle:
         tie_break: TieBreak = lowest_name,
         sampling: bool = False,
         percentage_of_nodes_to_score: int = 0,
+        extenders: Extenders | None = None,
+        extenders_judge: bool = False,
     ) -> None:
+        """`extenders_judge` when some extender of the configuration filters or scores, whether or not it is called."""
         self.cluster = cluster
         self.nominator = nominator
         self.tie_break = tie_break
         self.sampling = sampling
         self.percentage_of_nodes_to_score = percentage_of_nodes_to_score
+        self.extenders = extenders
+        self.extenders_judge = extenders_judge
         self._next_start = 0
         # The only nodes that a pod group's placement allows (Snapshot.AssumePlacement), None for all.
         self.placement: RowColumn | None = None
@@ -101,7 +113,7 @@ class Cycle:
         if not len(found.feasible):
             self._post_filter(runtime, state, decision, found.diagnosis)
             return
-        decision.row = self._prioritize(runtime, state, decision)
+        decision.row = self._prioritize(runtime, state, decision, bare=found.bare)
 
     # Filtering
 
@@ -122,23 +134,34 @@ class Cycle:
             return Found(no_rows(), diagnosis)
         nominated = self._evaluate_nominated_node(runtime, state, decision, diagnosis)
         if len(nominated):
-            return Found(nominated, diagnosis)
+            return Found(nominated.rows, diagnosis, nominated.bare)
         nodes = self._candidates(outcome.node_names, outcome.narrowed_by, diagnosis)
         feasible = self._pass_filters(runtime, state, decision.pod, nodes, diagnosis)
         diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
-        return Found(feasible, diagnosis)
+        if self.extenders is None:
+            return Found(feasible, diagnosis)
+        left = self.extenders.filter(decision.pod, NodeRows(self.cluster, feasible), diagnosis.nodes)
+        if len(left) != len(feasible) and self.extenders.is_blamed:
+            diagnosis.unschedulable_plugins.add(EXTENDER)
+        return Found(left.rows, diagnosis, left.bare)
 
     def _evaluate_nominated_node(
         self, runtime: Runtime, state: CycleState, decision: Decision, diagnosis: Diagnosis
-    ) -> RowColumn:
-        """The node that preemption cleared for this pod is tried first, and alone."""
+    ) -> NodeRows:
+        """The node that preemption cleared for this pod is tried first, and alone. What extenders say of it does not
+        stay: they are asked again with all nodes."""
         row = self.cluster.nodes.row_of.get(self.nominator.node_of(decision.pod_row))
         if row is None or (self.placement is not None and row not in self.placement):
-            return no_rows()
+            return NodeRows(self.cluster, no_rows())
         nodes = NodeRows(self.cluster, np.array([row], dtype=np.int64))
         passed = runtime.run_filter_with_nominated(state, decision.pod, nodes, diagnosis.nodes)
         diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
-        return passed.rows
+        if self.extenders is None:
+            return passed
+        try:
+            return self.extenders.filter(decision.pod, passed, NodeStatuses(len(self.cluster.nodes)))
+        except ExtenderError:
+            return NodeRows(self.cluster, no_rows())
 
     def _candidates(self, node_names: frozenset[str] | None, narrowed_by: set[str], diagnosis: Diagnosis) -> NodeRows:
         """The nodes that PreFilter left; the others get the common status of nodes that are not looked at."""
@@ -177,7 +200,8 @@ class Cycle:
         return feasible
 
     def _nodes_to_find(self, runtime: Runtime, size: int) -> int:
-        if not runtime.profile.score and self.cluster.release.at_least("1.30"):
+        judged = runtime.profile.score or self.extenders_judge
+        if not judged and self.cluster.release.at_least("1.30"):
             return 1
         if not self.sampling:
             return size
@@ -197,14 +221,16 @@ class Cycle:
 
     # Scoring and binding
 
-    def _prioritize(self, runtime: Runtime, state: CycleState, decision: Decision) -> int:
+    def _prioritize(self, runtime: Runtime, state: CycleState, decision: Decision, *, bare: bool) -> int:
         """prioritizeNodes; a single feasible node is taken without scoring."""
         if len(decision.feasible) == 1:
             return int(decision.feasible[0])
         every = len(decision.feasible) == len(self.cluster.nodes) and not self.sampling
-        nodes = NodeRows(self.cluster, None if every else decision.feasible)
+        nodes = NodeRows(self.cluster, None if every else decision.feasible, bare=bare)
         runtime.run_pre_score(state, decision.pod, nodes)
         decision.scores = runtime.run_score(state, decision.pod, nodes)
+        if self.extenders is not None:
+            self.extenders.prioritize(decision.pod, nodes, decision.scores)
         decision.ties = best_rows(decision.scores, self.cluster.nodes.name_rank)
         return self.tie_break(decision.ties)
 

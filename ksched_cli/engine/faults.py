@@ -12,6 +12,10 @@ class CycleError(Exception):
     """The cycle ended in an error; its text is the pod's message."""
 
 
+class ExtenderError(CycleError):
+    """The extender could not be asked, or its answer cannot be used; the text is kube-scheduler's where it has one."""
+
+
 class PluginFault(CycleError):
     """A plugin raised, or answered in a shape that cannot be used."""
 

@@ -394,7 +394,7 @@ class Runtime:
         return table
 
     def _raw_score(self, plugin: ScorePlugin[Any], handed: Any, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
-        sign = plugin.sign_score(handed, pod) if self.cluster.reuse else None
+        sign = plugin.sign_score(handed, pod) if self.cluster.reuse and not nodes.bare else None
         if sign is None:
             return plugin.score(handed, pod, nodes)
         known = self._scored.recall(

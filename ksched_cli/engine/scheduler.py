@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.config.model import SchedulerConfiguration
-from ksched_cli.config.profiles import expand_profile
+from ksched_cli.config.profiles import expand_profile, leave_to_extenders
 from ksched_cli.config.releases import NEWEST, FeatureGates, Release
 from ksched_cli.engine.cycle import Cycle
 from ksched_cli.engine.decision import Decision
@@ -20,7 +21,11 @@ from ksched_cli.engine.registry import Registry
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.engine.selection import TieBreak, lowest_name
 from ksched_cli.engine.timings import Timings
+from ksched_cli.framework.handle import PreemptingExtenders
 from ksched_cli.framework.pod_groups import GroupKey, PodGroups, group_of
+
+if TYPE_CHECKING:
+    from ksched_cli.engine.extenders.chain import Extenders
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class SchedulerHandle:
     sampling: bool
     scheduler_names: frozenset[str] = frozenset({DEFAULT_SCHEDULER})
     release: Release = NEWEST
+    extenders: PreemptingExtenders | None = None
 
 
 class Scheduler:
@@ -50,15 +56,21 @@ class Scheduler:
         tie_break: TieBreak = lowest_name,
         sampling: bool = False,
         timings: Timings | None = None,
+        extenders: Extenders | None = None,
     ) -> None:
+        """Without `extenders` those of the configuration are not called, and `extenders_skipped` lists them."""
         self.cluster = cluster
         self.timings = timings
         self.nominator = NominatedPods(cluster)
         self._registry = registry
-        self._profiles = [expand_profile(entry, release, gates, points) for entry in configuration.profiles]
+        self._profiles = [
+            leave_to_extenders(expand_profile(entry, release, gates, points), configuration.extenders)
+            for entry in configuration.profiles
+        ]
         names = frozenset(profile.scheduler_name for profile in self._profiles)
-        self._handle = SchedulerHandle(cluster, gates, self.nominator, sampling, names, release)
-        self.extenders = tuple(extender.url_prefix for extender in configuration.extenders)
+        self._handle = SchedulerHandle(cluster, gates, self.nominator, sampling, names, release, extenders)
+        self.extenders = extenders
+        self.extenders_skipped = () if extenders else configuration.extenders
         self.gates_not_modelled = gates.not_modelled
         self.not_modelled = tuple(name for name in release.default_plugin_names(gates) if name not in registry)
         self.runtimes = self._make_runtimes()
@@ -68,6 +80,8 @@ class Scheduler:
             tie_break=tie_break,
             sampling=sampling,
             percentage_of_nodes_to_score=configuration.percentage_of_nodes_to_score or 0,
+            extenders=extenders,
+            extenders_judge=any(each.filter_verb or each.prioritize_verb for each in configuration.extenders),
         )
         self._group_cycle = _group_cycle(self._cycle, release, gates)
         self.groups = PodGroups(cluster, names)
@@ -100,6 +114,13 @@ class Scheduler:
 
     def run(self, queue: Queue) -> Iterator[Decision]:
         """One cycle per pod or pod group, in order; each decision is taken with the ones before it in force."""
+        try:
+            yield from self._run(queue)
+        finally:
+            if self.extenders is not None:
+                self.extenders.close()
+
+    def _run(self, queue: Queue) -> Iterator[Decision]:
         if self._group_cycle is None:
             for row in queue.active:
                 yield self.schedule(row)

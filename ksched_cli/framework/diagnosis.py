@@ -17,6 +17,7 @@ class NodeStatuses:
     """One status per node of the cluster: plugin, code and reasons of the first failing plugin (NodeToStatus).
 
     A node that was never looked at, because PreFilter had ruled it out, is *absent* and has the common status.
+    `strangers` are names that an extender gave and no node has; kube-scheduler counts them all the same.
     """
 
     def __init__(self, size: int) -> None:
@@ -25,6 +26,7 @@ class NodeStatuses:
         self.reason_ids: IdColumn = np.zeros(size, dtype=np.int32)
         self.absent: BoolColumn = np.zeros(size, dtype=np.bool_)
         self.absent_status: Status = SUCCESS
+        self.strangers: dict[str, Status] = {}
         self.plugins: Vocabulary[str] = Vocabulary()
         self.reasons: Vocabulary[Reasons] = Vocabulary()
         self.plugins.id("")
@@ -57,6 +59,7 @@ class NodeStatuses:
             other.reason_ids.copy(),
         )
         self.absent, self.absent_status = other.absent.copy(), other.absent_status
+        self.strangers = dict(other.strangers)
         self.plugins, self.reasons = other.plugins.copy(), other.reasons.copy()
 
     def set(self, row: int, status: Status) -> None:
@@ -116,6 +119,7 @@ class NodeStatuses:
         for reasons, nodes in zip(self.reasons.values, per_tuple, strict=True):
             for reason in reasons:
                 counts[reason] += int(nodes)
+        counts.update(reason for status in self.strangers.values() for reason in status.reasons)
         absent = int(self.absent.sum())
         if absent:
             counts.update(dict.fromkeys(self.absent_status.reasons, 0))

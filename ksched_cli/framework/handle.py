@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Mapping
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.framework.diagnosis import Diagnosis
 from ksched_cli.framework.verdict import Verdict
+
+if TYPE_CHECKING:
+    from ksched_cli.cluster.pod_info import PodInfo
+    from ksched_cli.framework.preemption.outcomes import Candidate
+    from ksched_cli.framework.status import Status
 
 
 class Nominator(Protocol):
@@ -24,6 +29,13 @@ class Nominator(Protocol):
 
     def node_of(self, pod_row: int) -> str:
         """The node that the pod is nominated to, or an empty string."""
+
+
+class PreemptingExtenders(Protocol):
+    """Extenders, as far as preemption asks them."""
+
+    def preempt(self, pod: PodInfo, candidates: Mapping[int, Candidate]) -> dict[int, Candidate] | Status:
+        """callExtenders: the candidates that are left, or the status that ends the search."""
 
 
 class Handle(Protocol):
@@ -45,6 +57,10 @@ class Handle(Protocol):
     @property
     def scheduler_names(self) -> Collection[str]:
         """Of all profiles: a pending pod that names another one is nobody's here."""
+
+    @property
+    def extenders(self) -> PreemptingExtenders | None:
+        """None where no extender is called."""
 
     @property
     def sampling(self) -> bool:

@@ -67,7 +67,8 @@ def measure(
             continue
         used = usage.nonzero if row in (CPU, MEMORY) and not use_requested else usage.requested
         allocatable[index] = nodes.take(table.allocatable[row])
-        allocated[index] = nodes.take(used[row])
+        if not nodes.bare:
+            allocated[index] = nodes.take(used[row])
         devices = totals.of(resource.name)
         if devices is not None:
             unannounced = allocatable[index] == 0

@@ -15,12 +15,17 @@ D = TypeVar("D", bound=np.generic)
 
 class NodeRows:
     """A selection of node rows. A plugin answers for these, in this order, and its answer for a row must not
-    depend on which other rows were asked about."""
+    depend on which other rows were asked about.
 
-    __slots__ = ("cluster", "rows", "whole")
+    They are `bare` when an extender sent node objects back: kube-scheduler scores these, and not what it knows of
+    the nodes, so that they hold no pods and no images.
+    """
 
-    def __init__(self, cluster: Cluster, rows: RowColumn | None = None) -> None:
+    __slots__ = ("bare", "cluster", "rows", "whole")
+
+    def __init__(self, cluster: Cluster, rows: RowColumn | None = None, *, bare: bool = False) -> None:
         self.cluster = cluster
+        self.bare = bare
         self.whole = rows is None
         self.rows: RowColumn = cluster.nodes.all_rows if rows is None else rows
 
@@ -43,4 +48,4 @@ class NodeRows:
         return [self.cluster.nodes.names[row] for row in self.rows]
 
     def select(self, kept: NDArray[np.bool_]) -> NodeRows:
-        return self if kept.all() else NodeRows(self.cluster, self.rows[kept])
+        return self if kept.all() else NodeRows(self.cluster, self.rows[kept], bare=self.bare)

@@ -210,6 +210,7 @@ def _detail(decision: Decision, cluster: Cluster) -> NodeDetail:
         for status, rows in diagnosis.nodes.groups():
             failure = _failure(status)
             filters.update((names[row], failure) for row in rows)
+        filters.update((name, _failure(status)) for name, status in diagnosis.nodes.strangers.items())
     table = decision.scores
     scored = () if table is None else tuple(_scored(table, cluster, index) for index in range(len(table.rows)))
     return NodeDetail(tuple(names[row] for row in decision.feasible), dict(sorted(filters.items())), scored)

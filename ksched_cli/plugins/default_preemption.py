@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedula
 NEVER = "not eligible due to preemptionPolicy=Never."
 STILL_LEAVING = "not eligible due to a terminating pod on the nominated node."
 NO_GROUP = "pod group for pod not found"
+NO_CANDIDATE = "no candidate node for preemption"
 PLACEMENT_BASED = "not eligible due to placement-based pod group scheduling limitation"
 
 
@@ -60,7 +62,15 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
                 return None, error(f"preemption: {problem}")
             return PostFilterResult(""), unschedulable(f"preemption: {found.failure()}")
         nodes = self.handle.cluster.nodes
-        best = found.outcomes.best(candidates, nodes.name_rank)
+        if self.handle.extenders is None:
+            best = found.outcomes.best(candidates, nodes.name_rank)
+        else:
+            left = self.handle.extenders.preempt(pod, {row: found.candidate(row) for row in candidates.tolist()})
+            if isinstance(left, Status):
+                return None, replace(left, reasons=(f"preemption: {left.message}",))
+            if not left:
+                return None, unschedulable(f"preemption: {NO_CANDIDATE}")
+            best = self._evaluator.best_of(left)
         return PostFilterResult(nodes.names[best.row], best.victims, best.pdb_violations), SUCCESS
 
     def _waits_for_placement(self, pod: PodInfo) -> str:

@@ -15,9 +15,9 @@ from ksched_cli.api.selectors import SelectorError
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.durations import seconds
 from ksched_cli.config.plugin_args import DynamicResourcesArgs
 from ksched_cli.framework.dra.claims import ClaimError, ClaimTracker, is_reserved_for, key_of, pod_claims
-from ksched_cli.framework.dra.durations import seconds
 from ksched_cli.framework.dra.extended import IN_MEMORY_NAME, ExtendedResourceIndex, special_claim
 from ksched_cli.framework.dra.inventory import Features, Inventory
 from ksched_cli.framework.dra.node_search import ExtendedWish, Memory, NodeAllocation, NodeSearch, instantiated

@@ -26,7 +26,7 @@ class ImageLocality(ScorePlugin[None]):
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         table = nodes.cluster.nodes
         sums = np.zeros(len(table), dtype=np.int64)
-        for name in self._image_names(pod):
+        for name in () if nodes.bare else self._image_names(pod):
             image = table.images.find(name)
             if image is not None:
                 sums[image.rows] += self._scaled(image, nodes)

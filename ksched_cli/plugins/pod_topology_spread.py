@@ -253,14 +253,18 @@ class PodTopologySpread(
         scored = np.zeros(size, dtype=np.bool_)
         scored[nodes.rows] = True
         scored &= labelled
-        return SoftState(tuple(self._soft(each, pod, scored, labelled) for each in constraints), ~labelled)
+        domains = tuple(self._soft(each, pod, scored, labelled, bare=nodes.bare) for each in constraints)
+        return SoftState(domains, ~labelled)
 
-    def _soft(self, constraint: Constraint, pod: PodInfo, scored: BoolColumn, labelled: BoolColumn) -> SoftDomains:
+    def _soft(
+        self, constraint: Constraint, pod: PodInfo, scored: BoolColumn, labelled: BoolColumn, *, bare: bool
+    ) -> SoftDomains:
         column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
         counts = self._counts(constraint, pod)
         if constraint.topology_key == HOSTNAME:
             # A host is its own domain, and is counted whether or not the policies would include it.
-            return SoftDomains(constraint, counts, column.present, _weight(int(scored.sum())))
+            seen = np.zeros_like(counts) if bare else counts
+            return SoftDomains(constraint, seen, column.present, _weight(int(scored.sum())))
         ids = _by_text(column) if (labelled & ~column.present).any() else column.ids
         wanted = np.bincount(ids[scored], minlength=len(column.values)) > 0
         counted = labelled & self._included(constraint, pod)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -107,10 +107,31 @@ def omissions(coverage: Mapping[str, Any]) -> list[str]:
     found = [f"what is different in Kubernetes {asked}"] if asked else []
     found += [f"plugin {name}" for name in coverage.get("pluginsNotModelled", ())]
     found += [f"feature gate {name}" for name in coverage.get("featureGatesNotModelled", ())]
-    found += [f"extender {name}" for name in coverage.get("extendersNotCalled", ())]
+    found += [_uncalled(each) for each in coverage.get("extendersCouldChange", ())]
+    found += [text for each in coverage.get("extenders", ()) for text in _unheard(each)]
     found += [f"{kind} ({reason})" for kind, reason in coverage.get("missing", {}).items()]
     found += coverage.get("admissionNotModelled", ())
     return found + [f"{count} {kind}" for kind, count in coverage.get("notRead", {}).items()]
+
+
+def _uncalled(extender: Mapping[str, Any]) -> str:
+    managed = extender.get("podsThatAskFor")
+    whose = f" for pods that ask for {' or '.join(managed)}" if managed else ""
+    what = " and ".join(extender["couldChange"])
+    decides = f" (decides on {what}{whose}; --allow-extenders calls it)" if what else ""
+    return f"extender {extender['extender']}{decides}"
+
+
+def _unheard(extender: Mapping[str, Any]) -> Iterator[str]:
+    """What of an extender that was called did not count."""
+    name = extender["extender"]
+    for failure in extender.get("passedOver", ()):
+        times = "once" if failure["times"] == 1 else f"{failure['times']} times"
+        yield f"{failure['verb']} of extender {name}, which failed {times} ({failure['error']})"
+    if "changedNodes" in extender:
+        yield f"changes that extender {name} made to nodes"
+    if "bind" in extender:
+        yield f"bind of extender {name}, which is never called: it hears of no placement"
 
 
 def summary_line(simulation: Simulation) -> Text:

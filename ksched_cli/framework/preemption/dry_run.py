@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.columns import BoolColumn, RowColumn
+from ksched_cli.cluster.columns import BoolColumn, FloatColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.handle import Trial
@@ -55,6 +55,10 @@ class DryRun:
         self._allowed = allowed
         self._importance = Importance(cluster)
         self._budgets = Budgets(cluster)
+
+    def started(self, pod_rows: RowColumn) -> FloatColumn:
+        """When the pods started, in seconds since the epoch."""
+        return self._importance.started(pod_rows)
 
     def can_share(self, trial: Trial, pod: PodInfo, rows: RowColumn) -> BoolColumn:
         """Which of the nodes may be cleared in one trial: their pods matter to them alone."""

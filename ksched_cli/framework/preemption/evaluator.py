@@ -8,7 +8,7 @@ for the next pod of the same priority and signature until something on that node
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,6 +105,15 @@ class Evaluator:
             return statuses.rows_with(Code.UNSCHEDULABLE)
         hopeless = statuses.rows_with(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
         return np.setdiff1d(np.arange(len(statuses)), hopeless)
+
+    def best_of(self, candidates: Mapping[int, Candidate]) -> Candidate:
+        """SelectCandidate among candidates whose victims extenders may have changed."""
+        cluster = self._cluster
+        outcomes = Outcomes(len(cluster.nodes))
+        for candidate in candidates.values():
+            victims = np.array(candidate.victims, dtype=np.int64)
+            outcomes.put(candidate, cluster.pods.priority[victims], self._dry_run.started(victims))
+        return outcomes.best(np.array(sorted(candidates), dtype=np.int64), cluster.nodes.name_rank)
 
     def _known(self, pod: PodInfo, signature: Hashable | None) -> Outcomes:
         """What still holds of earlier pods of the kind. A nominated pod differs from them: it is its own rival."""

@@ -58,6 +58,17 @@ class Outcomes:
         self.tried[rows] = True
         self.statuses.take_over(statuses, rows)
 
+    def put(self, candidate: Candidate, priorities: Int64Column, started: FloatColumn) -> None:
+        """A candidate that was worked out elsewhere, with the figures of its victims."""
+        row = candidate.row
+        self.tried[row] = self.helps[row] = True
+        self.pdb_violations[row] = candidate.pdb_violations
+        self.highest[row] = priorities[0]
+        self.priorities[row] = (priorities + PRIORITY_OFFSET).sum()
+        self.count[row] = len(priorities)
+        self.earliest[row] = started[priorities == priorities.max()].min()
+        self.list_victims(np.array([row]), np.array(candidate.victims, dtype=np.int64), np.zeros(1, dtype=np.int64))
+
     def candidate(self, row: int) -> Candidate:
         start = self._start[row]
         victims = self._lists[self._list_of[row]][start : start + self.count[row]]

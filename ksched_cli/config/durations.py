@@ -1,0 +1,25 @@
+"""Go durations as the configuration writes them."""
+
+from __future__ import annotations
+
+import re
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
+
+
+def parse(duration: str) -> float | None:
+    """time.ParseDuration in seconds, None for what is not a duration."""
+    unsigned = duration[1:] if duration[:1] in ("+", "-") else duration
+    if unsigned == "0":
+        return 0.0
+    parts = _PART.findall(unsigned)
+    if not parts or "".join(number + unit for number, unit in parts) != unsigned:
+        return None
+    total = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    return -total if duration.startswith("-") else total
+
+
+def seconds(duration: str) -> float:
+    """The same; 0 for what is not a duration, and for what is less than nothing."""
+    return max(parse(duration) or 0.0, 0.0)

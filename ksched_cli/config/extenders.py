@@ -1,0 +1,72 @@
+"""What a configured extender decides, and what is wrong with its settings, without asking it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from ksched_cli.config.durations import parse
+from ksched_cli.config.model import Extender
+
+Complaint = tuple[tuple[str, ...], str]
+
+
+def extender_name(extender: Extender) -> str:
+    """Its URL, as in kube-scheduler; a password in it is nobody's business."""
+    try:
+        parts = urlsplit(extender.url_prefix)
+    except ValueError:
+        return extender.url_prefix.rpartition("@")[2]
+    user, at, host = parts.netloc.rpartition("@")
+    if not at or ":" not in user:
+        return extender.url_prefix
+    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}:xxxxx@{host}"))
+
+
+def ignored_resources(extenders: Sequence[Extender]) -> tuple[str, ...]:
+    """Resources that NodeResourcesFit leaves to extenders (buildExtenders)."""
+    return tuple(
+        resource.name
+        for extender in extenders
+        for resource in extender.managed_resources
+        if resource.ignored_by_scheduler
+    )
+
+
+def decides(extender: Extender) -> list[str]:
+    """What its answers can change."""
+    found = ["which nodes fit"] if extender.filter_verb else []
+    found += [f"scores (weight {extender.weight})"] if extender.prioritize_verb else []
+    found += ["victims of preemption"] if extender.preempt_verb else []
+    return found
+
+
+def not_called(extender: Extender) -> dict[str, Any]:
+    """For the coverage of a run that did not ask it."""
+    managed = [resource.name for resource in extender.managed_resources]
+    return {
+        "extender": extender_name(extender),
+        "couldChange": decides(extender),
+        **({"podsThatAskFor": managed} if managed else {}),
+    }
+
+
+def extender_complaints(extender: Extender) -> Iterator[Complaint]:
+    """What kube-scheduler could not even decode."""
+    if extender.http_timeout and parse(extender.http_timeout) is None:
+        yield ("httpTimeout",), f"{extender.http_timeout!r} is not a duration such as 5s or 100ms"
+    if extender.tls_config is not None:
+        for name in ("cert_data", "key_data", "ca_data"):
+            if not _is_base64(getattr(extender.tls_config, name)):
+                yield ("tlsConfig", name.replace("_d", "D")), "is not base64"
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        base64.b64decode("".join(text.split()), validate=True)
+    except binascii.Error:
+        return False
+    return True

@@ -1,0 +1,146 @@
+"""All extenders of a configuration: whom they leave in, what they score, whom they would evict.
+
+Each call is made once per pod and in order; none is remembered, for nobody here knows what an extender goes by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.releases import Release
+from ksched_cli.engine.extenders.extender import SCALE, Answer, HTTPExtender
+from ksched_cli.engine.faults import ExtenderError, blamed
+from ksched_cli.engine.runtime import ScoreTable
+from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.preemption.outcomes import Candidate
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import Status, error, unresolvable, unschedulable
+
+
+class Extenders:
+    """In the order in which kube-scheduler asks: those that may be passed over come last (buildExtenders)."""
+
+    def __init__(
+        self, extenders: Sequence[HTTPExtender], release: Release, calling: Callable[[str, str], blamed] = blamed
+    ) -> None:
+        self._extenders = sorted(extenders, key=lambda each: each.config.ignorable)
+        # Before, plugins were given the name of a node and looked it up.
+        self._scores_what_came_back = release.at_least("1.33")
+        self.is_blamed = release.at_least("1.30")
+        self._calling = calling
+
+    def __iter__(self) -> Iterator[HTTPExtender]:
+        return iter(self._extenders)
+
+    def _asked(self, pod: PodInfo) -> list[HTTPExtender]:
+        return [each for each in self._extenders if each.is_interested(pod)]
+
+    def filter(self, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> NodeRows:
+        """findNodesThatPassExtenders."""
+        for extender in self._asked(pod):
+            if not len(nodes):
+                break
+            try:
+                with self._calling(extender.name, "filter"):
+                    answer = extender.filter(pod, nodes.rows)
+            except ExtenderError as problem:
+                if not extender.config.ignorable:
+                    raise
+                extender.passed_over["filter", str(problem)] += 1
+                continue
+            _note(extender.name, nodes, answer, statuses)
+            bare = answer.bare and self._scores_what_came_back
+            nodes = NodeRows(nodes.cluster, answer.rows, bare=bare or nodes.bare)
+        return nodes
+
+    def prioritize(self, pod: PodInfo, nodes: NodeRows, table: ScoreTable) -> None:
+        """The part of prioritizeNodes that is about extenders: their scores join those of the plugins. One that fails
+        has no say, whether or not it may be passed over otherwise."""
+        for extender in self._asked(pod):
+            try:
+                with self._calling(extender.name, "score"):
+                    scores = extender.prioritize(pod, nodes.rows)
+            except ExtenderError as problem:
+                extender.passed_over["prioritize", str(problem)] += 1
+                continue
+            if scores is None:
+                continue
+            name = _free_name(extender.name, table)
+            scaled = scores * SCALE
+            weighted = scaled * extender.config.weight
+            table.raw[name], table.normalized[name], table.weighted[name] = scores, scaled, weighted
+            np.add(table.totals, weighted, out=table.totals)
+
+    def preempt(self, pod: PodInfo, candidates: Mapping[int, Candidate]) -> dict[int, Candidate] | Status:
+        """callExtenders: the candidates that are left with their victims, or the status that ends the search."""
+        left = dict(candidates)
+        for extender in self._asked(pod):
+            if not extender.supports_preemption():
+                continue
+            ignorable = extender.config.ignorable
+            try:
+                with self._calling(extender.name, "postFilter"):
+                    answer = extender.process_preemption(pod, left)
+            except ExtenderError as problem:
+                if not ignorable:
+                    return error(str(problem))
+                extender.passed_over["preempt", str(problem)] += 1
+                continue
+            spared = [row for row, each in answer.items() if not each.victims]
+            if spared and not ignorable:
+                return error(f'expected at least one victim pod on node "{extender.node_name(spared[0])}"')
+            left = {row: each for row, each in answer.items() if each.victims}
+            if not left:
+                break
+        return left
+
+    def report(self) -> list[dict[str, Any]]:
+        """For the coverage: who was asked how often, and what of it did not count."""
+        return [_told(each) for each in self._extenders]
+
+    def close(self) -> None:
+        for extender in self._extenders:
+            extender.close()
+
+
+def _note(name: str, asked: NodeRows, answer: Answer, statuses: NodeStatuses) -> None:
+    """A node that is left out without a word counts as one that nobody looked at."""
+    unsaid = np.setdiff1d(asked.rows, answer.rows)
+    if len(unsaid):
+        silent = unresolvable() if statuses.absent_status.ok else statuses.absent_status
+        for row in unsaid.tolist():
+            statuses.set(row, replace(silent, plugin=name))
+    said = {node: unschedulable(reason) for node, reason in answer.failed.items()}
+    said |= {node: unresolvable(reason) for node, reason in answer.unresolvable.items()}
+    for node, status in said.items():
+        known = asked.cluster.nodes.row_of.get(node)
+        if known is None:
+            statuses.strangers[node] = status.by(name)
+        else:
+            statuses.set(known, status.by(name))
+
+
+def _free_name(name: str, table: ScoreTable) -> str:
+    """Two extenders may have one URL and differ in their verbs."""
+    free, number = name, 2
+    while free in table.raw:
+        free, number = f"{name} ({number})", number + 1
+    return free
+
+
+def _told(extender: HTTPExtender) -> dict[str, Any]:
+    entry: dict[str, Any] = {"extender": extender.name, "calls": dict(extender.calls)}
+    if extender.passed_over:
+        entry["passedOver"] = [
+            {"verb": point, "error": text, "times": times} for (point, text), times in extender.passed_over.items()
+        ]
+    if extender.changed:
+        entry["changedNodes"] = extender.changed
+    if extender.config.bind_verb:
+        entry["bind"] = "not called"
+    return entry

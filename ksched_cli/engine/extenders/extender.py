@@ -1,0 +1,221 @@
+"""One configured extender (HTTPExtender): asked about node rows, answers in node rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import BoolColumn, Int64Column, RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.extenders import extender_name
+from ksched_cli.config.model import Extender
+from ksched_cli.engine.extenders.messages import (
+    FilterResult,
+    Victims,
+    ask_about_names,
+    ask_about_nodes,
+    ask_about_victims,
+    node_on_wire,
+    pod_on_wire,
+    read_filter,
+    read_priorities,
+    read_victims,
+)
+from ksched_cli.engine.extenders.transport import Client
+from ksched_cli.engine.faults import ExtenderError
+from ksched_cli.framework.preemption.outcomes import Candidate
+from ksched_cli.framework.scoring import MAX_NODE_SCORE
+
+MAX_EXTENDER_PRIORITY = 10
+SCALE = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The nodes that pass a filter, and what was said of the others by name. `bare` when the extender sent node objects
+    back: kube-scheduler goes on with these, and they come without the pods and images that it knows of."""
+
+    rows: RowColumn
+    failed: Mapping[str, str]
+    unresolvable: Mapping[str, str]
+    bare: bool = False
+
+
+class NodeTexts:
+    """Every node as it is sent, encoded when it is sent for the first time and kept while the nodes stay the same."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._structure = -1
+        self._texts: list[bytes | None] = []
+
+    def of(self, rows: RowColumn) -> list[bytes]:
+        cluster = self._cluster
+        if self._structure != cluster.structure:
+            self._structure, self._texts = cluster.structure, [None] * len(cluster.nodes)
+        found = []
+        for row in rows.tolist():
+            text = self._texts[row]
+            if text is None:
+                text = self._texts[row] = node_on_wire(cluster.nodes.objects[row])
+            found.append(text)
+        return found
+
+
+class HTTPExtender:
+    """`changed` counts answers in which nodes came back other than they were sent; that is not followed. `passed_over`
+    counts failures that kube-scheduler would let pass, by extension point and text."""
+
+    def __init__(self, config: Extender, cluster: Cluster, texts: NodeTexts) -> None:
+        self.config = config
+        self.name = extender_name(config)
+        self.calls: Counter[str] = Counter()
+        self.changed = 0
+        self.passed_over: Counter[tuple[str, str]] = Counter()
+        self._cluster = cluster
+        self._texts = texts
+        self._client = Client(config)
+        self._managed = frozenset(resource.name for resource in config.managed_resources)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def is_interested(self, pod: PodInfo) -> bool:
+        """Whether the pod asks for a resource that the extender manages; one that manages none wants to see all."""
+        spec = pod.pod.spec
+        return not self._managed or any(
+            name in self._managed
+            for container in (*spec.containers, *spec.init_containers)
+            for name in (*container.resources.requests, *container.resources.limits)
+        )
+
+    def _post(self, point: str, verb: str, body: bytes) -> bytes:
+        self.calls[point] += 1
+        return self._client.post(verb, body)
+
+    def _question(self, pod: PodInfo, rows: RowColumn) -> bytes:
+        if self.config.node_cache_capable:
+            return ask_about_names(pod, self._cluster.nodes.name_column[rows].tolist())
+        return ask_about_nodes(pod, self._texts.of(rows))
+
+    # Filter
+
+    def filter(self, pod: PodInfo, rows: RowColumn) -> Answer:
+        verb = self.config.filter_verb
+        if not verb:
+            return Answer(rows, {}, {})
+        result = read_filter(self._post("filter", verb, self._question(pod, rows)))
+        if result.error:
+            raise ExtenderError(result.error)
+        if self.config.node_cache_capable and result.node_names is not None:
+            return Answer(self._named(result.node_names, rows), result.failed, result.unresolvable)
+        if result.nodes is None:
+            return Answer(rows[:0], result.failed, result.unresolvable)
+        return Answer(self._returned(result, rows), result.failed, result.unresolvable, bare=True)
+
+    def _named(self, names: list[str], rows: RowColumn) -> RowColumn:
+        row_of, asked = self._cluster.nodes.row_of, self._mask(rows)
+        passed = np.zeros(len(asked), dtype=np.bool_)
+        for name in names:
+            row = row_of.get(name)
+            if row is None or not asked[row]:
+                raise ExtenderError(
+                    f'extender "{self.name}" claims a filtered node "{name}" which is not found in the input node list'
+                )
+            passed[row] = True
+        return _in_order(rows, passed)
+
+    def _returned(self, result: FilterResult, rows: RowColumn) -> RowColumn:
+        """kube-scheduler takes any node that comes back, whether or not it was sent. One that is not in the cluster
+        would be bound to all the same; there is nothing to say about that here."""
+        assert result.nodes is not None
+        nodes = self._cluster.nodes
+        passed = np.zeros(len(nodes), dtype=np.bool_)
+        changed = False
+        for node in result.nodes.items:
+            row = nodes.row_of.get(node.metadata.name)
+            if row is None:
+                raise ExtenderError(
+                    f'extender "{self.name}" returned the node "{node.metadata.name}", which is not in the cluster'
+                )
+            passed[row] = True
+            sent = nodes.objects[row]
+            changed = changed or (node.metadata.labels, node.spec.taints, node.status.allocatable) != (
+                sent.metadata.labels,
+                sent.spec.taints,
+                sent.status.allocatable,
+            )
+        self.changed += changed
+        return _in_order(rows, passed)
+
+    def _mask(self, rows: RowColumn) -> BoolColumn:
+        mask = np.zeros(len(self._cluster.nodes), dtype=np.bool_)
+        mask[rows] = True
+        return mask
+
+    # Prioritize
+
+    def prioritize(self, pod: PodInfo, rows: RowColumn) -> Int64Column | None:
+        """The score of each row, 0 where the extender gave none; None without a verb for it. Nodes that it was not
+        asked about are passed over."""
+        verb = self.config.prioritize_verb
+        if not verb:
+            return None
+        given = read_priorities(self._post("prioritize", verb, self._question(pod, rows)))
+        scores = np.zeros(len(self._cluster.nodes), dtype=np.int64)
+        for each in given:
+            row = self._cluster.nodes.row_of.get(each.host)
+            if row is not None:
+                # Go adds up in int64 and lets it overflow, which adding to a column does as well.
+                scores[row : row + 1] += each.score
+        asked: Int64Column = scores[rows]
+        return asked
+
+    # Preempt
+
+    def supports_preemption(self) -> bool:
+        return bool(self.config.preempt_verb)
+
+    def process_preemption(self, pod: PodInfo, candidates: Mapping[int, Candidate]) -> dict[int, Candidate]:
+        """The candidates that are left, with the victims that the extender wants; a node without victims is left in,
+        for the caller to judge."""
+        in_full = not self.config.node_cache_capable
+        names = self._cluster.nodes.names
+        asked = {names[row]: self._victims(each, in_full) for row, each in candidates.items()}
+        body = ask_about_victims(pod, asked, in_full=in_full)
+        answered = read_victims(self._post("preempt", self.config.preempt_verb, body))
+        return {each.row: each for node, victims in answered.items() for each in [self._candidate(node, victims)]}
+
+    def node_name(self, row: int) -> str:
+        return self._cluster.nodes.names[row]
+
+    def _victims(self, candidate: Candidate, in_full: bool) -> Victims:
+        infos = [self._cluster.pods.infos[row] for row in candidate.victims]
+        node = self._cluster.nodes.names[candidate.row]
+        pods = tuple(pod_on_wire(info, node) for info in infos) if in_full else ()
+        return Victims(tuple(info.uid for info in infos), candidate.pdb_violations, pods)
+
+    def _candidate(self, node: str, victims: Victims) -> Candidate:
+        row = self._cluster.nodes.row_of.get(node)
+        if row is None:
+            raise ExtenderError(f'nodeinfo not found for node name "{node}"')
+        infos = self._cluster.pods.infos
+        there = {infos[pod_row].uid: pod_row for pod_row in self._cluster.pods_on(row)}
+        missing = [uid for uid in victims.uids if uid not in there]
+        if missing:
+            raise ExtenderError(
+                f"extender: {self.name} claims to preempt pod (UID: &{{{missing[0]}}}) on node: {node}, "
+                "but the pod is not found on that node"
+            )
+        return Candidate(row, tuple(there[uid] for uid in victims.uids), victims.pdb_violations)
+
+
+def _in_order(rows: RowColumn, passed: BoolColumn) -> RowColumn:
+    """Rows that passed in the order they were asked in; others that came back are behind them."""
+    kept = rows[passed[rows]]
+    passed[rows] = False
+    return np.concatenate([kept, np.nonzero(passed)[0]])

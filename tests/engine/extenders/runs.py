@@ -1,0 +1,72 @@
+"""Schedulers that ask extenders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from ksched_cli.config.model import Extender, SchedulerConfiguration
+from ksched_cli.config.releases import RELEASES
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.wiring import Setting, Setup, make_registry, plugin_points
+from ksched_cli.wiring import make_scheduler as wire
+from tests.builders import make_node, make_pod
+
+NODES = ("a", "b", "c")
+
+
+def extender(url: str, *, cached: bool = True, **settings: Any) -> Extender:
+    """Settings by their JSON names; filter is at /filter unless they say something else."""
+    document = {"urlPrefix": url, "filterVerb": "filter", "nodeCacheCapable": cached, "httpTimeout": "5s", **settings}
+    return msgspec.convert(document, Extender)
+
+
+def scheduler_with(
+    extenders: Sequence[Extender],
+    nodes: Sequence[Any] | None = None,
+    pods: Sequence[Any] | None = None,
+    *,
+    configuration: SchedulerConfiguration | None = None,
+    called: bool = True,
+    version: str = "1.36",
+    **options: Any,
+) -> Scheduler:
+    loaded = Loaded()
+    for item in nodes if nodes is not None else [make_node(name).obj() for name in NODES]:
+        loaded.add(item)
+    for item in pods if pods is not None else [make_pod("p").obj()]:
+        loaded.add(item)
+    current = RELEASES[version]
+    registry = make_registry((), current)
+    whole = msgspec.structs.replace(configuration or SchedulerConfiguration(), extenders=tuple(extenders))
+    setting = Setting(version, current, current.gates(""), registry, plugin_points(registry, current), whole)
+    return wire(replace(Setup(allow_extenders=called), **options), loaded, setting)
+
+
+def run(scheduler: Scheduler) -> dict[str, Decision]:
+    return {each.pod.name: each for each in scheduler.run(scheduler.enqueue())}
+
+
+def only(scheduler: Scheduler) -> Decision:
+    (decision,) = run(scheduler).values()
+    return decision
+
+
+def feasible(scheduler: Scheduler, decision: Decision) -> list[str]:
+    return sorted(scheduler.cluster.nodes.names[row] for row in decision.feasible)
+
+
+def node_of(scheduler: Scheduler, decision: Decision) -> str:
+    return "" if decision.row is None else scheduler.cluster.nodes.names[decision.row]
+
+
+def statuses(scheduler: Scheduler, decision: Decision) -> dict[str, tuple[str, str, tuple[str, ...]]]:
+    """Node to plugin, code and reasons of those that failed."""
+    assert decision.diagnosis is not None
+    found = {name: decision.diagnosis.nodes.status(row) for row, name in enumerate(scheduler.cluster.nodes.names)}
+    return {name: (each.plugin, each.code.go_name, each.reasons) for name, each in found.items() if not each.ok}
