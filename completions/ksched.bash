@@ -26,7 +26,7 @@ _ksched() {
             "") found="simulate capacity snapshot demo plugins completion version scenario config -h --help" ;;
             "simulate") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
             "capacity") found="--from -f --filename -n --namespace --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario --mix --max --ignore-pending -o --output --exit-zero --no-headers -h --help" ;;
-            "snapshot") found="--context --kubeconfig --as --as-group --request-timeout --from -o --output -h --help" ;;
+            "snapshot") found="--context --kubeconfig --as --as-group --request-timeout --from -o --output --redact --redact-names -h --help" ;;
             "demo") found="--kube-version -o --output --detail -h --help" ;;
             "plugins") found="--kube-version --feature-gates --plugin -o --output -h --help" ;;
             "completion") found="bash zsh fish powershell -h --help" ;;

@@ -137,18 +137,26 @@ class Taken:
     counts: Mapping[str, int]
     not_read: Mapping[str, int]
     warnings: tuple[str, ...]
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-def take_snapshot(setup: Setup, stdin: BinaryIO | None, time: str) -> Taken:
+def take_snapshot(setup: Setup, stdin: BinaryIO | None, time: str, *, redacted: bool = False) -> Taken:
+    """`names` of the result says who is who, when it is redacted."""
+    from ksched_cli.sources.redaction.redact import redact
     from ksched_cli.sources.snapshot import write_snapshot
 
     loaded = read_sources(setup, stdin)
+    warnings, names = tuple(loaded.warnings), {}
+    if redacted:
+        done = redact(loaded)
+        loaded, names = done.loaded, {role.value: dict(each) for role, each in done.names.items() if each}
     counts = {kind.__name__: len(items) for kind, items in loaded.objects.items()}
     return Taken(
-        write_snapshot(loaded, time),
+        write_snapshot(loaded, time, redacted=redacted),
         dict(sorted(counts.items())),
         dict(sorted(loaded.unknown.items())),
-        tuple(loaded.warnings),
+        warnings,
+        names,
     )
 
 

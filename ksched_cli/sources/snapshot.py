@@ -55,7 +55,7 @@ class _Format(Struct, rename="camel"):
     format_version: int = 0
 
 
-def write_snapshot(loaded: Loaded, time: str) -> bytes:
+def write_snapshot(loaded: Loaded, time: str, *, redacted: bool = False) -> bytes:
     """The file's bytes. They depend on the objects and not on the order in which they were read."""
     head = {
         "formatVersion": FORMAT,
@@ -63,6 +63,7 @@ def write_snapshot(loaded: Loaded, time: str) -> bytes:
         "serverVersion": loaded.server_version,
         "notRead": dict(sorted(loaded.unknown.items())),
         "missing": dict(sorted(loaded.missing.items())),
+        **({"redacted": True} if redacted else {}),
     }
     out = io.BytesIO()
     with gzip.GzipFile(filename="", fileobj=out, mode="wb", compresslevel=6, mtime=0) as packed:
