@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from ksched_cli.sources.documents import decode
 from ksched_cli.wiring import Setup, prepare
 from tests.benchmarks.__main__ import measure
+from tests.benchmarks.reading import full_pod, timed, write_list
 from tests.benchmarks.workloads import PENDING, write
 
 PODS = 30
@@ -50,3 +52,23 @@ def test_a_measured_run_reads_the_command_s_own_figures(tmp_path: Path) -> None:
     assert run.stats["nodes"] == 200
     assert run.whole > run.stats["loadSeconds"]
     assert "placed" not in run.line
+
+
+def test_the_pods_that_reading_is_timed_with_are_of_their_size_and_valid(tmp_path: Path) -> None:
+    path = tmp_path / "pods.json"
+    with path.open("w") as file:
+        write_list(map(full_pod, range(50)), file)
+    assert 18_000 < path.stat().st_size / 50 < 22_000
+    found = list(decode(path.read_bytes(), "x"))
+    assert len(found) == 50
+    assert all(each.value is not None for each in found)
+
+
+@pytest.mark.parametrize("reader", ["json.loads", "ksched, JSON"])
+def test_readers_are_timed(reader: str, tmp_path: Path) -> None:
+    path = tmp_path / "pods.json"
+    with path.open("w") as file:
+        write_list(map(full_pod, range(50)), file)
+    seconds, mib = timed(reader, path)
+    assert seconds > 0
+    assert mib >= 0

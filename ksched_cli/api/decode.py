@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -56,6 +57,12 @@ class Found:
     path: str = ""
 
 
+_TEXT = rb'\s*:\s*"([\w./-]*)"\s*,\s*'
+_BEGINNING = re.compile(
+    rb'\s*\{\s*(?:"kind"' + _TEXT + rb'"apiVersion"' + _TEXT + rb'|"apiVersion"' + _TEXT + rb'"kind"' + _TEXT + rb')"',
+    re.ASCII,
+)
+
 _ENVELOPE: msgspec.json.Decoder[_Envelope] = msgspec.json.Decoder(_Envelope)
 
 
@@ -67,6 +74,10 @@ def decode_json(raw: bytes | Raw, source: str = "", line: int | None = None) -> 
 def _decode_json(
     raw: bytes | Raw, source: str, line: int | None, path: str, inherited: tuple[str, str], depth: int
 ) -> Iterator[Found]:
+    stated = _stated_first(raw)
+    if stated is not None and stated in KINDS:
+        yield _decode_one(raw, *stated, source, line, path)
+        return
     try:
         envelope = _ENVELOPE.decode(raw)
     except msgspec.ValidationError:
@@ -82,6 +93,17 @@ def _decode_json(
             yield from _decode_json(item, source, line, f"{path}items[{index}].", element, depth + 1)
     else:
         yield _decode_one(raw, api_version, kind, source, line, path)
+
+
+def _stated_first(raw: bytes | Raw) -> tuple[str, str] | None:
+    """apiVersion and kind where an object begins with them, as kubectl prints it: that saves reading it twice."""
+    found = _BEGINNING.match(raw)
+    if found is None:
+        return None
+    kind_first, version_last, version_first, kind_last = found.groups()
+    if kind_first is None:
+        return version_first.decode(), kind_last.decode()
+    return version_last.decode(), kind_first.decode()
 
 
 def _decode_one(raw: bytes | Raw, api_version: str, kind: str, source: str, line: int | None, path: str) -> Found:
