@@ -42,7 +42,7 @@ Examples:
 
 @app.command("validate", help=VALIDATE_HELP, short_help="Check scenario files, all mistakes at once.")
 def validate(files: Files) -> None:
-    from ksched_cli.wiring import check_scenario
+    from ksched_cli.wiring.scenarios import check_scenario
 
     problems: list[Problem] = []
     for file in files:
@@ -58,7 +58,7 @@ def validate(files: Files) -> None:
 
 @app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema for editors.")
 def schema() -> None:
-    from ksched_cli.wiring import scenario_schema
+    from ksched_cli.wiring.scenarios import scenario_schema
 
     typer.echo(json.dumps(scenario_schema(), indent=2))
 
@@ -67,7 +67,7 @@ def run_scenario_and_show(setup: Setup, output: Output) -> int:
     """All steps; the exit code tells whether what was expected has held."""
     from ksched_cli.cli.running import warn
     from ksched_cli.report import scenario as report
-    from ksched_cli.wiring import play_scenario
+    from ksched_cli.wiring.scenarios import play_scenario
 
     if output is Output.NAME:
         raise UsageError("a scenario is shown as table, wide, json or yaml, not as name")

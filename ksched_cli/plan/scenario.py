@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from ksched_cli.api.pod_facts import pod_key
-from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.expectations import Check, StepFacts, check
-from ksched_cli.plan.place import place
 from ksched_cli.plan.results import GatedPod, PodOutcome, RefusedPod
-from ksched_cli.plan.settled import settled
+from ksched_cli.plan.settled import Make, place_until_settled
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.scenario.model import Scenario, Step
 from ksched_cli.sources.scenario.rehearsal import take_step
-
-# Victims are always of lower priority than whom they left for, so that it ends by itself well before.
-MAX_ROUNDS = 100
-
-Make = Callable[[Loaded], Scheduler]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +63,7 @@ def _run_step(source: str, step: Step, loaded: Loaded, make: Make, namespace: st
     edited, problems = take_step(source, step, loaded, namespace)
     if problems:
         raise UsageError(problems)
-    placed = _place_all(edited.loaded, make)
+    placed = place_until_settled(edited.loaded, make)
     facts = StepFacts(placed.loaded, placed.outcomes, placed.preempting, make, namespace)
     result = StepResult(
         step.name,
@@ -85,28 +77,3 @@ def _run_step(source: str, step: Step, loaded: Loaded, make: Make, namespace: st
         tuple(text for text in placed.loaded.warnings if text not in known),
     )
     return result, placed.loaded
-
-
-@dataclass(frozen=True)
-class _Placed:
-    loaded: Loaded
-    outcomes: dict[str, PodOutcome]
-    gated: tuple[GatedPod, ...]
-    preempting: tuple[PodOutcome, ...]
-
-
-def _place_all(loaded: Loaded, make: Make) -> _Placed:
-    """Every pending pod; again for as long as preemption makes room and new pods for it to be filled."""
-    outcomes: dict[str, PodOutcome] = {}
-    preempting: list[PodOutcome] = []
-    for _ in range(MAX_ROUNDS):
-        scheduler = make(loaded)
-        placement = place(scheduler)
-        round_ = list(placement.outcomes)
-        outcomes |= {outcome.pod: outcome for outcome in round_}
-        loaded = settled(loaded, scheduler, round_)
-        new = [outcome for outcome in round_ if outcome.preemption and outcome.preemption.victims]
-        preempting += new
-        if not new:
-            break
-    return _Placed(loaded, outcomes, placement.gated, tuple(preempting))

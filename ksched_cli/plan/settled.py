@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
@@ -11,13 +12,50 @@ from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.api.resource import ResourceClaim
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.results import PodOutcome
+from ksched_cli.plan.place import place
+from ksched_cli.plan.results import GatedPod, IgnoredPod, PodOutcome
 from ksched_cli.sources.edits.editor import Editor
 from ksched_cli.sources.edits.evictions import evict
 from ksched_cli.sources.loaded import Loaded
 
 # What a binding changes besides the pod.
 _BOUND_WITH_PODS = (PersistentVolume, PersistentVolumeClaim, ResourceClaim)
+# Victims are always of lower priority than whom they left for, so that it ends by itself well before.
+MAX_ROUNDS = 100
+
+Make = Callable[[Loaded], Scheduler]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The cluster once every pending pod has been tried: the last cycle of each by name, every cycle that preempted,
+    and the scheduler as it was left."""
+
+    loaded: Loaded
+    scheduler: Scheduler
+    outcomes: Mapping[str, PodOutcome]
+    gated: tuple[GatedPod, ...]
+    ignored: tuple[IgnoredPod, ...]
+    preempting: tuple[PodOutcome, ...]
+
+
+def place_until_settled(loaded: Loaded, make: Make) -> Settled:
+    """Every pending pod; again for as long as preemption makes room, and new pods for it to be filled."""
+    outcomes: dict[str, PodOutcome] = {}
+    preempting: list[PodOutcome] = []
+    for _ in range(MAX_ROUNDS):
+        scheduler = make(loaded)
+        placement = place(scheduler)
+        tried = list(placement.outcomes)
+        outcomes |= {outcome.pod: outcome for outcome in tried}
+        loaded = settled(loaded, scheduler, tried)
+        new = [outcome for outcome in tried if outcome.preemption and outcome.preemption.victims]
+        preempting += new
+        if not new:
+            break
+    there = {pod_key(pod) for pod in loaded.of(Pod)}
+    kept = {pod: outcome for pod, outcome in outcomes.items() if pod in there}
+    return Settled(loaded, scheduler, kept, placement.gated, placement.ignored, tuple(preempting))
 
 
 def settled(loaded: Loaded, scheduler: Scheduler, outcomes: Iterable[PodOutcome]) -> Loaded:

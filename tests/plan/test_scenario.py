@@ -11,7 +11,8 @@ import pytest
 
 from ksched_cli.errors import ExpectationFailed, InputError
 from ksched_cli.plan.scenario import ScenarioResult
-from ksched_cli.wiring import Setup, gather, play_scenario
+from ksched_cli.wiring import Setup, gather
+from ksched_cli.wiring.scenarios import play_scenario
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.sources.test_edits import owned
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ksched_cli.plan.capacity import Capacity
     from ksched_cli.plan.place import Placement
     from ksched_cli.plan.results import PluginTiming, RefusedPod, Simulation, Stats
-    from ksched_cli.plan.scenario import ScenarioResult
     from ksched_cli.sources.admission.chain import Refused
     from ksched_cli.sources.edits.values import Edit
     from ksched_cli.sources.live.cluster import LiveCluster, Progress
@@ -309,7 +308,9 @@ class Gathered:
 def gather(setup: Setup, stdin: BinaryIO | None = None) -> Gathered:
     """Read everything that the setup names. A scenario has been run to its end, and what it expected has held."""
     if setup.scenario is None:
-        return _read(setup, stdin)
+        return read_input(setup, stdin)
+    from ksched_cli.wiring.scenarios import play_scenario
+
     result, gathered = play_scenario(setup, stdin)
     if result.failed:
         raise ExpectationFailed(
@@ -318,49 +319,15 @@ def gather(setup: Setup, stdin: BinaryIO | None = None) -> Gathered:
     return gathered
 
 
-def _read(setup: Setup, stdin: BinaryIO | None) -> Gathered:
+def read_input(setup: Setup, stdin: BinaryIO | None, cluster: Loaded | None = None) -> Gathered:
+    """The cluster, unless it has been read already, with the manifests and edits of the setup."""
     started = time.perf_counter()
     wanted_pods(setup)
-    loaded = read_sources(setup, stdin)
+    loaded = read_sources(setup, stdin) if cluster is None else cluster.copied()
     refused = apply_manifests(loaded, setup, stdin)
     loaded, refused_too = apply_edits(loaded, setup.edits, setup.edit_problems, setup.namespace)
     setting = make_setting(setup, loaded.server_version)
     return Gathered(loaded, setting, refused + refused_too, time.perf_counter() - started)
-
-
-def play_scenario(setup: Setup, stdin: BinaryIO | None = None) -> tuple[ScenarioResult, Gathered]:
-    """The scenario over what the setup names, and the cluster as it is at its end."""
-    from ksched_cli.plan.scenario import run_scenario
-    from ksched_cli.sources.scenario.load import load_scenario
-    from ksched_cli.sources.scenario.rehearsal import rehearse
-
-    assert setup.scenario is not None
-    scenario, problems = load_scenario(setup.scenario)
-    gathered = _read(setup, stdin)
-    namespace = setup.namespace or gathered.loaded.namespace
-    problems += rehearse(scenario, gathered.loaded, namespace)
-    if problems:
-        raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
-    result, loaded = run_scenario(
-        scenario, gathered.loaded, lambda loaded: make_scheduler(setup, loaded, gathered.setting), namespace
-    )
-    return result, replace(gathered, loaded=loaded)
-
-
-def scenario_schema() -> dict[str, Any]:
-    from ksched_cli.sources.scenario.schema import schema
-
-    return schema()
-
-
-def check_scenario(path: str) -> str:
-    """The name of the scenario, when nothing is wrong with its file."""
-    from ksched_cli.sources.scenario.load import load_scenario
-
-    scenario, problems = load_scenario(path)
-    if problems:
-        raise InputError(problems)
-    return scenario.name
 
 
 def assemble(setup: Setup, gathered: Gathered) -> Prepared:

@@ -1,0 +1,40 @@
+"""Scenario files, put together with a cluster and a scheduler."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, BinaryIO
+
+from ksched_cli.errors import InputError
+from ksched_cli.plan.scenario import ScenarioResult, run_scenario
+from ksched_cli.sources.scenario.load import load_scenario
+from ksched_cli.sources.scenario.rehearsal import rehearse
+from ksched_cli.sources.scenario.schema import schema
+from ksched_cli.wiring import Gathered, Setup, make_scheduler, read_input
+
+
+def play_scenario(setup: Setup, stdin: BinaryIO | None = None) -> tuple[ScenarioResult, Gathered]:
+    """The scenario over what the setup names, and the cluster as it is at its end."""
+    assert setup.scenario is not None
+    scenario, problems = load_scenario(setup.scenario)
+    gathered = read_input(setup, stdin)
+    namespace = setup.namespace or gathered.loaded.namespace
+    problems += rehearse(scenario, gathered.loaded, namespace)
+    if problems:
+        raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
+    result, loaded = run_scenario(
+        scenario, gathered.loaded, lambda loaded: make_scheduler(setup, loaded, gathered.setting), namespace
+    )
+    return result, replace(gathered, loaded=loaded)
+
+
+def scenario_schema() -> dict[str, Any]:
+    return schema()
+
+
+def check_scenario(path: str) -> str:
+    """The name of the scenario, when nothing is wrong with its file."""
+    scenario, problems = load_scenario(path)
+    if problems:
+        raise InputError(problems)
+    return scenario.name
