@@ -1,6 +1,6 @@
 # Completion of ksched for fish; `ksched completion fish` prints it.
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version scenario config' -f -a 'simulate capacity snapshot demo plugins completion version scenario config'
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version scenario config' -s h -l help
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity diff snapshot demo plugins completion version scenario config' -f -a 'simulate capacity diff snapshot demo plugins completion version scenario config'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity diff snapshot demo plugins completion version scenario config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace
@@ -73,6 +73,44 @@ complete -c ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l from
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s f -l filename
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l to
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l to-config
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l to-kube-version
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l to-feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l to-filename
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l context
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l kubeconfig
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l as
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l as-group
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l request-timeout
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l config
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l kube-version
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l plugin
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l tie-break -x -a 'name random'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l seed
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l sampling
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l no-reuse
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l add-node
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l clone-node
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l remove-node
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l cordon
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l uncordon
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l drain
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l taint
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l label
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l scale
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l delete
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l scenario
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l expect-no-change
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l exit-zero
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l context
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l as
@@ -111,8 +149,8 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version scenario config' -f -a 'simulate capacity snapshot demo plugins completion version scenario config'
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity snapshot demo plugins completion version scenario config' -s h -l help
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity diff snapshot demo plugins completion version scenario config' -f -a 'simulate capacity diff snapshot demo plugins completion version scenario config'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity diff snapshot demo plugins completion version scenario config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace
@@ -185,6 +223,44 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s o -l out
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l from
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s f -l filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to-config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to-kube-version
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to-feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to-filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l context
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l kubeconfig
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l as
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l as-group
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l request-timeout
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l kube-version
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l plugin
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l tie-break -x -a 'name random'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l seed
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l sampling
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l no-reuse
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l add-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l clone-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l remove-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l cordon
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l uncordon
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l drain
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l taint
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l label
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scale
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l delete
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scenario
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l expect-no-change
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l exit-zero
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l as

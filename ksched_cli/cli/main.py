@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import typer
 
-from ksched_cli.cli import capacity, completion, config, demo, plugins, scenario, simulate, snapshot, version
+from ksched_cli.cli import capacity, completion, config, demo, diff, plugins, scenario, simulate, snapshot, version
 from ksched_cli.errors import KschedError, UsageError
 
 INTERNAL_ERROR = 2
@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 app.command("simulate", help=simulate.HELP, short_help=simulate.SHORT, epilog=simulate.EPILOG)(simulate.simulate)
 app.command("capacity", help=capacity.HELP, short_help=capacity.SHORT, epilog=capacity.EPILOG)(capacity.capacity)
+app.command("diff", help=diff.HELP, short_help=diff.SHORT, epilog=diff.EPILOG)(diff.diff)
 app.command("snapshot", help=snapshot.HELP, short_help=snapshot.SHORT, epilog=snapshot.EPILOG)(snapshot.snapshot)
 app.command("demo", help=demo.HELP, short_help=demo.SHORT, epilog=demo.EPILOG)(demo.demo)
 app.add_typer(scenario.app, name="scenario", short_help=scenario.SHORT)

@@ -305,13 +305,14 @@ class Gathered:
     seconds: float
 
 
-def gather(setup: Setup, stdin: BinaryIO | None = None) -> Gathered:
-    """Read everything that the setup names. A scenario has been run to its end, and what it expected has held."""
+def gather(setup: Setup, stdin: BinaryIO | None = None, cluster: Loaded | None = None) -> Gathered:
+    """Read everything that the setup names, but for a `cluster` that has been read. A scenario has been run to its end,
+    and what it expected has held."""
     if setup.scenario is None:
-        return read_input(setup, stdin)
+        return read_input(setup, stdin, cluster)
     from ksched_cli.wiring.scenarios import play_scenario
 
-    result, gathered = play_scenario(setup, stdin)
+    result, gathered = play_scenario(setup, stdin, cluster)
     if result.failed:
         raise ExpectationFailed(
             Problem(f"{each.text}: {each.against[0]}", result.source, each.line) for each in result.failed

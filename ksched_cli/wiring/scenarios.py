@@ -7,17 +7,20 @@ from typing import Any, BinaryIO
 
 from ksched_cli.errors import InputError
 from ksched_cli.plan.scenario import ScenarioResult, run_scenario
+from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.scenario.load import load_scenario
 from ksched_cli.sources.scenario.rehearsal import rehearse
 from ksched_cli.sources.scenario.schema import schema
 from ksched_cli.wiring import Gathered, Setup, make_scheduler, read_input
 
 
-def play_scenario(setup: Setup, stdin: BinaryIO | None = None) -> tuple[ScenarioResult, Gathered]:
+def play_scenario(
+    setup: Setup, stdin: BinaryIO | None = None, cluster: Loaded | None = None
+) -> tuple[ScenarioResult, Gathered]:
     """The scenario over what the setup names, and the cluster as it is at its end."""
     assert setup.scenario is not None
     scenario, problems = load_scenario(setup.scenario)
-    gathered = read_input(setup, stdin)
+    gathered = read_input(setup, stdin, cluster)
     namespace = setup.namespace or gathered.loaded.namespace
     problems += rehearse(scenario, gathered.loaded, namespace)
     if problems:

@@ -68,7 +68,7 @@ def pods_meant(loaded: Loaded, target: Reference, namespace: str) -> list[Pod]:
     near = [pod for pod in pods if pod.metadata.namespace in places]
     if target.kind is Pod:
         return _found([pod for pod in near if fnmatchcase(pod.metadata.name, target.name)], loaded, target, namespace)
-    owners = _owners(loaded)
+    owners = owners_in(loaded)
     its = [pod for pod in near if _belongs(pod, target, owners)]
     return its if matching(loaded, target, namespace) else _found(its, loaded, target, namespace)
 
@@ -80,11 +80,12 @@ def _found(pods: list[Pod], loaded: Loaded, target: Reference, namespace: str) -
 
 
 _Owner = tuple[str, str, str]
+Owners = dict[_Owner, _Owner]
 
 
-def _owners(loaded: Loaded) -> dict[_Owner, _Owner]:
+def owners_in(loaded: Loaded) -> Owners:
     """Who owns whom, for everything that is owned and may own pods."""
-    owners: dict[_Owner, _Owner] = {}
+    owners: Owners = {}
     for kind, items in loaded.objects.items():
         if kind is Pod:
             continue
@@ -96,7 +97,7 @@ def _owners(loaded: Loaded) -> dict[_Owner, _Owner]:
     return owners
 
 
-def _belongs(pod: Pod, target: Reference, owners: dict[_Owner, _Owner]) -> bool:
+def _belongs(pod: Pod, target: Reference, owners: Owners) -> bool:
     """By way of its controller and that one's. Without the replica sets in the input, names tell the deployment."""
     owner = controller_of(pod.metadata)
     if owner is None:
@@ -109,3 +110,19 @@ def _belongs(pod: Pod, target: Reference, owners: dict[_Owner, _Owner]) -> bool:
         last, above = above, owners.get(above)
     called = f"{target.name}-{pod.metadata.labels.get(_HASH_LABEL, '')}"
     return target.kind is Deployment and last[0] == ReplicaSet.__name__ and last[2] == called
+
+
+def workload_of(pod: Pod, owners: Owners) -> str:
+    """`deployment/shop/web`: the uppermost controller; a pod without one is by itself."""
+    namespace, owner = pod.metadata.namespace, controller_of(pod.metadata)
+    if owner is None:
+        return f"pod/{namespace}/{pod.metadata.name}"
+    kind, _, name = above = owner.kind, namespace, owner.name
+    seen = {above}
+    while (above := owners.get(above, above)) not in seen:
+        seen.add(above)
+        kind, _, name = above
+    digest = pod.metadata.labels.get(_HASH_LABEL)
+    if kind == ReplicaSet.__name__ and digest and name.endswith(f"-{digest}"):
+        kind, name = Deployment.__name__, name.removesuffix(f"-{digest}")
+    return f"{kind.lower()}/{namespace}/{name}"

@@ -1,0 +1,242 @@
+"""What moves, with terraform's signs: + is new, - is gone, ~ is changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
+
+import yaml
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ksched_cli.plan.diff import Diff, NodeChange, PodChange, SpreadChange, Whereabouts
+from ksched_cli.plan.usage import NodeUse
+from ksched_cli.report.amounts import exact_all
+from ksched_cli.report.document import API_VERSION
+
+KIND = "Diff"
+_SHOWN = 40
+_COLOURS = {"+": "green", "-": "red", "~": "yellow", "!": "bold red"}
+_LABELS = {"topology.kubernetes.io/zone": "zones", "kubernetes.io/hostname": "nodes"}
+
+
+def print_diff(diff: Diff, console: Console, *, wide: bool = False) -> None:
+    if diff.changes:
+        console.print(Text("Pods", style="bold"))
+        shown = diff.changes if wide else diff.changes[:_SHOWN]
+        console.print(_pods(shown))
+        _say_more(len(diff.changes) - len(shown), "pods", console)
+        console.print()
+    if diff.spread:
+        what = _LABELS.get(diff.spread[0].topology_key, diff.spread[0].topology_key)
+        console.print(Text(f"Spread over {what}", style="bold"))
+        console.print(_spread(diff.spread))
+        console.print()
+    if diff.nodes:
+        nodes = diff.nodes if wide else diff.nodes[:_SHOWN]
+        console.print(_nodes(nodes, diff.total))
+        _say_more(len(diff.nodes) - len(nodes), "nodes", console)
+        console.print()
+    console.print(Text(summary(diff), style="bold red" if diff.failing else "bold green"))
+
+
+def _say_more(left: int, what: str, console: Console) -> None:
+    if left:
+        console.print(f"  and {left} more {what} (-o wide shows them)")
+
+
+def _pods(changes: Sequence[PodChange]) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    for change in changes:
+        sign = sign_of(change)
+        line = Text.assemble((_name(change), "bold"), "  ", _way(change))
+        table.add_row(Text(f"  {sign}", style=_COLOURS[sign]), line)
+        if change.fails and change.after is not None and change.after.message:
+            table.add_row("", Padding(Text(change.after.message, style="red"), (0, 0, 0, 2)))
+    return table
+
+
+def sign_of(change: PodChange) -> str:
+    if change.before is None:
+        return "+"
+    return "-" if change.after is None else "~"
+
+
+def _name(change: PodChange) -> str:
+    """The pod, with its successor when that has another name."""
+    either = change.before or change.after
+    assert either is not None
+    if change.before and change.after and change.before.pod != change.after.pod:
+        return f"{change.before.pod} (as {change.after.pod.partition('/')[2]})"
+    return either.pod
+
+
+def _way(change: PodChange) -> str:
+    if change.before is None:
+        assert change.after is not None
+        return f"-> {_where(change.after)}"
+    if change.after is None:
+        return f"was on {change.before.node}" if change.before.node else f"was {_where(change.before)}"
+    return f"{_where(change.before)} -> {_where(change.after)}"
+
+
+_NOWHERE = {"waiting": "waiting for a node", "gated": "held back", "ignored": "not ours", "refused": "refused"}
+
+
+def _where(where: Whereabouts) -> str:
+    return where.node or _NOWHERE.get(where.state, "no node")
+
+
+def _spread(changes: Sequence[SpreadChange]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for change in changes:
+        domains = sorted(change.before.keys() | change.after.keys())
+        parts = [_step(domain, change.before.get(domain), change.after.get(domain)) for domain in domains]
+        table.add_row(f"  {change.workload}", ", ".join(parts))
+    return table
+
+
+def _step(domain: str, before: int | None, after: int | None) -> str:
+    if before == after:
+        return f"{domain} {after}"
+    return f"{domain} {'-' if before is None else before} -> {'-' if after is None else after}"
+
+
+def _nodes(changes: Sequence[NodeChange], total: NodeChange) -> Table:
+    resources = _resources(changes)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
+    table.add_column("Use of nodes", no_wrap=True)
+    for name in ("pods", *resources):
+        table.add_column(name, justify="right")
+    for change in changes:
+        sign = "+" if change.before is None else "-" if change.after is None else "~"
+        table.add_row(Text.assemble(f"  {sign} ", change.node, style=_COLOURS[sign]), *_use(change, resources))
+    table.add_row("    all nodes", *_use(total, resources), style="bold")
+    return table
+
+
+def _resources(changes: Sequence[NodeChange]) -> list[str]:
+    """cpu, memory, and what else is asked of these nodes."""
+    asked = {name for change in changes for use in (change.before, change.after) if use for name in use.requested}
+    return ["cpu", "memory", *sorted(asked - {"cpu", "memory"})]
+
+
+def _use(change: NodeChange, resources: Sequence[str]) -> Iterator[str]:
+    sides = [use for use in (change.before, change.after) if use is not None]
+    yield _from_to(str(use.pods) for use in sides)
+    for name in resources:
+        yield _from_to(_percentage(use, name) for use in sides)
+
+
+def _from_to(values: Iterable[str]) -> str:
+    return " -> ".join(dict.fromkeys(values))
+
+
+def _percentage(use: NodeUse, resource: str) -> str:
+    there = use.allocatable.get(resource, 0)
+    return f"{100 * use.requested.get(resource, 0) / there:.0f}%" if there else "-"
+
+
+def summary(diff: Diff) -> str:
+    """`1 moved, 1 newly failing, 2 new; 12 pods as before`."""
+    counts = Counter[str](change.kind for change in diff.changes)
+    lost = sum(change.kind == "added" and change.fails for change in diff.changes)
+    words = {
+        "newlyFailing": "newly failing",
+        "newlyFitting": "newly fitting",
+        "moved": "moved",
+        "added": f"new ({lost} without a node)" if lost else "new",
+        "removed": "gone",
+    }
+    parts = [f"{counts[kind]} {said}" for kind, said in words.items() if counts[kind]]
+    same = f"{diff.unchanged} pod{'' if diff.unchanged == 1 else 's'} as before"
+    return f"{', '.join(parts)}; {same}" if parts else f"no pod moves; {same}"
+
+
+def print_markdown(diff: Diff, out: TextIO) -> None:
+    """For a comment on a pull request."""
+    lines = [f"**{summary(diff)}**", ""]
+    if diff.changes:
+        lines += ["| | pod | before | after |", "|---|---|---|---|"]
+        lines += [_markdown_pod(change) for change in diff.changes]
+        lines.append("")
+    if diff.spread:
+        lines += ["| workload | domain | pods before | after |", "|---|---|---|---|"]
+        for each in diff.spread:
+            for domain in sorted(each.before.keys() | each.after.keys()):
+                was, now = each.before.get(domain, "-"), each.after.get(domain, "-")
+                lines.append(f"| {each.workload} | {domain} | {was} | {now} |")
+        lines.append("")
+    if diff.nodes:
+        resources = _resources(diff.nodes)
+        lines += [f"| node | pods | {' | '.join(resources)} |", f"|---{'|---' * (len(resources) + 1)}|"]
+        for change in (*diff.nodes, diff.total):
+            lines.append(f"| {change.node or '**all nodes**'} | {' | '.join(_use(change, resources))} |")
+        lines.append("")
+    out.write("\n".join(lines))
+
+
+def _markdown_pod(change: PodChange) -> str:
+    before = _where(change.before) if change.before else ""
+    after = _where(change.after) if change.after else ""
+    if change.fails and change.after is not None and change.after.message:
+        after = f"**{after}**: {change.after.message}"
+    name = _name(change).replace("|", r"\|")
+    return f"| `{sign_of(change)}` | {name} | {before} | {after} |"
+
+
+def to_document(diff: Diff, coverage: tuple[Mapping[str, Any], Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "pods": [
+            {
+                "change": change.kind,
+                "workload": change.workload,
+                "before": _where_entry(change.before),
+                "after": _where_entry(change.after),
+            }
+            for change in diff.changes
+        ],
+        "unchanged": diff.unchanged,
+        "spread": [
+            {
+                "workload": each.workload,
+                "topologyKey": each.topology_key,
+                "before": dict(each.before),
+                "after": dict(each.after),
+            }
+            for each in diff.spread
+        ],
+        "nodes": [{"node": each.node, **_use_entries(each)} for each in diff.nodes],
+        "total": _use_entries(diff.total),
+        "coverage": {"before": dict(coverage[0]), "after": dict(coverage[1])},
+    }
+
+
+def _where_entry(where: Whereabouts | None) -> dict[str, str] | None:
+    if where is None:
+        return None
+    entry = {"pod": where.pod, "state": where.state, "node": where.node, "message": where.message}
+    return {key: value for key, value in entry.items() if value}
+
+
+def _use_entries(change: NodeChange) -> dict[str, Any]:
+    return {"before": _use_entry(change.before), "after": _use_entry(change.after)}
+
+
+def _use_entry(use: NodeUse | None) -> dict[str, Any] | None:
+    if use is None:
+        return None
+    return {"pods": use.pods, "requested": exact_all(use.requested), "allocatable": exact_all(use.allocatable)}
+
+
+def write_yaml(document: Mapping[str, Any], out: TextIO) -> None:
+    yaml.safe_dump(dict(document), out, sort_keys=False, allow_unicode=True)

@@ -1,0 +1,123 @@
+"""`ksched diff` as a person meets it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node, make_pod
+from tests.cli.test_commands import GOLDEN, ROOT, write
+
+FLEET = str(ROOT / "fixtures" / "clusters" / "fleet.yaml")
+DEMO = str(ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml")
+SHOP = str(ROOT / "fixtures" / "manifests" / "shop.yaml")
+SCENARIO = str(ROOT / "fixtures" / "scenarios" / "lose-east-2.yaml")
+
+
+@pytest.fixture(autouse=True)
+def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "arguments"),
+    [
+        pytest.param(
+            "diff", 0, ["--from", FLEET, *["--drain", "east-2", "--clone-node", "west-1", "--scale", "deploy/web=5"]], id="edits"
+        ),
+        pytest.param("diff-failing", 1, ["--from", FLEET, *["--drain", "east-1", "--drain", "east-2"]], id="worse off"),
+        pytest.param("diff-filename", 1, ["--from", DEMO, "-f", SHOP], id="manifests"),
+        pytest.param("diff-none", 0, ["--from", DEMO, "--kube-version", "1.35", "--to-kube-version", "1.36"], id="no change"),
+        pytest.param("diff-markdown", 0, ["--from", FLEET, "--drain", "east-2", "-o", "markdown"], id="markdown"),
+        pytest.param("diff-help", 0, ["--help"], id="help"),
+    ],
+)  # fmt: skip
+def test_transcript(name: str, code: int, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diff", *arguments]) == code
+    shown = capsys.readouterr().out
+    golden = GOLDEN / f"{name}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(shown)
+    assert shown == golden.read_text()
+    assert all(len(line) <= 80 for line in shown.splitlines()) or name == "diff-markdown"
+
+
+def test_configurations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """More of the fuller node, where the default takes the emptier one."""
+    small, large = make_node("small").allocatable(cpu="4", memory="4Gi", pods=9), make_node("large")
+    cluster = write(tmp_path / "c.json", small.doc(), large.allocatable(cpu="16", memory="16Gi", pods=9).doc())
+    pod = write(tmp_path / "p.json", make_pod("p").requests(cpu="2", memory="2Gi").doc())
+    config = tmp_path / "config.yaml"
+    strategy = {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]}
+    arguments = {"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}}
+    config.write_text(
+        yaml.safe_dump(
+            {
+                "apiVersion": "kubescheduler.config.k8s.io/v1",
+                "kind": "KubeSchedulerConfiguration",
+                "profiles": [{"pluginConfig": [arguments]}],
+            }
+        )
+    )
+    line = ["diff", "--from", cluster, "-f", pod, "--to-config", str(config), "-o"]
+    assert run([*line, "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["apiVersion"], document["kind"]) == ("ksched/v1", "Diff")
+    (change,) = document["pods"]
+    assert (change["change"], change["before"]["node"], change["after"]["node"]) == ("moved", "large", "small")
+    assert {each["node"] for each in document["nodes"]} == {"large", "small"}
+    assert document["total"]["after"]["requested"] == {"cpu": "2", "memory": "2Gi"}
+    assert run([*line, "yaml", "--expect-no-change"]) == 4
+    assert yaml.safe_load(capsys.readouterr().out) == document
+
+
+def test_manifests_on_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = write(tmp_path / "c.json", make_node("n").doc())
+    files = [write(tmp_path / f"{cpu}.json", make_pod("p").requests(cpu=cpu).doc()) for cpu in ("1", "9")]
+    assert run(["diff", "--from", cluster, "-f", files[0], "--to-filename", files[1], "-o", "json"]) == 1
+    (change,) = json.loads(capsys.readouterr().out)["pods"]
+    assert (change["change"], change["after"]["state"]) == ("newlyFailing", "unschedulable")
+    assert run(["diff", "--from", cluster, "-f", files[0], "--to-filename", files[1], "--exit-zero"]) == 0
+
+
+def test_manifests_from_stdin_are_on_both_sides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = write(tmp_path / "c.json", make_node("n").doc())
+    piped = json.dumps(make_pod("p").doc()).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
+    assert run(["diff", "--from", cluster, "-f", "-", "--to-kube-version", "1.35"]) == 0
+    assert capsys.readouterr().out == "no pod moves; 1 pod as before\n"
+
+
+def test_a_scenario_is_a_change_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diff", "--from", FLEET, "--scenario", SCENARIO]) == 4
+    assert "expectation" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param(["--from", FLEET], "there is nothing to compare with: give a change, such as --drain NODE", id="nothing given"),
+        pytest.param(["--from", FLEET, "--to", "nowhere.json"], "nowhere.json: no such file or directory", id="no such file"),
+        pytest.param(["--from", FLEET, "--drain", "x"], '--drain x: there is no node "x"', id="bad edit"),
+        pytest.param(["--from", "-", "--to", "-"], "--from - and --to -: stdin can be read once", id="stdin twice"),
+        pytest.param(["--from", FLEET, "--to-config", "no.yaml"], "no.yaml: No such file", id="no such configuration"),
+        pytest.param(["--from", FLEET, "--to-kube-version", "2"], "2", id="no version"),
+    ],
+)  # fmt: skip
+def test_mistakes(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diff", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert expected in captured.err
+    assert "Traceback" not in captured.err

@@ -1,0 +1,139 @@
+"""Two sides compared: which pods are told as what, and what is asked of nodes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from ksched_cli.plan.diff import Diff, PodChange
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.wiring import Setup, assemble, gather
+from ksched_cli.wiring.comparison import compare
+from tests.builders import PodBuilder, make_node, make_pod
+from tests.sources.test_edits import owned
+
+SWAPPED = {"moved": "moved", "newlyFailing": "newlyFitting", "newlyFitting": "newlyFailing", "added": "removed", "removed": "added"}  # fmt: skip
+
+
+def of_set(name: str, replica_set: str = "web-1", **labels: str) -> PodBuilder:
+    return owned(make_pod(name).label(**labels).requests(cpu="1"), "ReplicaSet", replica_set)
+
+
+def save(path: Path, *items: Any) -> str:
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [each.doc() for each in items]}))
+    return str(path)
+
+
+def differ(tmp_path: Path, before: list[Any], after: list[Any], **setup: Any) -> Diff:
+    first = Setup(sources=[save(tmp_path / "before.json", *before)], **setup)
+    second = replace(first, sources=[save(tmp_path / "after.json", *after)])
+    found = compare(first, second).diff
+    # The other way round it is the other way round.
+    back = compare(second, first).diff
+    assert sorted(SWAPPED[change.kind] for change in back.changes) == sorted(change.kind for change in found.changes)
+    assert back.unchanged == found.unchanged
+    return found
+
+
+def told(change: PodChange) -> str:
+    """`moved a -> b`, each as pod@node."""
+    sides = [f"{side.pod}@{side.node or side.state}" if side else "" for side in (change.before, change.after)]
+    return f"{change.kind} {sides[0]} -> {sides[1]}".replace("default/", "")
+
+
+TWO = [make_node("n"), make_node("m")]
+BIG = make_pod("p").requests(cpu="3")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changes", "unchanged"),
+    [
+        pytest.param([*TWO, BIG], [*TWO, BIG], [], 1, id="the same"),
+        pytest.param([make_node("n"), BIG], [make_node("m"), BIG], ["moved p@n -> p@m"], 0, id="moved"),
+        pytest.param([make_node("n"), BIG], [make_node("n").cordoned(), BIG], ["newlyFailing p@n -> p@unschedulable"], 0, id="newly failing"),
+        pytest.param([make_node("n").cordoned(), BIG], [make_node("n"), BIG], ["newlyFitting p@unschedulable -> p@n"], 0, id="newly fitting"),
+        pytest.param([make_node("n").cordoned(), BIG], [make_node("m").cordoned(), BIG], [], 1, id="failing as before"),
+        pytest.param(TWO, [*TWO, BIG], ["added  -> p@m"], 0, id="new"),
+        pytest.param(TWO, [*TWO, make_pod("p").requests(cpu="9")], ["added  -> p@unschedulable"], 0, id="new, and without a node"),
+        pytest.param([*TWO, BIG], TWO, ["removed p@m -> "], 0, id="gone"),
+        pytest.param([*TWO, BIG], [*TWO, make_pod("q")], ["added  -> q@m", "removed p@m -> "], 0, id="pods by themselves are not each other's successors"),
+        pytest.param([*TWO, of_set("a").on("n")], [*TWO, of_set("b").on("m")], ["moved a@n -> b@m"], 0, id="a pod and its successor"),
+        pytest.param([*TWO, of_set("a").on("n")], [*TWO, of_set("b").on("n")], [], 1, id="a successor on the same node"),
+        pytest.param([*TWO, of_set("a").on("n"), of_set("b").on("m")], [*TWO, of_set("c").on("m"), of_set("d").on("m")], ["moved a@n -> d@m"], 1, id="successors stay where they can"),
+        pytest.param([*TWO, of_set("a").on("n")], [*TWO, of_set("b").on("n"), of_set("c").on("n")], ["added  -> c@n"], 1, id="one more of a workload"),
+        pytest.param([*TWO, of_set("a", "web-old", **{"pod-template-hash": "old"}).on("n")], [*TWO, of_set("b", "web-new", **{"pod-template-hash": "new"}).on("m")], ["moved a@n -> b@m"], 0, id="of another revision of the same deployment"),
+        pytest.param([*TWO, make_pod("done").on("n").phase("Succeeded")], TWO, [], 0, id="finished pods do not count"),
+        pytest.param([*TWO, make_pod("p").gate("g")], [*TWO, make_pod("p")], ["newlyFitting p@gated -> p@m"], 0, id="let go"),
+        pytest.param([*TWO, make_pod("p").scheduler("other")], [*TWO, make_pod("p")], ["newlyFitting p@ignored -> p@m"], 0, id="another scheduler's"),
+        pytest.param([make_node("n"), of_set("low").on("n").requests(cpu="4")], [make_node("n"), of_set("low").on("n").requests(cpu="4"), make_pod("high").priority(9).requests(cpu="2")], ["newlyFailing low@n -> web-1-?@unschedulable", "added  -> high@n"], 0, id="a victim of preemption"),
+    ],
+)  # fmt: skip
+def test_changes(tmp_path: Path, before: list[Any], after: list[Any], changes: list[str], unchanged: int) -> None:
+    found = differ(tmp_path, before, after)
+    assert [_without_suffix(told(change)) for change in found.changes] == changes
+    assert found.unchanged == unchanged
+
+
+def _without_suffix(text: str) -> str:
+    head, dash, tail = text.partition(" -> web-1-")
+    return f"{head}{dash}?{tail[5:]}" if dash else text
+
+
+def test_use_and_spread(tmp_path: Path) -> None:
+    zones = [make_node("a").zone("east"), make_node("b").zone("west")]
+    before = [*zones, of_set("x").on("a"), of_set("y").on("a"), make_pod("alone").on("a").requests(cpu="1")]
+    found = differ(
+        tmp_path,
+        before,
+        [*zones, of_set("x").on("a"), of_set("y").on("b"), make_pod("alone").on("a").requests(cpu="1")],
+    )
+    (spread,) = found.spread
+    assert (spread.workload, spread.topology_key) == ("replicaset/default/web-1", "topology.kubernetes.io/zone")
+    assert (spread.before, spread.after) == ({"east": 2, "west": 0}, {"east": 1, "west": 1})
+    uses = {change.node: (change.before, change.after) for change in found.nodes}
+    was, now = uses["a"]
+    assert was is not None
+    assert now is not None
+    assert (was.requested["cpu"], now.requested["cpu"], was.pods, now.pods) == (3000, 2000, 3, 2)
+    assert found.total.before == found.total.after
+    assert now.allocatable["cpu"] == 4000
+
+
+def test_only_wanted_pods_are_told_of(tmp_path: Path) -> None:
+    before = [*TWO, make_pod("p").on("n"), make_pod("q", "other").on("n")]
+    after = [*TWO, make_pod("p").on("m"), make_pod("q", "other").on("m")]
+    found = differ(tmp_path, before, after, namespace="other")
+    assert [told(change) for change in found.changes] == ["moved other/q@n -> other/q@m"]
+    assert found.unchanged == 0
+
+
+CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
+FIRST_CASES = sorted(CORPUS.glob("*-00"))
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in FIRST_CASES])
+def test_a_cluster_compared_with_itself(case: Path) -> None:
+    setup = Setup(sources=[str(case / "cluster.json")])
+    found = compare(setup, replace(setup, seed=1)).diff
+    assert (found.changes, found.nodes, found.spread) == ((), (), ())
+    assert found.unchanged > 0
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in FIRST_CASES])
+def test_a_run_leaves_what_was_loaded_as_it_was(case: Path) -> None:
+    """Two sides share the objects of a cluster that is read once."""
+    setup = Setup(sources=[str(case / "cluster.json")])
+    gathered = gather(setup)
+    prepared = assemble(setup, gathered)
+    before = encoded(gathered.loaded)
+    assert len(prepared.simulate().outcomes) > 0
+    assert encoded(gathered.loaded) == before
+
+
+def encoded(loaded: Loaded) -> bytes:
+    return msgspec.json.encode({kind.__name__: items for kind, items in loaded.objects.items()})
