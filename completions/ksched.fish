@@ -95,6 +95,7 @@ complete -c ksched -n '__fish_seen_subcommand_from diff' -l plugin
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l tie-break -x -a 'name random'
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l seed
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l sampling
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l allow-extenders
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l add-node
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l clone-node
@@ -245,6 +246,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l plugin
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l tie-break -x -a 'name random'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l seed
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l sampling
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l allow-extenders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l add-node
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l clone-node
