@@ -180,7 +180,7 @@ _NOT_MODELLED = frozenset(
         "DRAWorkloadResourceClaims",
         "InPlacePodLevelResourcesVerticalScaling",
         "MatchLabelKeysInPodTopologySpreadSelectorMerge",
-        "StorageCapacityScoring",
+        "VolumeCapacityPriority",
         "WorkloadAwarePreemption",
     }
 )

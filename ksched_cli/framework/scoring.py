@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from ksched_cli.cluster.columns import FloatColumn, Int64Column
 
 MAX_NODE_SCORE = 100
 MIN_NODE_SCORE = 0
+MAX_CUSTOM_PRIORITY_SCORE = 10
+MAX_UTILIZATION = 100
 
 
 def truncated_divide(dividend: Int64Column, divisor: Int64Column | int) -> Int64Column:
@@ -80,3 +83,18 @@ def go_log(x: float) -> float:
     even = s4 * (_LOG[1] + s4 * (_LOG[3] + s4 * _LOG[5]))
     half = 0.5 * f * f
     return k * _LN2_HIGH - ((half - (s * (half + (odd + even)) + k * _LN2_LOW)) - f)
+
+
+def broken_linear(points: Sequence[tuple[int, int]], percent: int) -> int:
+    """helper.BuildBrokenLinearFunction, with the shape's 0..10 scores scaled to 0..100."""
+    scale = MAX_NODE_SCORE // MAX_CUSTOM_PRIORITY_SCORE
+    previous: tuple[int, int] | None = None
+    for utilization, score in points:
+        if percent <= utilization:
+            if previous is None:
+                return score * scale
+            rise = (score - previous[1]) * scale * (percent - previous[0])
+            step = truncated_divide(np.array([rise], dtype=np.int64), utilization - previous[0])
+            return previous[1] * scale + int(step[0])
+        previous = utilization, score
+    return points[-1][1] * scale

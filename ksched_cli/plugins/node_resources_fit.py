@@ -28,12 +28,10 @@ from ksched_cli.framework.interfaces import (
 from ksched_cli.framework.resource_hints import AskedOfNode, class_may_help, scale_down_may_help
 from ksched_cli.framework.resource_scoring import Allocation, MeasuredResource, measure, measured
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.scoring import MAX_NODE_SCORE, floor_quotient, truncated_divide
+from ksched_cli.framework.scoring import MAX_NODE_SCORE, MAX_UTILIZATION, broken_linear, floor_quotient
 from ksched_cli.framework.status import Code, Status, error, unresolvable
 from ksched_cli.framework.verdict import Reasons, Verdict
 
-MAX_CUSTOM_PRIORITY_SCORE = 10
-MAX_UTILIZATION = 100
 _HOPELESS, _SHORT = np.int8(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), np.int8(Code.UNSCHEDULABLE)
 TOO_MANY_PODS = "Too many pods"
 SIDECARS_OFF = unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
@@ -237,18 +235,3 @@ def requested_to_capacity_ratio(
     counted = (scores > 0) * np.array(weights, dtype=np.int64)[:, np.newaxis]
     total, weight = (scores * counted).sum(axis=0), counted.sum(axis=0)
     return np.where(weight == 0, 0, (2 * total + weight) // np.maximum(2 * weight, 1))
-
-
-def broken_linear(points: Sequence[tuple[int, int]], percent: int) -> int:
-    """helper.BuildBrokenLinearFunction, with the shape's 0..10 scores scaled to 0..100."""
-    scale = MAX_NODE_SCORE // MAX_CUSTOM_PRIORITY_SCORE
-    previous: tuple[int, int] | None = None
-    for utilization, score in points:
-        if percent <= utilization:
-            if previous is None:
-                return score * scale
-            rise = (score - previous[1]) * scale * (percent - previous[0])
-            step = truncated_divide(np.array([rise], dtype=np.int64), utilization - previous[0])
-            return previous[1] * scale + int(step[0])
-        previous = utilization, score
-    return points[-1][1] * scale

@@ -17,7 +17,9 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.plugin_args import VolumeBindingArgs
 from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
     Detail,
     FilterPlugin,
@@ -42,10 +44,12 @@ from ksched_cli.framework.volumes.claims import (
 )
 from ksched_cli.framework.volumes.migration import migrated_plugins
 from ksched_cli.framework.volumes.placement import Placement, PodClaims, place_claims
+from ksched_cli.framework.volumes.scoring import Shape, storage_scores
 
 _IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
 _LOST = "Lost"
 _HOST = "kubernetes.io/hostname"
+_MOST_FREE_FIRST: Shape = ((0, 10), (100, 0))
 
 
 @dataclass
@@ -71,13 +75,14 @@ class Volumes:
 class VolumeBinding(
     PreFilterPlugin[Volumes],
     FilterPlugin[Volumes],
-    PreScorePlugin[Volumes, None],
-    ScorePlugin[None],
+    PreScorePlugin[Volumes, Volumes],
+    ScorePlugin[Volumes],
     ReservePlugin[Volumes],
 ):
     name = "VolumeBinding"
     points_since = (("score", "1.21"), ("preScore", "1.30"))
     summary = "Rejects nodes from which a claim's volume is not reached, or where none can be found or made for it."
+    args: VolumeBindingArgs
     events = (
         ClusterEvent("StorageClass", Action.ADD | Action.UPDATE),
         ClusterEvent("PersistentVolumeClaim", Action.ADD | Action.UPDATE),
@@ -87,6 +92,12 @@ class VolumeBinding(
         ClusterEvent("CSIDriver", Action.UPDATE),
         ClusterEvent("CSIStorageCapacity", Action.ADD | Action.UPDATE),
     )
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        points = [(point.utilization, point.score) for point in (args.shape if args else ())]
+        scoring = handle.gates.enabled("StorageCapacityScoring")
+        self._shape: Shape = (points or _MOST_FREE_FIRST) if scoring else ()
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:
@@ -111,7 +122,8 @@ class VolumeBinding(
         if isinstance(found, Status):
             return found
         if not found:
-            return SKIP
+            nothing = Volumes(self.handle.cluster, PodClaims((), ()))
+            return PreFilterResult(nothing, skip=True) if self._shape else SKIP
         unbound = [claim for claim in found if not is_fully_bound(claim)]
         delayed = [each for each in unbound if waits_for_consumer(each, catalog) and not each.spec.volume_name]
         if len(delayed) < len(unbound):
@@ -126,20 +138,27 @@ class VolumeBinding(
         whole = state.verdict
         return Verdict(nodes.take(whole.codes), nodes.take(whole.reason_ids), whole.reasons)
 
-    def pre_score(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Status:
-        """Free space counts with the gate StorageCapacityScoring only (VolumeCapacityPriority before 1.33)."""
-        return SKIP
-
-    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        # Before 1.30, when there was no PreScore, every node got a 0.
-        return np.zeros(len(nodes), dtype=np.int64)
-
     def explain(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         if state is None:
             return {}
         bound = {claim.metadata.name: claim.spec.volume_name for claim in state.claims.bound}
         waiting = [claim.metadata.name for claim in state.claims.delayed]
         return {"bound": bound, "waitingForNode": waiting}
+
+    def pre_score(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Volumes | Status:
+        if not self._shape:
+            return SKIP
+        return error("not found") if state is None else state
+
+    def score(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+        """Volumes that leave as much or as little free as the shape prefers. Without its gate nothing is scored, and
+        before 1.30, when there was no PreScore, every node got a 0."""
+        if not self._shape:
+            return np.zeros(len(nodes), dtype=np.int64)
+        if state is None:
+            return error("not found")
+        whole: Int64Column = storage_scores(self.handle.cluster, state.placement, self._shape)
+        return nodes.take(whole)
 
     def reserve(self, state: Volumes | None, pod: PodInfo, row: int) -> Status:
         """AssumePodVolumes: later pods see the volumes taken and the claims promised to this node."""

@@ -8,21 +8,45 @@ from ksched_cli.api.quantity import value
 from ksched_cli.api.selectors import Selector, SelectorError, compile_selector
 from ksched_cli.api.storage import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.columns import BoolColumn
+from ksched_cli.cluster.columns import BoolColumn, Int64Column
 
 
 def with_enough_capacity(cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass) -> BoolColumn:
     """Nodes from which a published pool of the class is reached that holds the claim; all, if nobody publishes."""
-    catalog, size = cluster.catalog, len(cluster.nodes)
-    request = claim.spec.resources.requests.get("storage")
-    driver = catalog.get(CSIDriver, storage_class.provisioner)
-    if request is None or driver is None or not driver.spec.storage_capacity:
+    size = len(cluster.nodes)
+    pools = _large_enough(cluster, claim, storage_class)
+    if pools is None:
         return np.ones(size, dtype=np.bool_)
     reached = np.zeros(size, dtype=np.bool_)
-    for pool in catalog.all(CSIStorageCapacity):
-        if pool.storage_class_name == storage_class.metadata.name and largest_volume(pool) >= value(request):
-            reached |= _reached_from(cluster, pool)
+    for pool in pools:
+        reached |= _reached_from(cluster, pool)
     return reached
+
+
+def capacity_for(cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass) -> Int64Column:
+    """What the pool holds in which the claim's volume would be made, -1 where that is not known.
+
+    Of several pools that would do kube-scheduler takes any; here it is the first by name.
+    """
+    found = np.full(len(cluster.nodes), -1, dtype=np.int64)
+    for pool in _large_enough(cluster, claim, storage_class) or ():
+        found[_reached_from(cluster, pool) & (found < 0)] = value(pool.capacity or 0)
+    return found
+
+
+def _large_enough(
+    cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass
+) -> list[CSIStorageCapacity] | None:
+    """Published pools of the class that hold the claim; None if nobody publishes, or nothing is asked for."""
+    request = claim.spec.resources.requests.get("storage")
+    driver = cluster.catalog.get(CSIDriver, storage_class.provisioner)
+    if request is None or driver is None or not driver.spec.storage_capacity:
+        return None
+    return [
+        pool
+        for pool in cluster.catalog.all(CSIStorageCapacity)
+        if pool.storage_class_name == storage_class.metadata.name and largest_volume(pool) >= value(request)
+    ]
 
 
 def largest_volume(pool: CSIStorageCapacity) -> int:

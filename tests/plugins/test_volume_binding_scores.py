@@ -1,0 +1,137 @@
+"""VolumeBinding's scores while StorageCapacityScoring is on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ksched_cli.config.plugin_args import UtilizationShapePoint, VolumeBindingArgs
+from ksched_cli.framework.scoring import broken_linear
+from ksched_cli.framework.status import SKIP, Status
+from ksched_cli.plugins.volume_binding import VolumeBinding
+from tests.builders import make_node, make_pod
+from tests.harness import make_bench
+from tests.plugins.storage import claim, csi_driver, pool, storage_class, volume, with_claims
+
+GATE = "StorageCapacityScoring=true"
+NODES = [make_node(name).zone(name).obj() for name in ("a", "b", "c")]
+LATE, OTHER = storage_class("late"), storage_class("other")
+FULL_FIRST = VolumeBindingArgs(shape=(UtilizationShapePoint(0, 0), UtilizationShapePoint(100, 10)))
+STEEP = VolumeBindingArgs(
+    shape=(UtilizationShapePoint(0, 0), UtilizationShapePoint(50, 3), UtilizationShapePoint(100, 5))
+)
+
+
+def scores(claims: list[Any], objects: list[Any], args: Any = None) -> dict[str, int]:
+    wanted = with_claims(*(each.metadata.name for each in claims))
+    made = make_bench(VolumeBinding, NODES, wanted, args=args, gates=GATE, objects=[LATE, OTHER, *claims, *objects])
+    found = made.scores()
+    assert not isinstance(found, Status)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("claims", "objects", "args", "expected"),
+    [
+        pytest.param(
+            [claim("d", size="50Gi")],
+            [volume("va", size="100Gi", zone="a"), volume("vb", size="60Gi", zone="b")],
+            None, {"a": 50, "b": 17, "c": 0}, id="the most free first",
+        ),
+        pytest.param(
+            [claim("d", size="50Gi")],
+            [volume("va", size="100Gi", zone="a"), volume("vb", size="50Gi", zone="b")],
+            FULL_FIRST, {"a": 50, "b": 100, "c": 0}, id="the fullest first",
+        ),
+        pytest.param(
+            [claim("d", size="50Gi"), claim("e", size="100Gi")],
+            [volume("va1", size="50Gi", zone="a"), volume("va2", size="200Gi", zone="a"),
+             volume("vb1", size="50Gi", zone="b"), volume("vb2", size="100Gi", zone="b")],
+            FULL_FIRST, {"a": 60, "b": 100, "c": 0}, id="several claims of a class are one sum",
+        ),
+        pytest.param(
+            [claim("d", size="50Gi"), claim("e", size="50Gi", cls="other")],
+            [volume("va1", size="100Gi", zone="a"), volume("va2", size="200Gi", zone="a", cls="other")],
+            FULL_FIRST, {"a": 38, "b": 0, "c": 0}, id="classes are averaged and rounded",
+        ),
+        pytest.param(
+            [claim("d", size="50Gi")],
+            [volume("va", size="100Gi", zone="a"), volume("vb", size="200Gi", zone="b"),
+             volume("vc", size="50Gi", zone="c")],
+            STEEP, {"a": 30, "b": 15, "c": 50}, id="a shape of its own",
+        ),
+        pytest.param(
+            [claim("d", size="50Gi")],
+            [csi_driver(), pool("a", "100Gi"), pool("b", "200Gi"), pool("c", "50Gi")],
+            None, {"a": 50, "b": 75, "c": 0}, id="pools that volumes are made in",
+        ),
+        pytest.param(
+            [claim("d", size="50Gi")],
+            [csi_driver(), pool("a", "100Gi"), pool("b", "200Gi"), pool("c", "50Gi")],
+            FULL_FIRST, {"a": 50, "b": 25, "c": 100}, id="the fullest pool first",
+        ),
+        pytest.param(
+            [claim("d", size="50Gi"), claim("e", size="25Gi")], [csi_driver(), pool("a", "100Gi"), pool("b", "60Gi")],
+            FULL_FIRST, {"a": 75, "b": 100, "c": 0}, id="a pool's capacity counts once",
+        ),
+        pytest.param(
+            [claim("d", size="50Gi"), claim("e", size="25Gi")],
+            [csi_driver(), pool("a", "100Gi"), pool("b", "100Gi"), volume("vb", size="100Gi", zone="b")],
+            FULL_FIRST, {"a": 75, "b": 25, "c": 0}, id="a volume that exists decides alone",
+        ),
+        pytest.param(
+            [claim("d", size="50Gi")], [], FULL_FIRST, {"a": 0, "b": 0, "c": 0}, id="nobody tells how much there is"
+        ),
+        pytest.param(
+            [claim("d", volume="v")], [volume("v", owner="d")], FULL_FIRST, {"a": 0, "b": 0, "c": 0}, id="bound"
+        ),
+    ],
+)  # fmt: skip
+def test_scores(claims: list[Any], objects: list[Any], args: Any, expected: dict[str, int]) -> None:
+    assert scores(claims, objects, args) == expected
+
+
+def test_without_the_gate_nothing_is_scored() -> None:
+    objects = [LATE, claim("d"), volume("va", zone="a")]
+    assert make_bench(VolumeBinding, NODES, with_claims("d"), objects=objects).scores() == SKIP
+
+
+def test_a_pod_without_claims_scores_nothing_but_is_scored() -> None:
+    made = make_bench(VolumeBinding, NODES, make_pod().obj(), gates=GATE)
+    assert made.pre_filter().skip
+    assert made.scores() == {"a": 0, "b": 0, "c": 0}
+    assert made.plugin.reserve(made.state(), made.pod, 0).ok
+
+
+def test_without_pre_filter_there_is_no_state() -> None:
+    made = make_bench(VolumeBinding, NODES, make_pod().obj(), gates=GATE)
+    assert made.plugin.pre_score(None, made.pod, made.nodes()).message == "not found"
+    assert made.plugin.score(None, made.pod, made.nodes()).message == "not found"
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 20), st.sampled_from(("late", "other"))), min_size=1, max_size=3),
+    st.lists(st.tuples(st.integers(0, 40), st.sampled_from("abc"), st.sampled_from(("late", "other"))), max_size=6),
+)
+def test_pools_read_plainly(asked: list[tuple[int, str]], published: list[tuple[int, str, str]]) -> None:
+    """Node by node: what is asked of a class over what its first pool that is large enough for each claim holds."""
+    claims = [claim(f"c{at}", size=f"{size}Gi", cls=cls) for at, (size, cls) in enumerate(asked)]
+    pools = []
+    for at, (size, zone, cls) in enumerate(published):
+        made = pool(zone, f"{size}Gi", cls=cls)
+        made.metadata.name = f"p{at}"
+        pools.append(made)
+    found = scores(claims, [csi_driver(), *pools], FULL_FIRST)
+    for zone in "abc":
+        held = [[room for room, *rest in published if rest == [zone, cls] and room >= size] for size, cls in asked]
+        if not all(held):
+            continue  # no volume can be made here, so that the node is not scored at all
+        classes: dict[str, tuple[int, int]] = {}
+        for (size, cls), rooms in zip(asked, held, strict=True):
+            classes[cls] = classes.get(cls, (0, 0))[0] + size, rooms[0]
+        each = [broken_linear([(0, 0), (100, 10)], 100 if a > b else a * 100 // b) for a, b in classes.values()]
+        assert found[zone] == int(np.floor(sum(each) / len(each) + 0.5))
