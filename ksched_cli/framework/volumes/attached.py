@@ -14,7 +14,13 @@ from ksched_cli.api.storage import (
 )
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.framework.volumes.claims import claim_names, class_of_claim, find_claim, foreign_claim, missing_claim
-from ksched_cli.framework.volumes.migration import CSI_DRIVER, in_tree_plugin, is_migrated, volume_handle
+from ksched_cli.framework.volumes.migration import (
+    CSI_DRIVER,
+    in_tree_plugin,
+    is_migrated,
+    volume_handle,
+    zones_of,
+)
 
 Attached = dict[str, str]
 """Driver by unique volume name."""
@@ -87,7 +93,7 @@ def _volume_of(claim: PersistentVolumeClaim, catalog: Catalog, csi_node: CSINode
     plugin = in_tree_plugin(volume.spec)
     if plugin is None or not is_migrated(plugin, csi_node):
         return "", ""
-    return CSI_DRIVER[plugin], volume_handle(volume.spec)
+    return CSI_DRIVER[plugin], volume_handle(volume.spec, zones_of(volume))
 
 
 def _future_volume(claim: PersistentVolumeClaim, catalog: Catalog, csi_node: CSINode | None) -> tuple[str, str]:

@@ -1,8 +1,14 @@
-"""In-tree volumes that a CSI driver has taken over (csi-translation-lib), as far as counting them goes."""
+"""In-tree volumes that a CSI driver has taken over (csi-translation-lib): how they count, and where they are."""
 
 from __future__ import annotations
 
-from ksched_cli.api.storage import CSINode, PersistentVolumeSpec
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm
+from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeSpec
 from ksched_cli.api.volumes import Volume
 
 _MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
@@ -18,6 +24,24 @@ CSI_DRIVER = {
 }
 # Those whose migration the scheduler counts with (nodevolumelimits.isCSIMigrationOn).
 _COUNTED = frozenset(CSI_DRIVER) - {"kubernetes.io/azure-file", "kubernetes.io/vsphere-volume"}
+
+# The label that a driver puts on its nodes for the zone. Azure's and Portworx's volumes keep what they say.
+_ZONE_OF_DRIVER = {
+    "kubernetes.io/aws-ebs": "topology.ebs.csi.aws.com/zone",
+    "kubernetes.io/gce-pd": "topology.gke.io/zone",
+    "kubernetes.io/cinder": "topology.cinder.csi.openstack.org/zone",
+}
+
+
+@dataclass(frozen=True)
+class _Labels:
+    zone: str
+    region: str
+
+
+_GA = _Labels("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+_BETA = _Labels("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
+_ZONE_SEPARATOR = "__"
 
 
 def is_migrated(plugin: str, csi_node: CSINode | None) -> bool:
@@ -45,15 +69,71 @@ def in_tree_plugin(source: Volume | PersistentVolumeSpec) -> str | None:
     return next((plugin for plugin, disk in found.items() if disk is not None), None)
 
 
-def volume_handle(source: Volume | PersistentVolumeSpec) -> str:
-    """What the driver calls the disk."""
+def volume_handle(source: Volume | PersistentVolumeSpec, zones: str = "") -> str:
+    """What the driver calls the disk; `zones` as the labels of a PersistentVolume give them."""
     if source.aws_elastic_block_store is not None:
         # The id may come as aws://zone/vol-1: the driver knows the last part only.
         return source.aws_elastic_block_store.volume_id.rpartition("/")[2]
     if source.gce_persistent_disk is not None:
-        return f"projects/UNSPECIFIED/zones/UNSPECIFIED/disks/{source.gce_persistent_disk.pd_name}"
+        return f"projects/UNSPECIFIED/{_gce_location(zones)}/disks/{source.gce_persistent_disk.pd_name}"
     if source.azure_disk is not None:
         return source.azure_disk.disk_uri
     if source.cinder is not None:
         return source.cinder.volume_id
     return source.portworx_volume.volume_id if source.portworx_volume is not None else ""
+
+
+def _gce_location(zones: str) -> str:
+    names = zones.split(_ZONE_SEPARATOR)
+    if len(names) > 1:
+        return f"regions/{names[0].rpartition('-')[0]}"
+    return f"zones/{names[0] or 'UNSPECIFIED'}"
+
+
+def zones_of(volume: PersistentVolume) -> str:
+    labels = volume.metadata.labels
+    return labels.get(_BETA.zone) or labels.get(_GA.zone, "")
+
+
+def translated_terms(volume: PersistentVolume) -> tuple[NodeSelectorTerm, ...] | None:
+    """translateTopologyFromInTreeToCSI: the volume's node affinity in the labels of its driver, for nodes that it has
+    been migrated on. None where that is what the volume says itself."""
+    new_zone = _ZONE_OF_DRIVER.get(in_tree_plugin(volume.spec) or "")
+    if new_zone is None:
+        return None
+    affinity = volume.spec.node_affinity
+    terms = affinity.required.node_selector_terms if affinity is not None and affinity.required is not None else ()
+    labels = _labels_in_use(volume, terms)
+    renamed = {labels.zone: new_zone} if _values(terms, labels.zone) else {}
+    if labels is _BETA and _values(terms, _BETA.region):
+        renamed[_BETA.region] = _GA.region
+    added = [] if labels.zone in renamed else _zone_by_label(volume, labels, new_zone)
+    if not terms and added:
+        return (NodeSelectorTerm(tuple(added)),)
+    return tuple(
+        replace(term, match_expressions=(*(_renamed(each, renamed) for each in term.match_expressions), *added))
+        for term in terms
+    )
+
+
+def _labels_in_use(volume: PersistentVolume, terms: Iterable[NodeSelectorTerm]) -> _Labels:
+    """getTopologyLabel: GA before beta, node affinity before the volume's labels."""
+    keys = {each.key for term in terms for each in term.match_expressions}
+    for known in (keys, volume.metadata.labels):
+        for labels in (_GA, _BETA):
+            if labels.zone in known:
+                return labels
+    return _GA
+
+
+def _values(terms: Iterable[NodeSelectorTerm], key: str) -> list[str]:
+    return [value for term in terms for each in term.match_expressions if each.key == key for value in each.values]
+
+
+def _renamed(requirement: NodeSelectorRequirement, names: dict[str, str]) -> NodeSelectorRequirement:
+    return replace(requirement, key=names.get(requirement.key, requirement.key))
+
+
+def _zone_by_label(volume: PersistentVolume, labels: _Labels, key: str) -> list[NodeSelectorRequirement]:
+    zones = {zone.strip() for zone in volume.metadata.labels.get(labels.zone, "").split(_ZONE_SEPARATOR)} - {""}
+    return [NodeSelectorRequirement(key, "In", tuple(sorted(zones)))] if zones else []

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ksched_cli.api.selectors import Requirement
-from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
+from ksched_cli.api.storage import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    TopologySelectorTerm,
+)
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, IdColumn
 from ksched_cli.framework.status import SUCCESS, Status, error, unresolvable
@@ -16,6 +22,7 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.framework.volumes.capacity import with_enough_capacity
 from ksched_cli.framework.volumes.claims import SELECTED_NODE, class_of_claim, requested_storage
 from ksched_cli.framework.volumes.matching import candidates_for
+from ksched_cli.framework.volumes.migration import in_tree_plugin, is_migrated, translated_terms
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
@@ -108,9 +115,23 @@ def _check_bound(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], plac
         if volume is None:
             placement.failing[_EXISTS] |= undecided
             return
-        reachable = affinity_mask(cluster, volume)
+        reachable = _reachable(cluster, volume)
         placement.failing[_AFFINITY] |= undecided & ~reachable
         undecided &= reachable
+
+
+def _reachable(cluster: Cluster, volume: PersistentVolume) -> BoolColumn:
+    """A node to which the volume's plugin has been migrated is asked for its driver's labels (tryTranslatePVToCSI)."""
+    mask = affinity_mask(cluster, volume)
+    plugin, terms = in_tree_plugin(volume.spec), translated_terms(volume)
+    if plugin is None or not terms:
+        return mask
+    migrated = np.zeros(len(mask), dtype=np.bool_)
+    for csi_node in cluster.catalog.all(CSINode):
+        row = cluster.nodes.row_of.get(csi_node.metadata.name)
+        if row is not None:
+            migrated[row] = is_migrated(plugin, csi_node)
+    return np.where(migrated, cluster.selection.terms_mask(terms), mask)
 
 
 def _selected_rows(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> BoolColumn:
