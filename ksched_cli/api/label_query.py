@@ -31,7 +31,8 @@ def _requirement(part: str) -> Requirement:
     if found := _EXISTS.fullmatch(part):
         negated, key = found.groups()
         return _made(key, "DoesNotExist" if negated else "Exists", ())
-    raise SelectorError(f"{part!r} is no condition on a label; write key=value, key!=value, key in (a,b), key or !key")
+    text = f"{part!r} is no condition on a label; write key=value, key!=value, key in (a,b), key or !key"
+    raise SelectorError(("", text))
 
 
 def _made(key: str, operator: str, values: tuple[str, ...]) -> Requirement:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ksched_cli.api.affinity import NodeSelectorTerm
+from ksched_cli.api.label_names import is_label_key, is_label_value, key_problems, value_problems
 from ksched_cli.api.meta import LabelSelector
 
 _NODE_NAME = "metadata.name"
-_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
-_DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 
 LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -21,7 +21,20 @@ FIELD_OPERATORS = ("In", "NotIn")
 
 
 class SelectorError(ValueError):
-    """A selector that Kubernetes cannot compile."""
+    """A selector that Kubernetes cannot compile: what is wrong, and where in the selector, in Kubernetes' words."""
+
+    def __init__(self, *problems: tuple[str, str]) -> None:
+        super().__init__(*problems)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        """errors.NewAggregate: several are a list, and none is said twice."""
+        texts = list(dict.fromkeys(f"{path}: {text}" if path else text for path, text in self.problems))
+        return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+    def under(self, path: str) -> SelectorError:
+        """The same within something larger."""
+        return SelectorError(*((f"{path}.{inner}" if inner else path, text) for inner, text in self.problems))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,40 +76,64 @@ _HOLDS: Mapping[str, Callable[[str | None, tuple[str, ...]], bool]] = {
 
 def make_requirement(key: str, operator: str, values: tuple[str, ...], supported: tuple[str, ...]) -> Requirement:
     """labels.NewRequirement with its checks on the number and form of the values."""
-    if operator not in supported:
-        raise SelectorError(f"{key}: {operator!r} is not an operator here, use one of {', '.join(supported)}")
-    if operator in ("In", "NotIn") and not values:
-        raise SelectorError(f"{key}: operator {operator} needs values")
-    if operator in ("Exists", "DoesNotExist") and values:
-        raise SelectorError(f"{key}: operator {operator} takes no values")
-    if operator in ("Gt", "Lt") and (len(values) != 1 or _int64(values[0]) is None):
-        raise SelectorError(f"{key}: operator {operator} takes one whole number")
+    problems = _operator_problems(operator, values, supported)
+    if problems:
+        raise SelectorError(*problems)
     return Requirement(key, operator, values)
 
 
-def checked(requirement: Requirement) -> Requirement:
-    """What labels.NewRequirement says of the key and values themselves."""
-    if not is_label_key(requirement.key):
-        raise SelectorError(f"{requirement.key!r} cannot be a label's key")
-    for value in requirement.values:
+def checked_requirement(key: str, operator: str, values: tuple[str, ...], supported: tuple[str, ...]) -> Requirement:
+    """All that labels.NewRequirement checks, the key and the values themselves too."""
+    found = "; ".join(key_problems(key)) if not is_label_key(key) else ""
+    problems = [("key", _invalid(key, found))] if found else []
+    operator_problems = _operator_problems(operator, values, supported)
+    if operator not in supported:
+        raise SelectorError(*operator_problems)
+    problems += operator_problems
+    for index, value in enumerate(values):
         if not is_label_value(value):
-            raise SelectorError(f"{requirement.key}: {value!r} cannot be a label's value")
-    return requirement
+            problems.append((f"values[{index}][{key}]", _invalid(value, "; ".join(value_problems(value)))))
+    if problems:
+        raise SelectorError(*problems)
+    return Requirement(key, operator, values)
 
 
-@lru_cache(maxsize=16384)
-def is_label_key(key: str) -> bool:
-    """validation.IsQualifiedName: an optional domain and a name of at most 63 characters."""
-    domain, slash, name = key.rpartition("/")
-    if slash and (not domain or len(domain) > 253 or _DOMAIN.fullmatch(domain) is None):
-        return False
-    return len(name) <= 63 and _NAME.fullmatch(name) is not None
+def _operator_problems(operator: str, values: tuple[str, ...], supported: tuple[str, ...]) -> list[tuple[str, str]]:
+    if operator not in supported:
+        if supported is LABEL_OPERATORS:
+            return [("", f"{_quoted(operator)} is not a valid label selector operator")]
+        known = ", ".join(map(_quoted, supported))
+        return [("operator", f"Unsupported value: {_quoted(operator)}: supported values: {known}")]
+    if operator in ("In", "NotIn") and not values:
+        return [("values", "Invalid value: null: for 'in', 'notin' operators, values set can't be empty")]
+    if operator in ("Exists", "DoesNotExist") and values:
+        return [("values", _invalid(values, "values set must be empty for exists and does not exist"))]
+    if operator not in ("Gt", "Lt"):
+        return []
+    one = "for 'Gt', 'Lt' operators, exactly one value is required"
+    whole = "for 'Gt', 'Lt' operators, the value must be an integer"
+    problems = [("values", _invalid(values, one))] if len(values) != 1 else []
+    return problems + [
+        (f"values[{index}]", _invalid(value, whole)) for index, value in enumerate(values) if _int64(value) is None
+    ]
 
 
-@lru_cache(maxsize=16384)
-def is_label_value(value: str) -> bool:
-    """validation.IsValidLabelValue."""
-    return not value or (len(value) <= 63 and _NAME.fullmatch(value) is not None)
+def _invalid(value: str | tuple[str, ...], why: str) -> str:
+    shown = _quoted(value) if isinstance(value, str) else _listed(value)
+    return f"Invalid value: {shown}: {why}"
+
+
+def _listed(values: tuple[str, ...]) -> str:
+    return f"[{','.join(map(_quoted, values))}]" if values else "null"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def checked(requirement: Requirement) -> Requirement:
+    """A requirement that was made of a known operator, with its key and values looked at."""
+    return checked_requirement(requirement.key, requirement.operator, requirement.values, LABEL_OPERATORS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +161,7 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
         return NOTHING
     requirements = [checked(each) for each in _equalities(selector.match_labels)]
     requirements += [
-        checked(make_requirement(each.key, each.operator, each.values, LABEL_OPERATORS))
+        checked_requirement(each.key, each.operator, each.values, LABEL_OPERATORS)
         for each in selector.match_expressions
     ]
     return Selector(tuple(sorted(requirements, key=lambda each: each.key)))
@@ -167,17 +204,32 @@ def compile_node_selector_term(term: NodeSelectorTerm) -> CompiledTerm | None:
     )
 
 
-_Raw = tuple[tuple[str, str, tuple[str, ...]], ...]
+_RawRequirement = tuple[str, str, tuple[str, ...]]
+_Raw = tuple[_RawRequirement, ...]
 
 
 @lru_cache(maxsize=16384)
 def _compile_term(expressions: _Raw, fields: _Raw) -> CompiledTerm:
-    for key, operator, values in fields:
-        if operator in FIELD_OPERATORS and len(values) != 1:
-            raise SelectorError(f"{key}: a field takes exactly one value")
-    return CompiledTerm(
-        tuple(
-            checked(make_requirement(key, operator, values, NODE_OPERATORS)) for key, operator, values in expressions
-        ),
-        tuple(make_requirement(key, operator, values, FIELD_OPERATORS) for key, operator, values in fields),
-    )
+    problems: list[tuple[str, str]] = []
+
+    def compiled(of: _Raw, name: str, make: Callable[[_RawRequirement], Requirement]) -> tuple[Requirement, ...]:
+        found = []
+        for index, each in enumerate(of):
+            try:
+                found.append(make(each))
+            except SelectorError as problem:
+                problems.extend(problem.under(f"{name}[{index}]").problems)
+        return tuple(found)
+
+    labels = compiled(expressions, "matchExpressions", lambda each: checked_requirement(*each, NODE_OPERATORS))
+    term = CompiledTerm(labels, compiled(fields, "matchFields", _field_requirement))
+    if problems:
+        raise SelectorError(*problems)
+    return term
+
+
+def _field_requirement(raw: _RawRequirement) -> Requirement:
+    key, operator, values = raw
+    if operator in FIELD_OPERATORS and len(values) != 1:
+        raise SelectorError(("values", _invalid(values, "must have one element")))
+    return make_requirement(key, operator, values, FIELD_OPERATORS)

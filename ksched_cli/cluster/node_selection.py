@@ -96,9 +96,16 @@ class NodeSelection:
                 mask |= self._term(compiled)
         return mask
 
-    def check(self, term: NodeSelectorTerm) -> None:
-        """SelectorError if the term cannot be compiled."""
-        compile_node_selector_term(term)
+    def check(self, terms: Iterable[NodeSelectorTerm], path: str = "nodeSelectorTerms") -> None:
+        """SelectorError if any of the terms cannot be compiled; what is wrong with all of them (NewNodeSelector)."""
+        problems: list[tuple[str, str]] = []
+        for index, term in enumerate(terms):
+            try:
+                compile_node_selector_term(term)
+            except SelectorError as problem:
+                problems += problem.under(f"{path}[{index}]").problems
+        if problems:
+            raise SelectorError(*problems)
 
     def requirement(self, requirement: Requirement) -> BoolColumn:
         """Nodes whose label satisfies the requirement."""

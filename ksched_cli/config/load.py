@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ksched_cli.api.conversion import problems_in, written
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
-from ksched_cli.api.selectors import is_label_key
+from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.yaml_reader import Document, read_documents
 from ksched_cli.config.extenders import extender_complaints
 from ksched_cli.config.model import Extender, PluginConfig, Plugins, Profile, SchedulerConfiguration

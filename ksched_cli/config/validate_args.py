@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm, TopologySpreadConstraint
-from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, is_label_key, make_requirement
+from ksched_cli.api.label_names import is_label_key
+from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, make_requirement
 from ksched_cli.config.plugin_args import (
     DefaultPreemptionArgs,
     DynamicResourcesArgs,
@@ -86,7 +87,7 @@ def _requirements(
             try:
                 make_requirement(each.key, each.operator, each.values, operators)
             except SelectorError as mistake:
-                yield f"{where}.values", str(mistake)
+                yield from ((f"{where}.{inner}", text) for inner, text in mistake.problems)
 
 
 def _balanced(args: NodeResourcesBalancedAllocationArgs, gates: FeatureGates) -> Iterator[Complaint]:

@@ -191,8 +191,7 @@ class DynamicResources(
             if claim.status.allocation is not None:
                 selector = claim.status.allocation.node_selector
                 try:
-                    for term in selector.node_selector_terms if selector else ():
-                        self.handle.cluster.selection.check(term)
+                    self.handle.cluster.selection.check(selector.node_selector_terms if selector else ())
                 except SelectorError as problem:
                     return error(str(problem))
                 if selector is not None:

@@ -29,6 +29,7 @@ from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvab
 from ksched_cli.framework.verdict import Verdict
 
 _NODE_NAME_FIELD = "metadata.name"
+_NO_TERM = NodeSelectorTerm()
 _POD_MISMATCH = unresolvable("node(s) didn't match Pod's node affinity/selector")
 _ENFORCED_MISMATCH = unresolvable("node(s) didn't match scheduler-enforced node affinity")
 _CONFLICT = unresolvable("pod affinity terms conflict")
@@ -114,13 +115,12 @@ class NodeAffinity(
         """getPodPreferredNodeAffinity."""
         affinity = _node_affinity(pod)
         preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
-        terms = tuple(term for term in preferred if term.weight and not _is_empty(term.preference))
         try:
-            for term in terms:
-                nodes.cluster.selection.check(term.preference)
+            # A term that says nothing or weighs nothing is passed over, and keeps its number.
+            nodes.cluster.selection.check((each.preference if each.weight else _NO_TERM for each in preferred), path="")
         except SelectorError as problem:
             return error(str(problem))
-        return PreferredTerms(terms)
+        return PreferredTerms(tuple(term for term in preferred if term.weight and not _is_empty(term.preference)))
 
     def score(self, state: PreferredTerms | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """The sum of the weights of the terms that match."""

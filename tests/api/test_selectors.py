@@ -6,14 +6,13 @@ import msgspec
 import pytest
 
 from ksched_cli.api.affinity import NodeSelectorTerm
+from ksched_cli.api.label_names import is_label_key, is_label_value
 from ksched_cli.api.meta import LabelSelector
 from ksched_cli.api.selectors import (
     NOTHING,
     SelectorError,
     compile_node_selector_term,
     compile_selector,
-    is_label_key,
-    is_label_value,
     selector_from_map,
 )
 from tests.builders import term
@@ -64,6 +63,73 @@ def test_label_selector(given: LabelSelector | None, matches: bool) -> None:
 def test_selectors_that_cannot_be_compiled(given: LabelSelector) -> None:
     with pytest.raises(SelectorError):
         compile_selector(given)
+
+
+FORM = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+VALUE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    f"end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '({NAME})?')"
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        pytest.param(expression("app", "Like", "x"), '"Like" is not a valid label selector operator', id="operator"),
+        pytest.param(
+            expression("app", "In"),
+            "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty",
+            id="no values",
+        ),
+        pytest.param(
+            expression("app", "Exists", "x", "y"),
+            'values: Invalid value: ["x","y"]: values set must be empty for exists and does not exist',
+            id="values",
+        ),
+        pytest.param(
+            expression("service", "In", "{{.bad}}"),
+            f'values[0][service]: Invalid value: "{{{{.bad}}}}": {VALUE}',
+            id="not a value",
+        ),
+        pytest.param(
+            expression("app", "In", "x" * 64),
+            f'values[0][app]: Invalid value: "{"x" * 64}": must be no more than 63 bytes',
+            id="too long a value",
+        ),
+        pytest.param(
+            expression("-app", "Exists"),
+            f"key: Invalid value: \"-app\": name part {FORM} (e.g. 'MyName',  or 'my.name',  or '123-abc', "
+            f"regex used for validation is '{NAME}')",
+            id="not a key",
+        ),
+        pytest.param(
+            expression("/", "Exists"),
+            'key: Invalid value: "/": prefix part must be non-empty; name part must be non-empty; '
+            f"name part {FORM} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{NAME}')",
+            id="nothing of a key",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_as_kubernetes_says_it(given: LabelSelector, text: str) -> None:
+    with pytest.raises(SelectorError) as caught:
+        compile_selector(given)
+    assert str(caught.value) == text
+
+
+def test_everything_that_is_wrong_with_a_term_is_said() -> None:
+    given = node_term(("a", "Gt", ["x", "1"]), ("b", "Like", []), fields=(("metadata.name", "In", ["n", "m"]),))
+    with pytest.raises(SelectorError) as caught:
+        compile_node_selector_term(given)
+    assert str(caught.value.under("terms[2]")) == (
+        '[terms[2].matchExpressions[0].values: Invalid value: ["x","1"]: '
+        "for 'Gt', 'Lt' operators, exactly one value is required, "
+        'terms[2].matchExpressions[0].values[0]: Invalid value: "x": '
+        "for 'Gt', 'Lt' operators, the value must be an integer, "
+        'terms[2].matchExpressions[1].operator: Unsupported value: "Like": '
+        'supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", '
+        'terms[2].matchFields[0].values: Invalid value: ["n","m"]: must have one element]'
+    )
 
 
 def test_equal_selectors_are_equal_values() -> None:

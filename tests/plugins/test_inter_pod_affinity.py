@@ -237,8 +237,8 @@ def test_terms_that_do_not_compile_reject_the_pod() -> None:
     made = bench(pod(near=[broken], dislikes=[weighted(1, broken)]), [])
     answer = made.pre_filter()
     assert answer.code.go_name == "UnschedulableAndUnresolvable"
-    assert answer.message.startswith("parsing pod: [requiredAffinityTerms: app: ")
-    assert "preferredAntiAffinityTerms: app: " in answer.message
+    assert answer.message.startswith("parsing pod: [requiredAffinityTerms: values: ")
+    assert "preferredAntiAffinityTerms: values: " in answer.message
     assert made.plugin.pre_score(None, made.pod, made.nodes()).message.startswith("failed to parse pod: [required")
 
 

@@ -173,7 +173,11 @@ def test_a_preference_that_cannot_be_compiled_ends_the_cycle() -> None:
     pod = make_pod().prefers(1, term(("x", "Gt", ["many"]))).obj()
     answer = make_bench(NodeAffinity, [make_node().obj()], pod).scores()
     assert isinstance(answer, Status)
-    assert answer.code.go_name == "Error"
+    assert (answer.code.go_name, answer.message) == (
+        "Error",
+        '[0].matchExpressions[0].values[0]: Invalid value: "many": '
+        "for 'Gt', 'Lt' operators, the value must be an integer",
+    )
 
 
 @given(clusters())

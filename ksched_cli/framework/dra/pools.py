@@ -140,8 +140,7 @@ class PoolIndex:
         elif everywhere:
             mask[:] = True
         elif selector is not None:
-            for term in selector.node_selector_terms:
-                self._cluster.selection.check(term)
+            self._cluster.selection.check(selector.node_selector_terms)
             return self._cluster.selection.terms_mask(selector.node_selector_terms)
         return mask
 

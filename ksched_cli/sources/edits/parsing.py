@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from ksched_cli.api.core import Taint
-from ksched_cli.api.selectors import is_label_key, is_label_value
+from ksched_cli.api.label_names import is_label_key, is_label_value
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.edits.kinds import kind_named
 from ksched_cli.sources.edits.node_templates import read_template, split_count

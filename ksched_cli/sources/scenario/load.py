@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from ksched_cli.api.conversion import problems_in, type_name, written
-from ksched_cli.api.selectors import is_label_key
+from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.yaml_reader import Document, read_documents
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.edits.checks import clashes
