@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.binding import bind, permit, reserve, unreserve
 from ksched_cli.engine.cycle import Cycle
 from ksched_cli.engine.decision import Decision
@@ -60,8 +61,8 @@ class _Trial:
     message: str = UNSCHEDULABLE
 
     @property
-    def proposed(self) -> int:
-        return sum(attempt.row is not None for attempt in self.attempts)
+    def proposed(self) -> list[PodInfo]:
+        return [attempt.decision.pod for attempt in self.attempts if attempt.row is not None]
 
 
 class GroupCycle:
@@ -134,7 +135,7 @@ class GroupCycle:
             return first
         best = good[0]
         if len(good) > 1:
-            choice = best_of(runtime, group.key, [trials[index].proposed for index in good])
+            choice = best_of(runtime, group.key, [(placements[index], trials[index].proposed) for index in good])
             if isinstance(choice, Status):
                 return _Trial([], "error", choice.message)
             best = good[choice]

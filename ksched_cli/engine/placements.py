@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.framework.interfaces import Placement
 from ksched_cli.framework.pod_groups import GroupKey
@@ -24,12 +25,14 @@ def generate(runtime: Runtime, key: GroupKey, nodes: RowColumn) -> Sequence[Plac
     return unschedulable("no feasible placements found")
 
 
-def best_of(runtime: Runtime, key: GroupKey, proposed: Sequence[int]) -> int | Status:
-    """findBestPlacement: the index of the placement with the highest total; of equals the first, where Go draws."""
-    totals = [0] * len(proposed)
+def best_of(runtime: Runtime, key: GroupKey, candidates: Sequence[tuple[Placement, Sequence[PodInfo]]]) -> int | Status:
+    """findBestPlacement: the index of the placement with the highest total; of equals the first, where Go draws.
+
+    A candidate comes with the pods of the group that found a node there."""
+    totals = [0] * len(candidates)
     for plugin in runtime.profile.placement_score:
         with runtime.calling(plugin.name, "placementScore"):
-            scores = plugin.normalize_placements([plugin.score_placement(key, count) for count in proposed])
+            scores = plugin.normalize_placements([plugin.score_placement(key, *each) for each in candidates])
         if isinstance(scores, Status):
             text = "running NormalizePlacementScore on PlacementScore plugins"
             return error(f'{text}: plugin "{plugin.name}" failed with: {scores.message}')

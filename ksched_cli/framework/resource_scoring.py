@@ -54,6 +54,23 @@ def measured(pod: PodInfo, names: Sequence[str], nodes: NodeRows, *, use_request
     return found
 
 
+def measure_together(pods: Sequence[PodInfo], names: Sequence[str], nodes: NodeRows) -> Allocation:
+    """scorePlacement: the nodes as one large node, and the pods as one large pod. Devices do not count here."""
+    asked = [measured(pod, names, nodes, use_requested=False) for pod in pods]
+    totals = [sum(resource.asked for resource in same) for same in zip(*asked, strict=True)] or [0] * len(names)
+    allocatable, allocated = np.zeros((len(names), 1), dtype=np.int64), np.zeros((len(names), 1), dtype=np.int64)
+    table, usage = nodes.cluster.nodes, nodes.cluster.usage
+    for index, (name, total) in enumerate(zip(names, totals, strict=True)):
+        row = None if total == 0 and is_scalar(name) else nodes.cluster.resources.find(name)
+        if row is None:
+            continue
+        used = usage.nonzero if row in (CPU, MEMORY) else usage.requested
+        here = nodes.take(table.allocatable[row])
+        allocatable[index] = here.sum()
+        allocated[index] = nodes.take(used[row])[here != 0].sum()
+    return Allocation(allocated + np.array(totals, dtype=np.int64)[:, np.newaxis], allocated, allocatable)
+
+
 def measure(
     resources: Sequence[MeasuredResource], nodes: NodeRows, totals: DeviceTotals, *, use_requested: bool
 ) -> Allocation:

@@ -20,13 +20,22 @@ from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
     Detail,
     FilterPlugin,
+    Placement,
+    PlacementScorePlugin,
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
     ScorePlugin,
 )
+from ksched_cli.framework.pod_groups import GroupKey
 from ksched_cli.framework.resource_hints import AskedOfNode, class_may_help, scale_down_may_help
-from ksched_cli.framework.resource_scoring import Allocation, MeasuredResource, measure, measured
+from ksched_cli.framework.resource_scoring import (
+    Allocation,
+    MeasuredResource,
+    measure,
+    measure_together,
+    measured,
+)
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, MAX_UTILIZATION, broken_linear, floor_quotient
 from ksched_cli.framework.status import Code, Status, error, unresolvable
@@ -51,9 +60,10 @@ class NodeResourcesFit(
     FilterPlugin[FitState],
     PreScorePlugin[FitState, list[MeasuredResource]],
     ScorePlugin[list[MeasuredResource]],
+    PlacementScorePlugin,
 ):
     name = "NodeResourcesFit"
-    points_since = (("score", "1.22"), ("preScore", "1.27"))
+    points_since = (("score", "1.22"), ("preScore", "1.27"), ("placementScore", "1.36"))
     summary = "Rejects nodes without room for the pod's requests; scores by the profile's scoring strategy."
     args: NodeResourcesFitArgs
     events = (
@@ -174,6 +184,14 @@ class NodeResourcesFit(
             return error("resources not found")
         resources = self.pre_score(None, pod, nodes) if state is None else state
         return scorer_of(self.args.scoring_strategy)(measure(resources, nodes, self._totals, use_requested=False))
+
+    def score_placement(self, key: GroupKey, placement: Placement, proposed: Sequence[PodInfo]) -> int:
+        """How full the placement would be with these pods, whatever the profile's strategy: fuller is better."""
+        resources = self.args.scoring_strategy.resources
+        nodes = NodeRows(self.handle.cluster, placement.rows)
+        allocation = measure_together(proposed, [resource.name for resource in resources], nodes)
+        weights = [resource.weight for resource in resources]
+        return int(weighted_mean(most_requested(allocation), allocation.allocatable, weights)[0])
 
 
 def _has_sidecar(pod: PodInfo) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.handle import Handle
-from ksched_cli.framework.interfaces import PlacementScorePlugin
+from ksched_cli.framework.interfaces import Placement, PlacementScorePlugin
 from ksched_cli.framework.pod_groups import GroupKey, PodGroups
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import Status, error
@@ -21,8 +22,8 @@ class PodGroupPodsCount(PlacementScorePlugin):
         super().__init__(args, handle)
         self._groups = PodGroups(handle.cluster, handle.scheduler_names)
 
-    def score_placement(self, key: GroupKey, proposed: int) -> int:
-        return len(self._groups.scheduled(key)) + proposed
+    def score_placement(self, key: GroupKey, placement: Placement, proposed: Sequence[PodInfo]) -> int:
+        return len(self._groups.scheduled(key)) + len(proposed)
 
     def normalize_placements(self, scores: Sequence[int]) -> Sequence[int] | Status:
         most = max(scores, default=0)

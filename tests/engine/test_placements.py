@@ -59,6 +59,12 @@ def test_a_group_goes_to_one_rack(nodes: list[Any], pods: int, min_count: int | 
     assert set(placed(run(nodes, gang(pods), min_count=min_count)).values()) - {""} == on
 
 
+def test_of_two_racks_that_hold_all_the_fuller_is_taken() -> None:
+    assert set(placed(run(racks(a1=8, b1=2, c1=4), gang(2), min_count=2)).values()) == {"b1"}
+    filler = make_pod("filler").requests(cpu="6").on("a1").obj()
+    assert set(placed(run(racks(a1=8, b1=3), [filler, *gang(2)], min_count=2)).values()) - {"a1"} == set()
+
+
 def test_without_the_gate_the_constraint_is_not_looked_at() -> None:
     assert set(placed(run(racks(a1=1, b1=1), gang(2), gates=GANG, min_count=2)).values()) == {"a1", "b1"}
 
