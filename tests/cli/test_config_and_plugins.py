@@ -91,7 +91,13 @@ def test_plugins_lists_every_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plugins", "-o", "json"]) == 0
     found = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
     assert found["TaintToleration"]["weight"] == 3
-    assert found["NodeResourcesFit"]["extensionPoints"] == ["preFilter", "filter", "preScore", "score", "placementScore"]
+    assert found["NodeResourcesFit"]["extensionPoints"] == [
+        "preFilter",
+        "filter",
+        "preScore",
+        "score",
+        "placementScore",
+    ]
     assert found["NodeResourcesFit"]["events"] == ["Pod Delete/UpdatePodScaleDown", "Node Add/UpdateNodeAllocatable"]
     assert found["InterPodAffinity"]["arguments"]["hardPodAffinityWeight"] == 1
     assert all(each["summary"] for each in found.values())
