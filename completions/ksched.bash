@@ -39,8 +39,8 @@ _ksched() {
             "scenario validate") found="-h --help" ;;
             "scenario schema") found="-h --help" ;;
             "config") found="view validate schema -h --help" ;;
-            "config view") found="--config --kube-version --feature-gates -o --output -h --help" ;;
-            "config validate") found="--kube-version --feature-gates -h --help" ;;
+            "config view") found="--config --kube-version --feature-gates --plugin -o --output -h --help" ;;
+            "config validate") found="--kube-version --feature-gates --plugin -h --help" ;;
             "config schema") found="--kube-version -h --help" ;;
         esac ;;
     esac

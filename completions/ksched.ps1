@@ -15,8 +15,8 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
         'scenario validate' = @('-h', '--help')
         'scenario schema' = @('-h', '--help')
         'config' = @('view', 'validate', 'schema', '-h', '--help')
-        'config view' = @('--config', '--kube-version', '--feature-gates', '-o', '--output', '-h', '--help')
-        'config validate' = @('--kube-version', '--feature-gates', '-h', '--help')
+        'config view' = @('--config', '--kube-version', '--feature-gates', '--plugin', '-o', '--output', '-h', '--help')
+        'config validate' = @('--kube-version', '--feature-gates', '--plugin', '-h', '--help')
         'config schema' = @('--kube-version', '-h', '--help')
     }
     $values = @{

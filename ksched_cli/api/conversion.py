@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import Struct, inspect
+from msgspec import inspect
 
 # Beyond this an object is not mistaken but something else altogether.
 MAX_PROBLEMS = 20
@@ -17,10 +17,10 @@ Step: TypeAlias = str | int
 Mistake: TypeAlias = tuple[tuple[Step, ...], str]
 
 
-def problems_in(value: Any, struct: type[Struct]) -> tuple[Any, list[Mistake]]:
-    """The typed value and its mistakes. What is mistaken is taken out and the rest tried again, so that all are
-    found; the value is None where nothing could be made of the rest."""
-    plain = without_nulls(value, _type_of(struct))
+def problems_in(value: Any, struct: type[Any]) -> tuple[Any, list[Mistake]]:
+    """The typed value, of a Struct or a dataclass, and its mistakes. What is mistaken is taken out and the rest tried
+    again, so that all are found; the value is None where nothing could be made of the rest."""
+    plain = without_nulls(value, _type_of(struct))  # type: ignore[arg-type]  # classes are hashable
     mistakes: list[Mistake] = []
     while len(mistakes) < MAX_PROBLEMS:
         try:
@@ -61,19 +61,21 @@ def _one_of(expected: inspect.Type, *wanted: type[inspect.Type]) -> inspect.Type
 
 
 def _fields(expected: inspect.Type) -> Mapping[str, inspect.Type]:
-    found = _one_of(expected, inspect.StructType)
-    return _fields_of(found.cls) if isinstance(found, inspect.StructType) else {}
+    found = _one_of(expected, inspect.StructType, inspect.DataclassType)
+    if not isinstance(found, inspect.StructType | inspect.DataclassType):
+        return {}
+    return _fields_of(found.cls)
 
 
 @cache
-def _type_of(struct: type[Struct]) -> inspect.Type:
+def _type_of(struct: type[Any]) -> inspect.Type:
     return inspect.type_info(struct)
 
 
 @cache
-def _fields_of(struct: type[Struct]) -> Mapping[str, inspect.Type]:
-    described = _type_of(struct)
-    assert isinstance(described, inspect.StructType)
+def _fields_of(struct: type[Any]) -> Mapping[str, inspect.Type]:
+    described = _type_of(struct)  # type: ignore[arg-type]  # classes are hashable
+    assert isinstance(described, inspect.StructType | inspect.DataclassType)
     return {each.encode_name: each.type for each in described.fields}
 
 
@@ -81,7 +83,7 @@ def _zero(expected: inspect.Type) -> object:
     """Of text it is the empty one, of a quantity 0; None where the type has none to offer."""
     if isinstance(expected, inspect.StrType):
         return ""
-    if isinstance(expected, inspect.StructType):
+    if isinstance(expected, inspect.StructType | inspect.DataclassType):
         return {}
     return 0 if _one_of(expected, inspect.IntType) is not None else None
 

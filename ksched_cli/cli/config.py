@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -52,14 +53,15 @@ def view(
     config: options.Config = None,
     kube_version: options.KubeVersion = "auto",
     feature_gates: options.FeatureGates = "",
+    plugin: options.PluginOption = [],  # noqa: B006  # typer takes the default from here and never changes it
     output: options.OutputOption = options.Output.YAML,
 ) -> None:
     from ksched_cli.config.view import to_document
 
     if output not in (options.Output.YAML, options.Output.JSON):
         raise UsageError(f"a configuration is shown as yaml or json, not as {output.value}")
-    setting = _setting(config, kube_version, feature_gates)
-    document = to_document(setting.configuration, setting.release, setting.gates)
+    setting = _setting(config, kube_version, feature_gates, plugin)
+    document = to_document(setting.configuration, setting.release, setting.gates, setting.registry.models())
     if output is options.Output.JSON:
         typer.echo(json.dumps(document, indent=2))
     else:
@@ -70,14 +72,17 @@ def view(
 
 @app.command("validate", help=VALIDATE_HELP, short_help="Check configurations, all mistakes at once.")
 def validate(
-    files: Files, kube_version: options.KubeVersion = "auto", feature_gates: options.FeatureGates = ""
+    files: Files,
+    kube_version: options.KubeVersion = "auto",
+    feature_gates: options.FeatureGates = "",
+    plugin: options.PluginOption = [],  # noqa: B006
 ) -> None:
     from ksched_cli.errors import ConfigError, InputError, Problem
 
     problems: list[Problem] = []
     for file in files:
         try:
-            _setting(file, kube_version, feature_gates)
+            _setting(file, kube_version, feature_gates, plugin)
         except InputError as mistake:
             problems.extend(mistake.problems)
         else:
@@ -93,9 +98,9 @@ def schema(kube_version: options.KubeVersion = "auto") -> None:
     typer.echo(json.dumps(schemas.schema(_setting(None, kube_version, "").release), indent=2))
 
 
-def _setting(path: str | None, kube_version: str, feature_gates: str) -> Setting:
+def _setting(path: str | None, kube_version: str, feature_gates: str, plugins: Sequence[str] = ()) -> Setting:
     from ksched_cli.wiring import Setup, make_setting
 
-    setting = make_setting(Setup(config=path, kube_version=kube_version, feature_gates=feature_gates))
+    setting = make_setting(Setup(config=path, kube_version=kube_version, feature_gates=feature_gates, plugins=plugins))
     warn(setting.warnings)
     return setting

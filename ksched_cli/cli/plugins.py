@@ -13,6 +13,7 @@ from ksched_cli.cli.running import warn
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
+    from ksched_cli.framework.interfaces import Plugin
     from ksched_cli.wiring import Setting
 
 SHORT = "What each plugin does, where, and with which arguments."
@@ -59,9 +60,6 @@ def plugins(
 
 
 def _describe(name: str, setting: Setting) -> dict[str, Any]:
-    import msgspec
-
-    from ksched_cli.config.plugin_args import ARGS_OF
     from ksched_cli.framework.interfaces import extension_points
 
     plugin = setting.registry[name]
@@ -72,10 +70,34 @@ def _describe(name: str, setting: Setting) -> dict[str, Any]:
         "default": name in weights,
         "weight": weights.get(name) or None,
         "extensionPoints": list(extension_points(plugin, setting.release)),
-        "arguments": msgspec.to_builtins(ARGS_OF[name]()) if name in ARGS_OF else {},
-        "events": [str(event) for event in plugin.events],
+        "arguments": _arguments(plugin),
+        "events": _events(plugin, setting.registry.origin(name)),
         "origin": setting.registry.origin(name),
     }
+
+
+def _events(plugin: type[Plugin], origin: str) -> list[str]:
+    """A plugin of one's own that names none is asked again at every event."""
+    from ksched_cli.engine.registry import IN_TREE_ORIGIN
+    from ksched_cli.framework.events import EVERY_EVENT
+
+    own = origin != IN_TREE_ORIGIN
+    return [str(event) for event in plugin.events or (EVERY_EVENT if own else ())]
+
+
+def _arguments(plugin: type[Plugin]) -> Any:
+    """With their defaults; those that must be given are named."""
+    import msgspec
+
+    from ksched_cli.config.own_args import own_args
+    from ksched_cli.config.plugin_args import ARGS_OF
+
+    if plugin.name in ARGS_OF:
+        return msgspec.to_builtins(ARGS_OF[plugin.name]())
+    if plugin.args_model is None:
+        return {}
+    args, mistakes = own_args(plugin.args_model, {})
+    return {"needs": [text for _, text in mistakes]} if mistakes else msgspec.to_builtins(args)
 
 
 def _show(found: list[dict[str, Any]], *, in_full: bool) -> None:

@@ -13,8 +13,9 @@ from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.yaml_reader import Document, read_documents
 from ksched_cli.config.extenders import extender_complaints
 from ksched_cli.config.model import Extender, PluginConfig, Plugins, Profile, SchedulerConfiguration
+from ksched_cli.config.own_args import needs_arguments, own_args
 from ksched_cli.config.plugin_args import ARGS_OF, with_defaults
-from ksched_cli.config.profiles import expand_profile, merge_with_defaults
+from ksched_cli.config.profiles import ResolvedProfile, expand_profile, merge_with_defaults
 from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.config.validate_args import complaints
 from ksched_cli.errors import ConfigError, InputError, Problem
@@ -61,9 +62,11 @@ def load_config(
     release: Release,
     gates: FeatureGates,
     extension_points_of: Mapping[str, Collection[str]],
+    own_models: Mapping[str, type[Any]] | None = None,
 ) -> SchedulerConfiguration:
-    """ConfigError with every problem of the file, each at the path that kube-scheduler names."""
-    return _Loader(_read(text, source), source, release, gates).load(extension_points_of)
+    """ConfigError with every problem of the file, each at the path that kube-scheduler names. `own_models` are what
+    plugins that are not kube-scheduler's want their arguments checked against."""
+    return _Loader(_read(text, source), source, release, gates, own_models or {}).load(extension_points_of)
 
 
 def _read(text: str | bytes, source: str) -> Document:
@@ -82,11 +85,19 @@ def _read(text: str | bytes, source: str) -> Document:
 class _Loader:
     """One file on its way to a configuration."""
 
-    def __init__(self, document: Document, source: str, release: Release, gates: FeatureGates) -> None:
+    def __init__(
+        self,
+        document: Document,
+        source: str,
+        release: Release,
+        gates: FeatureGates,
+        own_models: Mapping[str, type[Any]],
+    ) -> None:
         self._document = document
         self._source = source
         self._release = release
         self._gates = gates
+        self._own_models = own_models
         self._problems: list[Problem] = []
 
     def load(self, points_of: Mapping[str, Collection[str]]) -> SchedulerConfiguration:
@@ -161,6 +172,11 @@ class _Loader:
 
     def _typed_args(self, config: PluginConfig, steps: tuple[str | int, ...]) -> Any:
         struct = ARGS_OF.get(config.name)
+        if config.name in self._own_models:
+            args, mistakes = own_args(self._own_models[config.name], config.args)
+            for where, text in mistakes:
+                self._complain(text, (*steps, *where))
+            return args
         if struct is None:
             return config.args
         before = len(self._problems)
@@ -183,10 +199,22 @@ class _Loader:
                     path = (*steps, "plugins", name, "enabled", at)
                     self._complain(f'plugin "{plugin.name}" does not exist any more', path)
         try:
-            expand_profile(profile, self._release, self._gates, points_of, self._source, f"profiles[{index}]")
+            self._check_own_args(
+                profile,
+                steps,
+                expand_profile(profile, self._release, self._gates, points_of, self._source, f"profiles[{index}]"),
+            )
         except ConfigError as mistake:
             for problem in mistake.problems:
                 self._complain(problem.message, tuple(_split(problem.path)), problem.hint)
+
+    def _check_own_args(self, profile: Profile, steps: Sequence[str | int], resolved: ResolvedProfile) -> None:
+        """A plugin that is in use and has arguments of its own may have some that must be given."""
+        for name in resolved.args:
+            if name in self._own_models and name not in profile.args:
+                _, mistakes = own_args(self._own_models[name], {})
+                if mistakes:
+                    self._complain(needs_arguments(name, mistakes), (*steps, "pluginConfig"))
 
     def _check_common_queue_sort(self, profiles: Sequence[Profile]) -> None:
         """One queue serves all profiles, so they must sort alike; and names must differ."""

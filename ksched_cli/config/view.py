@@ -8,13 +8,19 @@ from typing import Any
 import msgspec
 
 from ksched_cli.config.model import PluginSet, Profile, SchedulerConfiguration
+from ksched_cli.config.own_args import default_args
 from ksched_cli.config.plugin_args import ARGS_OF
 from ksched_cli.config.profiles import merge_with_defaults
 from ksched_cli.config.releases import FeatureGates, Release
 
 
-def to_document(configuration: SchedulerConfiguration, release: Release, gates: FeatureGates) -> dict[str, Any]:
-    """A KubeSchedulerConfiguration with every default written out."""
+def to_document(
+    configuration: SchedulerConfiguration,
+    release: Release,
+    gates: FeatureGates,
+    own_models: Mapping[str, type[Any]] | None = None,
+) -> dict[str, Any]:
+    """A KubeSchedulerConfiguration with every default written out, those of one's own plugins too."""
     document: dict[str, Any] = {
         "apiVersion": release.config_versions[0],
         "kind": "KubeSchedulerConfiguration",
@@ -22,14 +28,16 @@ def to_document(configuration: SchedulerConfiguration, release: Release, gates: 
         "percentageOfNodesToScore": configuration.percentage_of_nodes_to_score,
         "podInitialBackoffSeconds": configuration.pod_initial_backoff_seconds,
         "podMaxBackoffSeconds": configuration.pod_max_backoff_seconds,
-        "profiles": [_profile(each, release, gates) for each in configuration.profiles],
+        "profiles": [_profile(each, release, gates, own_models or {}) for each in configuration.profiles],
     }
     if configuration.extenders:
         document["extenders"] = [_filled(msgspec.to_builtins(each)) for each in configuration.extenders]
     return document
 
 
-def _profile(profile: Profile, release: Release, gates: FeatureGates) -> dict[str, Any]:
+def _profile(
+    profile: Profile, release: Release, gates: FeatureGates, own_models: Mapping[str, type[Any]]
+) -> dict[str, Any]:
     merged = merge_with_defaults(profile.plugins, release, gates)
     plugins = {name: _plugin_set(own) for name, own in merged.points() if own.enabled or own.disabled}
     # The default plugins are switched off as a whole and listed one by one, so that the list is all there is.
@@ -41,7 +49,9 @@ def _profile(profile: Profile, release: Release, gates: FeatureGates) -> dict[st
         document["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score
     document["plugins"] = plugins
     document["pluginConfig"] = [
-        {"name": name, "args": args} for name in sorted(named) if (args := _args(name, profile.args)) is not None
+        {"name": name, "args": args}
+        for name in sorted(named)
+        if (args := _args(name, profile.args, own_models)) is not None
     ]
     return document
 
@@ -57,12 +67,16 @@ def _plugin_set(own: PluginSet) -> dict[str, Any]:
     return document
 
 
-def _args(name: str, given: Mapping[str, Any]) -> Any:
-    """Typed arguments with their defaults, or what an out-of-tree plugin was given."""
-    args = given.get(name, ARGS_OF[name]() if name in ARGS_OF else None)
-    if args is None:
-        return None
-    return _filled(msgspec.to_builtins(args)) if isinstance(args, msgspec.Struct) else args
+def _args(name: str, given: Mapping[str, Any], own_models: Mapping[str, type[Any]]) -> Any:
+    """Typed arguments with their defaults, or what a plugin without a model was given."""
+    args = given.get(name)
+    if args is None and name in ARGS_OF:
+        args = ARGS_OF[name]()
+    if args is None and name in own_models:
+        args = default_args(name, own_models[name])
+    if args is None or isinstance(args, dict):
+        return args
+    return _filled(msgspec.to_builtins(args))
 
 
 def _filled(document: dict[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,13 @@ class PluginFault(CycleError):
         super().__init__(f'plugin "{plugin}" failed at {point}: {what}')
 
 
+def told(problem: BaseException) -> str:
+    """An exception in a line, with what was noted on its way, such as the node that was looked at."""
+    text = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
+    notes = getattr(problem, "__notes__", ())
+    return f"{text} ({', '.join(notes)})" if notes else text
+
+
 class blamed:  # noqa: N801  # used as a function: with blamed(...)
     """Whatever goes wrong inside is the plugin's fault, by name."""
 
@@ -41,7 +48,7 @@ class blamed:  # noqa: N801  # used as a function: with blamed(...)
     ) -> None:
         if problem is None or isinstance(problem, CycleError | KschedError) or not isinstance(problem, Exception):
             return
-        raise PluginFault(self.plugin, self.point, f"{type(problem).__name__}: {problem}") from problem
+        raise PluginFault(self.plugin, self.point, told(problem)) from problem
 
 
 def check(status: Status, plugin: str, point: str) -> None:

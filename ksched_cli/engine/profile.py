@@ -64,5 +64,5 @@ class Profile:
     def _make(self, name: str) -> Plugin:
         made = self._made.get(name)
         if made is None:
-            made = self._made[name] = self._registry[name](self._resolved.args.get(name), self._handle)
+            made = self._made[name] = self._registry.make(name, self._resolved.args.get(name), self._handle)
         return made

@@ -8,17 +8,21 @@ from typing import Any
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.engine.faults import CycleError, told
 from ksched_cli.engine.runtime import Runtime
+from ksched_cli.errors import UsageError
 from ksched_cli.framework.status import Status
 
 
 @dataclass
 class Queue:
-    """Pod rows in the order of their cycles, those that PreEnqueue holds back, and those that nobody schedules."""
+    """Pod rows in the order of their cycles, those that PreEnqueue holds back, those that nobody schedules, and those
+    over which a plugin failed, with what it says."""
 
     active: list[int] = field(default_factory=list)
     gated: dict[int, Status] = field(default_factory=dict)
     ignored: list[int] = field(default_factory=list)
+    failed: dict[int, str] = field(default_factory=dict)
 
 
 def pending(cluster: Cluster) -> list[int]:
@@ -33,20 +37,29 @@ def pending(cluster: Cluster) -> list[int]:
 def enqueue(cluster: Cluster, rows: Iterable[int], runtimes: Mapping[str, Runtime]) -> Queue:
     """Sort pods out and into order: the profile's queue sort, then age, then namespace and name."""
     queue = Queue()
+    keys: dict[int, tuple[Any, ...]] = {}
     for row in rows:
         info = cluster.pods.infos[row]
         runtime = runtimes.get(info.pod.spec.scheduler_name)
         if runtime is None:
             queue.ignored.append(row)
-        elif (refusal := runtime.run_pre_enqueue(info)) is not None:
-            queue.gated[row] = refusal
-        else:
-            queue.active.append(row)
-
-    def order(row: int) -> tuple[Any, ...]:
-        info = cluster.pods.infos[row]
-        sort = runtimes[info.pod.spec.scheduler_name].profile.queue_sort
-        return (*sort.sort_key(info), info.created, info.namespace, info.name)
-
-    queue.active.sort(key=order)
+            continue
+        try:
+            refusal = runtime.run_pre_enqueue(info)
+            if refusal is None:
+                keys[row] = (*runtime.profile.queue_sort.sort_key(info), info.created, info.namespace, info.name)
+            else:
+                queue.gated[row] = refusal
+        except CycleError as problem:
+            queue.failed[row] = str(problem)
+    queue.active = _sorted(keys, runtimes)
     return queue
+
+
+def _sorted(keys: Mapping[int, tuple[Any, ...]], runtimes: Mapping[str, Runtime]) -> list[int]:
+    try:
+        return sorted(keys, key=keys.__getitem__)
+    except Exception as problem:
+        # All profiles sort alike.
+        plugin = next(iter(runtimes.values())).profile.queue_sort
+        raise UsageError(f'plugin "{plugin.name}" gives keys that cannot be compared: {told(problem)}') from problem

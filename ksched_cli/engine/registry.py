@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import entry_points
+from typing import Any
 
+from ksched_cli.config.own_args import default_args, is_model
 from ksched_cli.config.releases import NEWEST, Release
-from ksched_cli.errors import UsageError
+from ksched_cli.engine.faults import told
+from ksched_cli.engine.guards import guarded
+from ksched_cli.errors import KschedError, UsageError
+from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Plugin, extension_points
 
 ENTRY_POINT_GROUP = "ksched.plugins"
@@ -15,11 +23,13 @@ IN_TREE_ORIGIN = "in-tree"
 
 
 class Registry(Mapping[str, type[Plugin]]):
-    """runtime.Registry: one class per name, a second claim on a name is refused."""
+    """runtime.Registry: one class per name, a second claim on a name is refused. `named` are those that the user asked
+    for, by `module:Class`."""
 
     def __init__(self, plugins: Iterable[type[Plugin]] = ()) -> None:
         self._plugins: dict[str, type[Plugin]] = {}
         self._origins: dict[str, str] = {}
+        self.named: frozenset[str] = frozenset()
         for plugin in plugins:
             self.register(plugin, IN_TREE_ORIGIN)
 
@@ -44,6 +54,24 @@ class Registry(Mapping[str, type[Plugin]]):
     def origin(self, name: str) -> str:
         return self._origins[name]
 
+    def models(self) -> dict[str, type[Any]]:
+        """What the arguments of plugins are checked against, where they say."""
+        return {name: plugin.args_model for name, plugin in self._plugins.items() if plugin.args_model is not None}
+
+    def make(self, name: str, args: Any, handle: Handle) -> Plugin:
+        """The plugin, under guard if it is somebody's own."""
+        plugin = self._plugins[name]
+        if self._origins[name] == IN_TREE_ORIGIN:
+            return plugin(args, handle)
+        if args is None and plugin.args_model is not None:
+            args = default_args(name, plugin.args_model)
+        try:
+            return guarded(plugin)(args, handle)  # type: ignore[arg-type]  # classes are hashable
+        except (Exception, SystemExit) as problem:
+            if isinstance(problem, KschedError):
+                raise
+            raise UsageError(f'plugin "{name}" ({self._origins[name]}) cannot be made: {told(problem)}') from problem
+
     def points(self, release: Release = NEWEST) -> dict[str, tuple[str, ...]]:
         """Which extension points each plugin takes part in, for expanding profiles."""
         return {name: extension_points(plugin, release) for name, plugin in self._plugins.items()}
@@ -52,7 +80,13 @@ class Registry(Mapping[str, type[Plugin]]):
 def add_installed(registry: Registry) -> None:
     """Plugins that installed packages announce under the entry point group."""
     for entry in entry_points(group=ENTRY_POINT_GROUP):
-        registry.register(_checked(entry.load(), f"entry point {entry.name}"), f"entry point {entry.name}")
+        package = entry.dist.name if entry.dist is not None else entry.value
+        origin = f"entry point {entry.name} of {package}"
+        try:
+            found = entry.load()
+        except (Exception, SystemExit) as problem:
+            raise UsageError(f"{origin} cannot be loaded: {told(problem)} (repair or uninstall it)") from problem
+        registry.register(_checked(found, origin), origin)
 
 
 def add_named(registry: Registry, reference: str) -> None:
@@ -60,21 +94,34 @@ def add_named(registry: Registry, reference: str) -> None:
     module_name, separator, class_name = reference.partition(":")
     if not separator or not module_name or not class_name:
         raise UsageError(f"--plugin {reference}: write it as module:Class")
+    # An installed command does not look into the directory it is called in, which is where people keep a plugin. It
+    # comes last, so that no file there takes the place of a module that is installed.
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     try:
         module = importlib.import_module(module_name)
     except ImportError as problem:
         raise UsageError(f"--plugin {reference}: cannot import {module_name}: {problem}") from problem
+    except (Exception, SystemExit) as problem:
+        raise UsageError(f"--plugin {reference}: {module_name} breaks on import: {told(problem)}") from problem
     found = getattr(module, class_name, None)
     if found is None:
         raise UsageError(f"--plugin {reference}: {module_name} has no {class_name}")
-    registry.register(_checked(found, reference), reference)
+    plugin = _checked(found, reference)
+    registry.register(plugin, reference)
+    registry.named |= {plugin.name}
 
 
 def _checked(found: object, origin: str) -> type[Plugin]:
     if not (isinstance(found, type) and issubclass(found, Plugin)):
         raise UsageError(f"{origin} is not a subclass of ksched_cli.framework.interfaces.Plugin")
-    if not isinstance(getattr(found, "name", None), str):
+    if not isinstance(getattr(found, "name", None), str) or not found.name:
         raise UsageError(f"{origin} has no name: give the class an attribute `name`")
+    if inspect.isabstract(found):
+        missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
+        raise UsageError(f"{origin} is not finished: it lacks {missing}")
+    if not is_model(found.args_model):
+        raise UsageError(f"{origin}: args_model is {found.args_model!r}, not a dataclass or a msgspec.Struct")
     if not extension_points(found):
         raise UsageError(f"{origin} takes part in no extension point: inherit from FilterPlugin, ScorePlugin, ...")
     return found

@@ -121,6 +121,8 @@ class Scheduler:
                 self.extenders.close()
 
     def _run(self, queue: Queue) -> Iterator[Decision]:
+        for row, message in queue.failed.items():
+            yield Decision(row, self.cluster.pods.infos[row], "error", message=message)
         if self._group_cycle is None:
             for row in queue.active:
                 yield self.schedule(row)

@@ -31,7 +31,11 @@ S = TypeVar("S")
 class Plugin:
     """What every plugin has. `scope` is "row" when a node's verdict depends on that node alone, and `follows_pods` is
     off when it depends on the node object only, whatever pods are there. `since` and `until` are the first and the
-    last minor that has the plugin, and `points_since` says where it takes part only from some minor on."""
+    last minor that has the plugin, and `points_since` says where it takes part only from some minor on.
+
+    `args_model` is a dataclass or a msgspec.Struct: the plugin's pluginConfig is checked against it, and `args` is one
+    of these. Without it `args` is what the configuration says, a dict, or None.
+    """
 
     name: ClassVar[str]
     scope: ClassVar[Literal["row", "cluster"]] = "row"
@@ -41,6 +45,8 @@ class Plugin:
     since: ClassVar[str] = ""
     until: ClassVar[str] = ""
     points_since: ClassVar[tuple[tuple[str, str], ...]] = ()
+
+    args_model: ClassVar[type[Any] | None] = None
 
     def __init__(self, args: Any, handle: Handle) -> None:
         self.args = args

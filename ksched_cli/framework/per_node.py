@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Status
 from ksched_cli.framework.verdict import Verdict
 
+A = TypeVar("A")
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
+
 
 class PerNodeFilter(FilterPlugin[Any]):
     """Override `filter_one`."""
@@ -22,8 +26,7 @@ class PerNodeFilter(FilterPlugin[Any]):
         return SUCCESS
 
     def filter(self, state: Any, pod: PodInfo, nodes: NodeRows) -> Verdict:
-        objects = nodes.cluster.nodes.objects
-        return Verdict.from_statuses([self.filter_one(pod, objects[row]) for row in nodes.rows])
+        return Verdict.from_statuses(_asked_of_each(self.filter_one, _check_status, pod, nodes))
 
 
 class PerNodeScore(ScorePlugin[Any]):
@@ -33,9 +36,36 @@ class PerNodeScore(ScorePlugin[Any]):
         return 0
 
     def score(self, state: Any, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        objects = nodes.cluster.nodes.objects
-        return np.array([self.score_one(pod, objects[row]) for row in nodes.rows], dtype=np.int64)
+        return np.array(_asked_of_each(self.score_one, _check_score, pod, nodes), dtype=np.int64)
 
 
 class PerNodePlugin(PerNodeFilter, PerNodeScore):
     """Both: override `filter_one`, `score_one` or the two of them."""
+
+
+def _asked_of_each(
+    ask: Callable[[PodInfo, Node], A], check: Callable[[Any], None], pod: PodInfo, nodes: NodeRows
+) -> list[A]:
+    """One answer a node; what goes wrong carries the node's name."""
+    objects, answers = nodes.cluster.nodes.objects, []
+    for row in nodes.rows.tolist():
+        try:
+            answer = ask(pod, objects[row])
+            check(answer)
+        except Exception as problem:
+            problem.add_note(f"node {objects[row].metadata.name}")
+            raise
+        answers.append(answer)
+    return answers
+
+
+def _check_status(answer: object) -> None:
+    if not isinstance(answer, Status):
+        raise TypeError(f"filter_one returned {answer!r:.60}, not a Status")
+
+
+def _check_score(answer: object) -> None:
+    if isinstance(answer, bool) or not isinstance(answer, int | np.integer):
+        raise TypeError(f"score_one returned {answer!r:.60}, not a whole number")
+    if not _LOWEST <= answer <= _HIGHEST:
+        raise OverflowError(f"score_one returned {answer}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -59,7 +59,11 @@ class Setup:
 
 
 def read_configuration(
-    path: str | None, current: Release, gates: FeatureGates, points: Mapping[str, Collection[str]]
+    path: str | None,
+    current: Release,
+    gates: FeatureGates,
+    points: Mapping[str, Collection[str]],
+    own_models: Mapping[str, type[Any]],
 ) -> SchedulerConfiguration:
     """The file's configuration, or the release's defaults."""
     if path is None:
@@ -68,7 +72,7 @@ def read_configuration(
         text = Path(path).read_bytes()
     except OSError as problem:
         raise InputError(Problem(problem.strerror or str(problem), source=path)) from problem
-    return load_config(text, path, current, gates, points)
+    return load_config(text, path, current, gates, points, own_models)
 
 
 def read_sources(setup: Setup, stdin: BinaryIO | None) -> Loaded:
@@ -189,10 +193,23 @@ class Setting:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        if self.modelled:
-            return ()
-        answered = f"the answers are those of {self.release.version}, the nearest that is"
-        return (f"Kubernetes {self.asked} is not modelled; {answered}",)
+        return (*self._about_version(), *self._about_plugins())
+
+    def _about_version(self) -> Iterator[str]:
+        if not self.modelled:
+            answered = f"the answers are those of {self.release.version}, the nearest that is"
+            yield f"Kubernetes {self.asked} is not modelled; {answered}"
+
+    def _about_plugins(self) -> Iterator[str]:
+        """Giving a plugin does not switch it on: a configuration does, as in kube-scheduler."""
+        used = {
+            plugin.name
+            for profile in self.configuration.profiles
+            for own in (profile.plugins.multi_point, *(each for _, each in profile.plugins.points()))
+            for plugin in own.enabled
+        }
+        for name in sorted(self.registry.named - used):
+            yield f"plugin {name} is given and no profile enables it: name it in the configuration (plugins.multiPoint)"
 
     @property
     def modelled(self) -> bool:
@@ -211,7 +228,7 @@ def make_setting(setup: Setup, server_version: str = "") -> Setting:
     gates = current.gates(setup.feature_gates)
     registry = make_registry(setup.plugins, current)
     points = plugin_points(registry, current)
-    configuration = read_configuration(setup.config, current, gates, points)
+    configuration = read_configuration(setup.config, current, gates, points, registry.models())
     return Setting(asked, current, gates, registry, points, configuration)
 
 
@@ -260,11 +277,12 @@ class Prepared:
         )
 
     def stats(self, pods: int, seconds: float) -> Stats:
+        from ksched_cli.plan.memory import peak_mib
         from ksched_cli.plan.results import Stats
 
         rate = pods / seconds if seconds else 0.0
         nodes = len(self.scheduler.cluster.nodes)
-        return Stats(nodes, pods, self.load_seconds, seconds, rate, _peak_mib(), self._timings())
+        return Stats(nodes, pods, self.load_seconds, seconds, rate, peak_mib(), self._timings())
 
     def _timings(self) -> tuple[PluginTiming, ...]:
         from ksched_cli.engine.registry import IN_TREE_ORIGIN
@@ -277,22 +295,6 @@ class Prepared:
             )
             for point, name, spent in self.scheduler.timings or ()
         )
-
-
-def _peak_mib() -> float:
-    """The most memory that the process has held."""
-    try:
-        # What getrusage says on Linux begins with the peak of the process that started this one.
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    except OSError:
-        pass
-    import resource
-    import sys
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in KiB, but in bytes on macOS
-    return peak / (1024 * 1024) if sys.platform == "darwin" else peak / 1024
 
 
 @dataclass(frozen=True)
@@ -456,18 +458,14 @@ def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting) -> Scheduler:
         tie_break=random_choice(setup.seed) if setup.tie_break == "random" else lowest_name,
         sampling=setup.sampling,
         timings=timings,
-        extenders=make_extenders(setting, cluster, timings) if setup.allow_extenders else None,
+        extenders=_extenders(setting, cluster, timings) if setup.allow_extenders else None,
     )
 
 
-def make_extenders(setting: Setting, cluster: Cluster, timings: Timings | None) -> Extenders | None:
+def _extenders(setting: Setting, cluster: Cluster, timings: Timings | None) -> Extenders | None:
     """Those of the configuration, ready to be called; what they need for it is only imported where there are any."""
     if not setting.configuration.extenders:
         return None
-    from ksched_cli.engine.extenders.chain import Extenders
-    from ksched_cli.engine.extenders.extender import HTTPExtender, NodeTexts
-    from ksched_cli.engine.faults import blamed
+    from ksched_cli.engine.extenders.chain import make_extenders
 
-    texts = NodeTexts(cluster)
-    made = [HTTPExtender(each, cluster, texts) for each in setting.configuration.extenders]
-    return Extenders(made, setting.release, blamed if timings is None else timings.calling)
+    return make_extenders(setting.configuration, setting.release, cluster, timings)

@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.releases import Release
-from ksched_cli.engine.extenders.extender import SCALE, Answer, HTTPExtender
+from ksched_cli.engine.extenders.extender import SCALE, Answer, HTTPExtender, NodeTexts
 from ksched_cli.engine.faults import ExtenderError, blamed
 from ksched_cli.engine.runtime import ScoreTable
+from ksched_cli.engine.timings import Timings
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.preemption.outcomes import Candidate
 from ksched_cli.framework.rows import NodeRows
@@ -106,6 +109,15 @@ class Extenders:
     def close(self) -> None:
         for extender in self._extenders:
             extender.close()
+
+
+def make_extenders(
+    configuration: SchedulerConfiguration, release: Release, cluster: Cluster, timings: Timings | None
+) -> Extenders:
+    """All of a configuration; ConfigError where one cannot be called at all."""
+    texts = NodeTexts(cluster)
+    made = [HTTPExtender(each, cluster, texts) for each in configuration.extenders]
+    return Extenders(made, release, blamed if timings is None else timings.calling)
 
 
 def _note(name: str, asked: NodeRows, answer: Answer, statuses: NodeStatuses) -> None:

@@ -1,0 +1,69 @@
+"""Arguments of plugins that are not kube-scheduler's, checked against a model of the plugin's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import msgspec
+
+from ksched_cli.api.conversion import Mistake, problems_in, written
+from ksched_cli.errors import ConfigError, Problem
+
+# What the arguments of any plugin may say of themselves.
+_IDENTITY = ("apiVersion", "kind")
+
+
+def is_model(model: Any) -> bool:
+    """None, a dataclass or a Struct."""
+    return model is None or (isinstance(model, type) and (is_dataclass(model) or issubclass(model, msgspec.Struct)))
+
+
+def own_args(model: type[Any], given: Mapping[str, Any]) -> tuple[Any, list[Mistake]]:
+    """The typed arguments, and everything that is wrong with what was given. A field that the model does not have is
+    a mistake, whatever the model makes of such fields."""
+    known = _fields(model)
+    unknown: list[Mistake] = [
+        ((key,), f"no such field; there are {', '.join(known) or 'none'}")
+        for key in given
+        if key not in known and key not in _IDENTITY
+    ]
+    named = {key: value for key, value in given.items() if key in known}
+    try:
+        args, mistakes = problems_in(named, model)
+    except Exception as problem:
+        # A model may check more than types; msgspec knows what ValueError and TypeError from it mean, and no others.
+        args, mistakes = None, [((), f"{type(problem).__name__}: {problem}")]
+    _spell_out(args)
+    # A field that was given and is mistaken was taken out to look at the others, and is not missing.
+    given_and_missing = {f"object missing required field `{key}`" for key in named}
+    return args, unknown + [(path, text) for path, text in mistakes if text not in given_and_missing]
+
+
+def _spell_out(args: Any) -> None:
+    """msgspec leaves defaults of a dataclass to the class, where whoever prints the arguments does not find them."""
+    if is_dataclass(args) and not isinstance(args, type):
+        for each in fields(args):
+            value = getattr(args, each.name)
+            object.__setattr__(args, each.name, value)
+            _spell_out(value)
+
+
+def default_args(name: str, model: type[Any]) -> Any:
+    """What the plugin gets when the configuration says nothing about it."""
+    args, mistakes = own_args(model, {})
+    if mistakes:
+        raise ConfigError(Problem(needs_arguments(name, mistakes), hint="give it a pluginConfig"))
+    return args
+
+
+def needs_arguments(name: str, mistakes: list[Mistake]) -> str:
+    told = "; ".join(f"{written(path)}: {text}" if path else text for path, text in mistakes)
+    return f'plugin "{name}" cannot do without arguments: {told}'
+
+
+def _fields(model: type[Any]) -> tuple[str, ...]:
+    described = msgspec.inspect.type_info(model)
+    assert isinstance(described, msgspec.inspect.StructType | msgspec.inspect.DataclassType)
+    return tuple(field.encode_name for field in described.fields)

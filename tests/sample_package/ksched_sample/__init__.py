@@ -1,0 +1,1 @@
+"""Two plugins: one asked node by node, one asked about all nodes at once."""
