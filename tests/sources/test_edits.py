@@ -354,6 +354,16 @@ def test_a_label_can_bring_a_daemon_pod() -> None:
     assert len(where(edited(cluster, "label n=disk=ssd"))) == 1
 
 
+def test_a_label_can_take_a_daemon_pod_away() -> None:
+    log: DaemonSet = workload("DaemonSet", "log")
+    assert log.spec.template is not None
+    log.spec.template.spec.node_selector = {"disk": "ssd"}
+    running = owned(make_pod("log-x").label(app="log"), "DaemonSet", "log").on("n").obj()
+    cluster = load(make_node("n").label(disk="ssd").obj(), log, running)
+    assert where(edited(cluster, "label n=disk=hdd")) == {}
+    assert where(edited(cluster, "taint n=a:NoSchedule")) == {"log-x": "n"}
+
+
 # Workloads
 
 

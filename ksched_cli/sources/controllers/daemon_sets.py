@@ -60,10 +60,10 @@ def should_run(spec: PodSpec, node: Node) -> bool:
     """NodeShouldRunDaemonPod: the name, the labels and the taints of the node, and nothing else about it."""
     if spec.node_name not in ("", node.metadata.name):
         return False
-    return _selects(spec, node) and find_untolerated(node.spec.taints, spec.tolerations, _KEEPS_OUT) is None
+    return selects(spec, node) and find_untolerated(node.spec.taints, spec.tolerations, _KEEPS_OUT) is None
 
 
-def _selects(spec: PodSpec, node: Node) -> bool:
+def selects(spec: PodSpec, node: Node) -> bool:
     """nodeaffinity.GetRequiredNodeAffinity(pod).Match(node); a term that cannot be read matches nothing."""
     if not selector_from_map(spec.node_selector).matches(node.metadata.labels):
         return False

@@ -56,10 +56,11 @@ def clone_node(editor: Editor, edit: CloneNode) -> None:
         (NodeCondition("Ready", "True"),),
         declared_features=fresh.status.declared_features,
     )
-    for name in editor.new_node_names(f"{edit.node}-clone", edit.count):
+    names = editor.new_node_names(f"{edit.node}-clone", edit.count)
+    for name in names:
         editor.change_node(_renamed(fresh, name))
         _clone_what_belongs_to_it(editor, edit.node, name)
-        copy_daemon_pods(editor, edit.node, name)
+    copy_daemon_pods(editor, edit.node, names)
 
 
 def _renamed(node: Node, name: str) -> Node:
