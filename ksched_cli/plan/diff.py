@@ -205,7 +205,7 @@ def _spread(before: _Sightings, after: _Sightings, workloads: Iterable[str]) -> 
     key = ZONE if any(ZONE in node.metadata.labels for node in nodes) else HOSTNAME
     for workload in sorted(workloads):
         was, now = (_counts(side, workload, key) for side in (before, after))
-        if was != now and sum(was.values()) + sum(now.values()) > 1:
+        if was != now and max(sum(was.values()), sum(now.values())) > 1:
             yield SpreadChange(workload, key, was, now)
 
 

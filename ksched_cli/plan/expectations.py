@@ -17,9 +17,8 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.place import place
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.sources.controllers.daemon_sets import should_run
-from ksched_cli.sources.edits.apply import apply
+from ksched_cli.sources.edits.apply import without_nodes
 from ksched_cli.sources.edits.targets import pods_meant
-from ksched_cli.sources.edits.values import RemoveNode
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.scenario.model import (
     TOPOLOGY,
@@ -134,10 +133,10 @@ def _survives(wanted: Survives, facts: StepFacts) -> Iterator[str]:
     occupied = {pod.spec.node_name for pod in facts.loaded.of(Pod) if not is_terminal(pod)}
     waiting = {pod_key(pod) for pod in facts.loaded.of(Pod) if not pod.spec.node_name}
     for lost in combinations(nodes_of, wanted.count):
-        gone = [node for domain in lost for node in nodes_of[domain]]
+        gone = {node for domain in lost for node in nodes_of[domain]}
         if occupied.isdisjoint(gone):
             continue
-        after = apply(facts.loaded, [RemoveNode(node) for node in gone]).loaded
+        after = without_nodes(facts.loaded, gone)
         for outcome in place(facts.make(after)).outcomes:
             if outcome.pod in waiting:
                 continue

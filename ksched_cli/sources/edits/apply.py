@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +63,13 @@ def attempt(
             mistakes.append((edit, mistake))
     run_daemon_sets(editor)
     return Edited(editor.loaded, tuple(editor.refused)), mistakes
+
+
+def without_nodes(loaded: Loaded, names: Collection[str]) -> Loaded:
+    """The cluster when these nodes are lost, all at once."""
+    editor = Editor(loaded)
+    nodes.remove_nodes(editor, names)
+    return editor.loaded
 
 
 _HANDLERS: Mapping[type[Any], Callable[[Editor, Any], None]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -24,10 +24,11 @@ _STATEFUL_SET = "StatefulSet"
 _SHOWN = 3
 
 
-def leave_with_node(editor: Editor, node: str) -> None:
-    """All pods of a node that is gone. Those of a controller are made anew, but for a DaemonSet's."""
-    leaving = editor.pods_on(node)
-    _warn_of_losses(editor, leaving, f"node {node} is removed")
+def leave_with_nodes(editor: Editor, nodes: Collection[str]) -> None:
+    """All pods of nodes that are gone. Those of a controller are made anew, but for a DaemonSet's."""
+    leaving = [pod for pod in editor.loaded.of(Pod) if pod.spec.node_name in nodes]
+    named = f"node {next(iter(nodes))} is" if len(nodes) == 1 else f"{len(nodes)} nodes are"
+    _warn_of_losses(editor, leaving, f"{named} removed")
     evict(editor, leaving)
 
 
@@ -76,6 +77,8 @@ def _tolerates_all(pod: Pod, taints: Iterable[Taint]) -> bool:
 
 def evict(editor: Editor, pods: Sequence[Pod]) -> None:
     """Take the pods away, and put new pending ones in the place of those that a controller makes anew."""
+    if not pods:
+        return
     forget(editor, pods)
     existing = editor.existing()
     successors = [_successor(pod, owner, existing) for pod in pods if (owner := _remaker(pod)) is not None]

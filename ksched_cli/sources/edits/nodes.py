@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
@@ -14,7 +14,7 @@ from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied
 from ksched_cli.sources.edits.daemons import copy_daemon_pods
 from ksched_cli.sources.edits.editor import Editor
-from ksched_cli.sources.edits.evictions import evict_by_taint, evict_for_drain, leave_with_node
+from ksched_cli.sources.edits.evictions import evict_by_taint, evict_for_drain, leave_with_nodes
 from ksched_cli.sources.edits.values import (
     AddNode,
     CloneNode,
@@ -89,15 +89,20 @@ def _clone_what_belongs_to_it(editor: Editor, node: str, name: str) -> None:
 
 
 def remove_node(editor: Editor, edit: RemoveNode) -> None:
-    """The node and what belongs to it; its pods go, and controllers make new ones."""
-    node = editor.node(edit.node)
-    leave_with_node(editor, edit.node)
+    editor.node(edit.node)
+    remove_nodes(editor, {edit.node})
+
+
+def remove_nodes(editor: Editor, names: Collection[str]) -> None:
+    """Nodes and what belongs to them; their pods go, and controllers make new ones."""
+    leave_with_nodes(editor, names)
     loaded = editor.loaded
-    editor.remove([node])
-    editor.changed_nodes.pop(edit.node, None)
-    loaded.discard(CSINode, lambda item: item.metadata.name == edit.node)
-    loaded.discard(VolumeAttachment, lambda item: item.spec.node_name == edit.node)
-    loaded.discard(ResourceSlice, lambda item: item.spec.node_name == edit.node)
+    for name in names:
+        editor.changed_nodes.pop(name, None)
+    loaded.discard(Node, lambda item: item.metadata.name in names)
+    loaded.discard(CSINode, lambda item: item.metadata.name in names)
+    loaded.discard(VolumeAttachment, lambda item: item.spec.node_name in names)
+    loaded.discard(ResourceSlice, lambda item: item.spec.node_name in names)
 
 
 def cordon(editor: Editor, edit: Cordon | Drain) -> None:
