@@ -19,7 +19,7 @@ from tests.sources.test_edits import edits, load, workload
     ("flag", "message"),
     [
         pytest.param("cordon nood-1", 'there is no node "nood-1" (did you mean node-1', id="unknown node"),
-        pytest.param("clone-node x=2", 'there is no node "x" (there is node-1, node-2)', id="unknown node, nothing near"),
+        pytest.param("clone-node x=2", 'there is no node "x" (the input has node-1, node-2)', id="unknown node, nothing near"),
         pytest.param("clone-node node-1=0", "how many: 0 is not between 1 and 100000", id="no clones"),
         pytest.param("clone-node node-1=x", "how many: 'x' is not a whole number", id="not a number"),
         pytest.param("remove-node ", "there is no name", id="nothing"),
@@ -37,10 +37,11 @@ from tests.sources.test_edits import edits, load, workload
         pytest.param("scale deploy/web=-1", "replicas: '-1' is not a whole number", id="negative"),
         pytest.param("scale deploymnt/web=1", "there is no kind deploymnt (did you mean deployment", id="unknown kind"),
         pytest.param("scale ds/log=1", "a DaemonSet has no replicas (Deployment, ReplicaSet", id="not to be scaled"),
-        pytest.param("scale deploy/x=1", 'there is no Deployment "x" in the input (the input has none: add deployments to it)', id="no deployments"),
+        pytest.param("scale sts/x=1", 'there is no StatefulSet "x" in the input (the input has none: add statefulsets to it)', id="no stateful sets"),
         pytest.param("scale rs/wep=1", 'there is no ReplicaSet "wep" in the input (did you mean web?)', id="unknown workload"),
         pytest.param("scale rs/shop/web=1", 'there is no ReplicaSet "web" in namespace "shop" in the input', id="unknown namespace"),
         pytest.param("delete pod/twice", 'there are 2 of Pod "twice" (write pod/a/twice or pod/b/twice)', id="ambiguous"),
+        pytest.param("scale rs/of-a-deployment=1", "it belongs to Deployment shop, which would undo it (scale deployment/default/shop)", id="somebody else's"),
         pytest.param("delete node/node-1", "a node is not deleted this way (use --remove-node node-1)", id="node"),
         pytest.param("add-node cpu=1,colour=red", "'colour' is not known here (known are cpu, memory", id="unknown word"),
         pytest.param("add-node cpu=much", "cpu: 'much' is not a quantity", id="not a quantity"),
@@ -50,12 +51,15 @@ from tests.sources.test_edits import edits, load, workload
     ],
 )  # fmt: skip
 def test_mistakes(flag: str, message: str) -> None:
+    owner = [{"kind": "Deployment", "name": "shop", "controller": True}]
     cluster = load(
         make_node("node-1").taint("a").obj(),
         make_node("node-2").obj(),
         make_pod("twice", "a").obj(),
         make_pod("twice", "b").obj(),
         workload("ReplicaSet", "web", 1),
+        workload("Deployment", "shop", 1),
+        workload("ReplicaSet", "of-a-deployment", 1, metadata={"ownerReferences": owner}),
     )
     name, _, text = flag.partition(" ")
     parsed, problems = parse([(name, text)])

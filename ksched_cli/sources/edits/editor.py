@@ -74,4 +74,5 @@ def nearest(name: str, names: Iterable[str]) -> str:
         return f"did you mean {' or '.join(close)}?"
     if not known:
         return ""
-    return f"there is {', '.join(known[:5])}{f' and {len(known) - 5} more' if len(known) > 5 else ''}"
+    more = f" and {len(known) - 5} more" if len(known) > 5 else ""
+    return f"the input has {', '.join(known[:5])}{more}"

@@ -45,6 +45,10 @@ def _scaled(editor: Editor, target: Reference) -> Any:
         if len({each.metadata.namespace for each in sets}) == 1:
             return max(sets, key=lambda each: (each.spec.replicas or 0, each.metadata.creation_timestamp or ""))
     item = find(editor.loaded, target, editor.namespace)
+    owner = controller_of(item.metadata)
+    if owner is not None and _exists(editor, owner.kind, item.metadata.namespace, owner.name):
+        text = f"it belongs to {owner.kind} {owner.name}, which would undo it"
+        raise EditMistake(text, f"scale {owner.kind.lower()}/{item.metadata.namespace}/{owner.name}")
     if item.spec.template is None:
         raise EditMistake(f"{target} has no pod template in the input")
     return item
