@@ -101,10 +101,11 @@ def _locate(value: Any, mistake: str) -> tuple[list[Step], str]:
     text = mistake[: found.start()]
     steps: list[Step] = []
     here: Any = value
-    for name, index, any_key in _STEP.findall(found[1]):
+    written_steps = _STEP.findall(found[1])
+    for position, (name, index, any_key) in enumerate(written_steps):
         step: Step = name if name else int(index) if index else ""
         if any_key:
-            step = _offending_key(here, found[1], mistake)
+            step = _offending_key(here, written_steps[position + 1 :], text)
         steps.append(step)
         here = _child(here, step)
     unknown = _UNKNOWN_FIELD.fullmatch(text)
@@ -115,17 +116,43 @@ def _locate(value: Any, mistake: str) -> tuple[list[Step], str]:
 
 def _child(value: Any, step: Step) -> Any:
     if isinstance(value, list) and isinstance(step, int):
-        return value[step]
+        return value[step] if step < len(value) else None
     return value.get(step) if isinstance(value, dict) else None
 
 
-def _offending_key(values: Any, path: str, mistake: str) -> str:
-    """The first entry of a map that is not what the message says was expected."""
-    wants_string = mistake.startswith("Expected `str`")
-    for key, value in (values or {}).items():
-        if not isinstance(value, str if wants_string else str | int | float) or isinstance(value, bool):
-            return str(key)
-    return next(iter(values), "") if isinstance(values, dict) else ""
+_GOT = re.compile(r"got `(\w+)`$")
+_JSON_TYPES = {
+    type(None): "null",
+    bool: "bool",
+    int: "int",
+    float: "float",
+    str: "str",
+    list: "array",
+    dict: "object",
+}
+
+
+def _offending_key(values: Any, rest: Sequence[tuple[str, str, str]], text: str) -> str:
+    """The first entry of a map under which there is what the message complains of, or failing that the first."""
+    if not isinstance(values, dict) or not values:
+        return ""
+    return str(next((key for key, value in values.items() if _is_meant(value, rest, text)), next(iter(values))))
+
+
+def _is_meant(value: Any, rest: Sequence[tuple[str, str, str]], text: str) -> bool:
+    for position, (name, index, any_key) in enumerate(rest):
+        if any_key:
+            inner = value.values() if isinstance(value, dict) else ()
+            return any(_is_meant(each, rest[position + 1 :], text) for each in inner)
+        step: Step = name if name else int(index)
+        there = step < len(value) if isinstance(value, list) and isinstance(step, int) else False
+        if not (there or (isinstance(value, dict) and step in value)):
+            return False
+        value = _child(value, step)
+    unknown, got = _UNKNOWN_FIELD.fullmatch(text), _GOT.search(text)
+    if unknown is not None:
+        return isinstance(value, dict) and unknown[1] in value
+    return got is None or _JSON_TYPES.get(type(value)) == got[1]
 
 
 def _remove(value: Any, steps: list[Step]) -> bool:

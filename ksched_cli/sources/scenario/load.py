@@ -155,6 +155,9 @@ class _Reader:
             yield Schedulable(where, target, wanted=False)
         for wanted, field, places in ((True, "on", expect.on), (False, "notOn", expect.not_on)):
             for text, nodes in places.items():
+                if not nodes:
+                    self._complain("no node is named", (*at, field, text))
+                    continue
                 for target, where in self._targets(text, (*at, field, text)):
                     yield On(where, target, (nodes,) if isinstance(nodes, str) else nodes, wanted)
         yield from self._spreads(expect.spread, (*at, "spread"))
