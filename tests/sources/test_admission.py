@@ -63,7 +63,9 @@ def test_priority(name: str, classes: list[Any], expected: tuple[int, str]) -> N
 @pytest.mark.parametrize(
     ("pod", "expected"),
     [
-        pytest.param(make_pod().spec(priorityClassName="gone"), 'no PriorityClass with name "gone"', id="no class"),
+        pytest.param(
+            make_pod().spec(priorityClassName="gone"), "no PriorityClass with name gone was found", id="no class"
+        ),
         pytest.param(make_pod().priority(9), "(9) must not be provided", id="a priority of its own"),
         pytest.param(
             make_pod().spec(priorityClassName="meek", preemptionPolicy="PreemptLowerPriority"),
@@ -342,7 +344,7 @@ def test_default_tolerations(pod: PodBuilder, added: int) -> None:
         pytest.param("env=prod, tier = web", {"disk": "ssd"}, {"disk": "ssd", "env": "prod", "tier": "web"}, id="both"),
         pytest.param("env=prod", {"env": "prod"}, {"env": "prod"}, id="the same"),
         pytest.param("env=prod", {"env": "test"}, "conflicts with its namespace node label selector", id="a conflict"),
-        pytest.param("env", {}, "invalid selector: env", id="not a selector"),
+        pytest.param("env", {}, "invalid selector: [env]", id="not a selector"),
     ],
 )
 def test_pod_node_selector(annotation: str, own: dict[str, str], expected: dict[str, str] | str) -> None:

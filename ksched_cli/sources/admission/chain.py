@@ -67,4 +67,5 @@ class Chain:
         yield "RuntimeClass", self._runtimes.admit(pod)
         merge_label_keys(pod)
         yield "LimitRanger", self._limits.validate(pod)
+        yield "RuntimeClass", self._runtimes.validate(pod)
         yield "ResourceQuota", self._quotas.admit(pod)

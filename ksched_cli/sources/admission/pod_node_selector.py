@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.api.label_names import is_label_key, is_label_value, key_problems, value_problems
 
 ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector"
 
@@ -23,12 +24,25 @@ class NamespaceSelectors:
             return ""
         wanted: dict[str, str] = {}
         for part in text.split(","):
-            key, equals, value = part.partition("=")
-            if not equals or "=" in value:
-                return f"invalid selector: {part}"
-            wanted[key.strip()] = value.strip()
+            pieces = part.split("=")
+            if len(pieces) != 2:
+                return f"invalid selector: [{' '.join(pieces)}]"
+            key, value = (piece.strip() for piece in pieces)
+            problem = _not_a_label(key, value)
+            if problem:
+                return problem
+            wanted[key] = value
         own = pod.spec.node_selector
         if any(own.get(key, value) != value for key, value in wanted.items()):
             return "pod node label selector conflicts with its namespace node label selector"
         pod.spec.node_selector = {**wanted, **own}
         return ""
+
+
+def _not_a_label(key: str, value: str) -> str:
+    """What labels.ConvertSelectorToLabelsMap says; the key has no path, which Kubernetes writes like this."""
+    if not is_label_key(key):
+        return f'<nil>: Invalid value: "{key}": {"; ".join(key_problems(key))}'
+    if not is_label_value(value):
+        return f'[{key}]: Invalid value: "{value}": {"; ".join(value_problems(value))}'
+    return ""

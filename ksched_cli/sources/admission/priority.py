@@ -37,7 +37,7 @@ class PriorityClasses:
         elif name in _SYSTEM_CLASSES or not name:
             spec.priority = _SYSTEM_CLASSES[name] if name else 0
         else:
-            return f'no PriorityClass with name "{name}" was found'
+            return f"no PriorityClass with name {name} was found"
         spec.preemption_policy = spec.preemption_policy or _PREEMPT_LOWER
         return ""
 

@@ -10,12 +10,13 @@ from ksched_cli.api.affinity import PodAffinityTerm
 from ksched_cli.api.core import Pod, Quantities
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.policy import ResourceQuota, ScopedResourceSelectorRequirement
-from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.api.resources import is_pod_level_resource
 from ksched_cli.api.selectors import SelectorError, make_requirement
-from ksched_cli.sources.admission.limit_ranger import pod_limits, pod_requests, written
+from ksched_cli.cluster.resources import is_extended
+from ksched_cli.sources.admission.amounts import NOTHING, Amount, Amounts, amount, amounts, pod_limits, pod_requests
 
-_Usage = dict[str, Fraction]
+_ONE = Amount(Fraction(1))
+_DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 _BASIC = ("cpu", "memory", "ephemeral-storage")
 _HUGEPAGES = "hugepages-"
 # The evaluator's validationSet: with a quota on these, every container has to say what it needs.
@@ -39,11 +40,13 @@ class Quotas:
         concerned = [each for each in self._quotas.get(pod.metadata.namespace, ()) if each.concerns(pod)]
         if not concerned:
             return ""
+        unspecified = next(filter(None, (quota.unspecified(pod) for quota in concerned)), "")
+        if unspecified:
+            return unspecified
         usage = pod_usage(pod)
-        for quota in concerned:
-            problem = quota.refusal(pod, usage)
-            if problem:
-                return problem
+        exceeded = next(filter(None, (quota.exceeded(usage) for quota in concerned)), "")
+        if exceeded:
+            return exceeded
         for quota in concerned:
             quota.charge(usage)
         return ""
@@ -51,67 +54,71 @@ class Quotas:
     def release(self, pod: Pod) -> None:
         """A pod whose place another takes."""
         for quota in self._quotas.get(pod.metadata.namespace, ()):
-            if quota.concerns(pod) and not is_terminal(pod):
-                quota.charge({name: -amount for name, amount in pod_usage(pod).items()})
+            if quota.concerns(pod):
+                quota.charge({name: -each for name, each in pod_usage(pod).items()})
 
 
 class _Quota:
     def __init__(self, quota: ResourceQuota) -> None:
         self._name = quota.metadata.name
-        self._hard = quota.spec.hard
+        self._hard = amounts(quota.spec.hard)
         self._scopes = [
             *(ScopedResourceSelectorRequirement(scope, "Exists") for scope in quota.spec.scopes),
             *(quota.spec.scope_selector.match_expressions if quota.spec.scope_selector else ()),
         ]
         self._reported = quota.status.used.keys() & self._hard.keys()
-        self._used: _Usage = {name: Fraction(0) for name in self._hard}
-        for name in self._reported:
-            self._used[name] = parse_quantity(quota.status.used[name])
+        self._used: Amounts = dict.fromkeys(self._hard, NOTHING)
+        self._used.update((name, amount(quota.status.used[name])) for name in self._reported)
 
     def count(self, pod: Pod) -> None:
         """A pod of the cluster counts where the quota does not report itself what is used."""
         missing = self._hard.keys() - self._reported
-        if missing and not is_terminal(pod) and self.concerns(pod):
-            for name, amount in pod_usage(pod).items():
+        if missing and self.concerns(pod):
+            for name, each in pod_usage(pod).items():
                 if name in missing:
-                    self._used[name] += amount
+                    self._used[name] += each
 
     def concerns(self, pod: Pod) -> bool:
         """Evaluator.Matches: every scope has to hold."""
         return all(_in_scope(pod, scope) for scope in self._scopes)
 
-    def refusal(self, pod: Pod, usage: Mapping[str, Fraction]) -> str:
-        unspecified = _not_given(pod, self._hard.keys() & _MUST_BE_GIVEN)
-        if unspecified:
-            return f"failed quota: {self._name}: must specify {unspecified}"
-        asked = {name: amount for name, amount in usage.items() if name in self._hard}
-        over = [name for name in sorted(asked) if self._used[name] + asked[name] > parse_quantity(self._hard[name])]
+    def unspecified(self, pod: Pod) -> str:
+        missing = _not_given(pod, self._hard.keys() & _MUST_BE_GIVEN)
+        return f"failed quota: {self._name}: must specify {missing}" if missing else ""
+
+    def exceeded(self, usage: Mapping[str, Amount]) -> str:
+        """What is not asked for is not looked at, even where too much of it is used."""
+        asked = {name: each for name, each in usage.items() if name in self._hard and each.value}
+        over = [name for name in sorted(asked) if (self._used[name] + asked[name]).value > self._hard[name].value]
         if not over:
             return ""
-        requested = ",".join(f"{name}={written(name, asked[name])}" for name in over)
-        used = ",".join(f"{name}={written(name, self._used[name])}" for name in over)
-        limited = ",".join(f"{name}={self._hard[name]}" for name in over)
+        requested, used, limited = (
+            ",".join(f"{name}={of[name]}" for name in over) for of in (asked, self._used, self._hard)
+        )
         return f"exceeded quota: {self._name}, requested: {requested}, used: {used}, limited: {limited}"
 
-    def charge(self, usage: Mapping[str, Fraction]) -> None:
-        for name, amount in usage.items():
+    def charge(self, usage: Mapping[str, Amount]) -> None:
+        for name, each in usage.items():
             if name in self._used:
-                self._used[name] += amount
+                self._used[name] += each
 
 
-def pod_usage(pod: Pod) -> _Usage:
-    """podComputeUsageHelper, under every name that a quota may go by."""
-    usage: _Usage = {"pods": Fraction(1), "count/pods": Fraction(1)}
-    overhead = {name: parse_quantity(quantity) for name, quantity in pod.spec.overhead.items()}
-    for name, amount in pod_requests(pod).items():
-        amount += overhead.get(name, 0)
+def pod_usage(pod: Pod) -> Amounts:
+    """PodUsageFunc, under every name that a quota may go by. A pod that is over still is an object."""
+    if is_terminal(pod):
+        return {"count/pods": _ONE}
+    usage: Amounts = {"pods": _ONE, "count/pods": _ONE}
+    requests, overhead = pod_requests(pod), amounts(pod.spec.overhead)
+    for name, each in overhead.items():
+        requests[name] = requests.get(name, NOTHING) + each
+    for name, each in requests.items():
         if name in _BASIC or name.startswith(_HUGEPAGES):
-            usage[name] = amount
-        if name in _BASIC or name.startswith(_HUGEPAGES) or "/" in name:
-            usage[f"requests.{name}"] = amount
-    for name, amount in pod_limits(pod).items():
+            usage[name] = usage[f"requests.{name}"] = each
+        elif is_extended(name) or name.startswith(_DEVICE_CLASS):
+            usage[f"requests.{name}"] = each
+    for name, each in pod_limits(pod).items():
         if name in _BASIC:
-            usage[f"limits.{name}"] = amount + (overhead.get(name, 0) if amount else 0)
+            usage[f"limits.{name}"] = each + (overhead.get(name, NOTHING) if each.value else NOTHING)
     return usage
 
 
@@ -165,7 +172,7 @@ def _of_class(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:
 def is_best_effort(pod: Pod) -> bool:
     """qos.GetPodQOS: nothing asked for and nothing bounded, as far as cpu and memory go."""
     asked = (pod_requests(pod), pod_limits(pod))
-    return not any(amounts.get(name) for amounts in asked for name in ("cpu", "memory"))
+    return not any(each.get(name, NOTHING).value for each in asked for name in ("cpu", "memory"))
 
 
 def _affinity_terms(pod: Pod) -> list[PodAffinityTerm]:

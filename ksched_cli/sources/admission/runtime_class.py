@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from ksched_cli.api.core import Pod, Quantities
+from ksched_cli.api.core import Pod, Quantities, Toleration
 from ksched_cli.api.policy import RuntimeClass, RuntimeClassScheduling
 from ksched_cli.api.quantity import parse_quantity
 
@@ -14,22 +14,25 @@ class RuntimeClasses:
         self._known: Mapping[str, RuntimeClass] = {each.metadata.name: each for each in classes}
 
     def admit(self, pod: Pod) -> str:
-        """setOverhead, setScheduling and validateOverhead."""
+        """setOverhead and setScheduling."""
         name = pod.spec.runtime_class_name
         if not name:
-            if pod.spec.overhead:
-                return "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
             return ""
         chosen = self._known.get(name)
         if chosen is None:
             return f'pod rejected: RuntimeClass "{name}" not found'
         return _set_overhead(pod, chosen) or _set_scheduling(pod, chosen.scheduling)
 
+    def validate(self, pod: Pod) -> str:
+        """validateOverhead: a pod that comes with an overhead that no class gave it."""
+        chosen = self._known.get(pod.spec.runtime_class_name or "")
+        if pod.spec.overhead and (chosen is None or chosen.overhead is None):
+            return "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        return ""
+
 
 def _set_overhead(pod: Pod, chosen: RuntimeClass) -> str:
     if chosen.overhead is None:
-        if pod.spec.overhead:
-            return "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
         return ""
     if pod.spec.overhead and not _same(pod.spec.overhead, chosen.overhead.pod_fixed):
         return "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
@@ -55,6 +58,32 @@ def _set_scheduling(pod: Pod, scheduling: RuntimeClassScheduling | None) -> str:
             )
     if scheduling.node_selector:
         pod.spec.node_selector = {**own, **scheduling.node_selector}
-    known = pod.spec.tolerations
-    pod.spec.tolerations = known + tuple(each for each in scheduling.tolerations if each not in known)
+    pod.spec.tolerations = _merged((*pod.spec.tolerations, *scheduling.tolerations))
     return ""
+
+
+def _merged(every: Sequence[Toleration]) -> tuple[Toleration, ...]:
+    """MergeTolerations: what another one tolerates as well is left out, and of equal ones the first is kept."""
+    kept: list[Toleration] = []
+    for at, each in enumerate(every):
+        earlier = any(_covers(other, each) for other in kept)
+        if not earlier and not any(other != each and _covers(other, each) for other in every[at + 1 :]):
+            kept.append(each)
+    return tuple(kept)
+
+
+def _covers(wide: Toleration, narrow: Toleration) -> bool:
+    """isSuperset."""
+    if wide == narrow:
+        return True
+    if wide.key != narrow.key and (wide.key or wide.operator != "Exists"):
+        return False
+    if wide.effect not in ("", narrow.effect):
+        return False
+    if wide.effect == "NoExecute" and wide.toleration_seconds is not None:
+        seconds = narrow.toleration_seconds
+        if seconds is None or seconds > wide.toleration_seconds:
+            return False
+    if wide.operator in ("", "Equal"):
+        return narrow.operator == "Equal" and narrow.value == wide.value
+    return wide.operator == "Exists"
