@@ -1,6 +1,6 @@
 # Completion of ksched for fish; `ksched completion fish` prints it.
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity diff snapshot demo plugins completion version scenario config' -f -a 'simulate capacity diff snapshot demo plugins completion version scenario config'
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity diff snapshot demo plugins completion version scenario config' -s h -l help
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code snapshot demo plugins completion version scenario config' -f -a 'simulate capacity diff check explain-code snapshot demo plugins completion version scenario config'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code snapshot demo plugins completion version scenario config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace
@@ -112,6 +112,43 @@ complete -c ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 't
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l expect-no-change
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from check' -l from
+complete -c ksched -n '__fish_seen_subcommand_from check' -s f -l filename
+complete -c ksched -n '__fish_seen_subcommand_from check' -s n -l namespace
+complete -c ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
+complete -c ksched -n '__fish_seen_subcommand_from check' -s l -l selector
+complete -c ksched -n '__fish_seen_subcommand_from check' -l context
+complete -c ksched -n '__fish_seen_subcommand_from check' -l kubeconfig
+complete -c ksched -n '__fish_seen_subcommand_from check' -l as
+complete -c ksched -n '__fish_seen_subcommand_from check' -l as-group
+complete -c ksched -n '__fish_seen_subcommand_from check' -l request-timeout
+complete -c ksched -n '__fish_seen_subcommand_from check' -l config
+complete -c ksched -n '__fish_seen_subcommand_from check' -l kube-version
+complete -c ksched -n '__fish_seen_subcommand_from check' -l feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from check' -l plugin
+complete -c ksched -n '__fish_seen_subcommand_from check' -l tie-break -x -a 'name random'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l seed
+complete -c ksched -n '__fish_seen_subcommand_from check' -l sampling
+complete -c ksched -n '__fish_seen_subcommand_from check' -l allow-extenders
+complete -c ksched -n '__fish_seen_subcommand_from check' -l no-reuse
+complete -c ksched -n '__fish_seen_subcommand_from check' -l add-node
+complete -c ksched -n '__fish_seen_subcommand_from check' -l clone-node
+complete -c ksched -n '__fish_seen_subcommand_from check' -l remove-node
+complete -c ksched -n '__fish_seen_subcommand_from check' -l cordon
+complete -c ksched -n '__fish_seen_subcommand_from check' -l uncordon
+complete -c ksched -n '__fish_seen_subcommand_from check' -l drain
+complete -c ksched -n '__fish_seen_subcommand_from check' -l taint
+complete -c ksched -n '__fish_seen_subcommand_from check' -l label
+complete -c ksched -n '__fish_seen_subcommand_from check' -l scale
+complete -c ksched -n '__fish_seen_subcommand_from check' -l delete
+complete -c ksched -n '__fish_seen_subcommand_from check' -l scenario
+complete -c ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json junit sarif github markdown'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l restart
+complete -c ksched -n '__fish_seen_subcommand_from check' -l exit-zero
+complete -c ksched -n '__fish_seen_subcommand_from check' -l fail-on -x -a 'preemption warning'
+complete -c ksched -n '__fish_seen_subcommand_from check' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from explain-code' -s o -l output -x -a 'table json'
+complete -c ksched -n '__fish_seen_subcommand_from explain-code' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l context
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l as
@@ -152,8 +189,8 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity diff snapshot demo plugins completion version scenario config' -f -a 'simulate capacity diff snapshot demo plugins completion version scenario config'
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity diff snapshot demo plugins completion version scenario config' -s h -l help
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code snapshot demo plugins completion version scenario config' -f -a 'simulate capacity diff check explain-code snapshot demo plugins completion version scenario config'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code snapshot demo plugins completion version scenario config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace
@@ -265,6 +302,43 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s o -l output 
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l expect-no-change
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l from
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s f -l filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s n -l namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s l -l selector
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l context
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l kubeconfig
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l as
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l as-group
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l request-timeout
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l kube-version
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l plugin
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l tie-break -x -a 'name random'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l seed
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l sampling
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l allow-extenders
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l no-reuse
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l add-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l clone-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l remove-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l cordon
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l uncordon
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l drain
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l taint
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l label
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scale
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l delete
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scenario
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json junit sarif github markdown'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l restart
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l exit-zero
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l fail-on -x -a 'preemption warning'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain-code' -s o -l output -x -a 'table json'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain-code' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l as

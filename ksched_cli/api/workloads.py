@@ -8,6 +8,9 @@ from ksched_cli.api.core import PodSpec
 from ksched_cli.api.meta import LabelSelector, ObjectMeta
 from ksched_cli.api.volumes import PersistentVolumeClaimTemplate
 
+# intstr.IntOrString: a number, or "25%".
+IntOrPercent = int | str | None
+
 
 class PodTemplateSpec(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
@@ -40,25 +43,60 @@ class StatefulSetOrdinals(Struct, rename="camel", frozen=True, gc=False):
     start: int = 0
 
 
+class StatefulSetRollingUpdate(Struct, rename="camel", frozen=True, gc=False):
+    partition: int | None = None
+    max_unavailable: IntOrPercent = None
+
+
+class StatefulSetUpdateStrategy(Struct, rename="camel", frozen=True, gc=False):
+    type: str = ""
+    rolling_update: StatefulSetRollingUpdate | None = None
+
+
 class StatefulSetSpec(ReplicaSetSpec, rename="camel", gc=False):
     service_name: str = ""
     ordinals: StatefulSetOrdinals | None = None
+    pod_management_policy: str = ""
+    update_strategy: StatefulSetUpdateStrategy | None = None
     volume_claim_templates: tuple[PersistentVolumeClaimTemplate, ...] = ()
+
+
+class StatefulSetStatus(Struct, rename="camel", frozen=True, gc=False):
+    update_revision: str = ""
 
 
 class StatefulSet(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: StatefulSetSpec = field(default_factory=StatefulSetSpec)
+    status: StatefulSetStatus = field(default_factory=StatefulSetStatus)
+
+
+class RollingUpdate(Struct, rename="camel", frozen=True, gc=False):
+    max_surge: IntOrPercent = None
+    max_unavailable: IntOrPercent = None
+
+
+class UpdateStrategy(Struct, rename="camel", frozen=True, gc=False):
+    """DeploymentStrategy and DaemonSetUpdateStrategy."""
+
+    type: str = ""
+    rolling_update: RollingUpdate | None = None
+
+
+class DeploymentSpec(ReplicaSetSpec, rename="camel", gc=False):
+    strategy: UpdateStrategy | None = None
+    paused: bool | None = None
 
 
 class Deployment(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
-    spec: ReplicaSetSpec = field(default_factory=ReplicaSetSpec)
+    spec: DeploymentSpec = field(default_factory=DeploymentSpec)
 
 
 class DaemonSetSpec(Struct, rename="camel", gc=False):
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
+    update_strategy: UpdateStrategy | None = None
 
 
 class DaemonSet(Struct, rename="camel", gc=False):

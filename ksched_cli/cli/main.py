@@ -8,7 +8,20 @@ from typing import NoReturn
 
 import typer
 
-from ksched_cli.cli import capacity, completion, config, demo, diff, plugins, scenario, simulate, snapshot, version
+from ksched_cli.cli import (
+    capacity,
+    check,
+    completion,
+    config,
+    demo,
+    diff,
+    explain_code,
+    plugins,
+    scenario,
+    simulate,
+    snapshot,
+    version,
+)
 from ksched_cli.errors import KschedError, UsageError
 
 INTERNAL_ERROR = 2
@@ -27,6 +40,10 @@ app = typer.Typer(
 app.command("simulate", help=simulate.HELP, short_help=simulate.SHORT, epilog=simulate.EPILOG)(simulate.simulate)
 app.command("capacity", help=capacity.HELP, short_help=capacity.SHORT, epilog=capacity.EPILOG)(capacity.capacity)
 app.command("diff", help=diff.HELP, short_help=diff.SHORT, epilog=diff.EPILOG)(diff.diff)
+app.command("check", help=check.HELP, short_help=check.SHORT, epilog=check.EPILOG)(check.check)
+app.command("explain-code", help=explain_code.HELP, short_help=explain_code.SHORT, epilog=explain_code.EPILOG)(
+    explain_code.explain_code
+)
 app.command("snapshot", help=snapshot.HELP, short_help=snapshot.SHORT, epilog=snapshot.EPILOG)(snapshot.snapshot)
 app.command("demo", help=demo.HELP, short_help=demo.SHORT, epilog=demo.EPILOG)(demo.demo)
 app.add_typer(scenario.app, name="scenario", short_help=scenario.SHORT)

@@ -92,8 +92,12 @@ class Cluster:
         let be (Executor.prepareCandidate)."""
         if self.pods.terminating[pod_row]:
             return
-        self.pods.terminating[pod_row] = True
         self.preempted.add(pod_row)
+        self.terminate(pod_row)
+
+    def terminate(self, pod_row: int) -> None:
+        """The pod has been deleted and is on its way out."""
+        self.pods.terminating[pod_row] = True
         node_row = int(self.pods.node_row[pod_row])
         if node_row != NOWHERE:
             self.journal.append(node_row)

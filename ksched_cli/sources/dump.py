@@ -118,6 +118,8 @@ class _Reader:
             empty = False
             try:
                 self._take_content(content)
+                if self._manifests is not None:
+                    self._loaded.texts[content.name] = content.data
             except InputError as mistake:
                 self._problems.extend(mistake.problems)
         if empty:

@@ -27,14 +27,15 @@ class Origin:
 @dataclass
 class Loaded:
     """Typed objects by kind, and what was passed over. `gaps`: what of their admission is not modelled; `origins`, by
-    id of the object, where they are kept; `missing`: kinds that a cluster has and did not show, with the reason;
-    `namespace`: that of the kubeconfig's context."""
+    id of the object, and `texts`, by source, where they are kept: for manifests; `missing`: kinds that a cluster has
+    and did not show, with the reason; `namespace`: that of the kubeconfig's context."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
     gaps: list[str] = field(default_factory=list)
     origins: dict[int, Origin] = field(default_factory=dict)
+    texts: dict[str, bytes] = field(default_factory=dict)
     server_version: str = ""
     missing: dict[str, str] = field(default_factory=dict)
     namespace: str = ""

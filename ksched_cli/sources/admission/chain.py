@@ -58,6 +58,10 @@ class Chain:
         message = self._quotas.admit(pod)
         return ("ResourceQuota", message) if message else ("", "")
 
+    def release(self, pod: Pod) -> None:
+        """The pod is gone, and what it had of its quotas is free."""
+        self._quotas.release(pod)
+
     def _verdicts(self, pod: Pod) -> Iterator[tuple[str, str]]:
         """AllOrderedPlugins; each step is taken when the ones before it have let the pod through."""
         self._limits.fill_in(pod)

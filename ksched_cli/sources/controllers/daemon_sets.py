@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from ksched_cli.api.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
@@ -21,6 +23,7 @@ from ksched_cli.sources.controllers.templates import hash_of, owner_reference, s
 _NODE_NAME = "metadata.name"
 _REVISION_LABEL = "controller-revision-hash"
 _KEEPS_OUT = ("NoSchedule", "NoExecute")
+_SENDS_AWAY = ("NoExecute",)
 _TOLERATED = (
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
@@ -32,35 +35,50 @@ _TOLERATED = (
 _TOLERATED_ON_HOST_NETWORK = ("node.kubernetes.io/network-unavailable", "NoSchedule")
 
 
+class DaemonPods:
+    """Makes the pods of a daemon set, and says where they are to be."""
+
+    def __init__(self, item: DaemonSet, existing: Existing) -> None:
+        assert item.spec.template is not None
+        self._item, self._template, self._existing = item, item.spec.template, existing
+        self._owner = owner_reference("DaemonSet", "apps/v1", item.metadata)
+        self._revision = hash_of(self._template)
+        self._judged = stamp(self._template, item.metadata.namespace, "", self._owner).spec
+        self._judged.tolerations = daemon_tolerations(self._judged)
+
+    def should_run(self, node: Node) -> bool:
+        return should_run(self._judged, node)
+
+    def may_stay(self, node: Node) -> bool:
+        """shouldContinueRunning: a taint that only keeps pods from coming does not send them away."""
+        return should_run(self._judged, node, _SENDS_AWAY)
+
+    def make(self, where: str) -> Pod:
+        namespace, base = self._item.metadata.namespace, f"{self._item.metadata.name}-"
+        pod = stamp(self._template, namespace, self._existing.new_name(base, namespace, where), self._owner)
+        pod.metadata.labels[_REVISION_LABEL] = self._revision
+        pod.spec.tolerations = self._judged.tolerations
+        pod.spec.affinity = bound_to(pod.spec.affinity, where)
+        return pod
+
+
 def daemon_set(item: DaemonSet, existing: Existing) -> Made:
-    template = item.spec.template
-    assert template is not None
     running = active(existing.pods_of("DaemonSet", item.metadata, compile_selector(item.spec.selector)))
     served = {node_of(pod) for pod in running}
-    owner = owner_reference("DaemonSet", "apps/v1", item.metadata)
-    namespace, revision = item.metadata.namespace, hash_of(template)
-    judged = stamp(template, namespace, "", owner).spec
-    judged.tolerations = daemon_tolerations(judged)
-    made = Made()
-    for node in existing.nodes:
-        where = node.metadata.name
-        if where in served or not should_run(judged, node):
-            continue
-        pod = stamp(template, namespace, existing.new_name(f"{item.metadata.name}-", namespace, where), owner)
-        pod.metadata.labels[_REVISION_LABEL] = revision
-        pod.spec.tolerations = judged.tolerations
-        pod.spec.affinity = bound_to(pod.spec.affinity, where)
-        made.pods.append(pod)
+    pods = DaemonPods(item, existing)
+    missing = [node for node in existing.nodes if node.metadata.name not in served and pods.should_run(node)]
+    made = Made([pods.make(node.metadata.name) for node in missing])
     if not made.pods and not served:
-        made.notes.append(f"DaemonSet {namespace}/{item.metadata.name} runs on none of the nodes: it makes no pods")
+        where = f"{item.metadata.namespace}/{item.metadata.name}"
+        made.notes.append(f"DaemonSet {where} runs on none of the nodes: it makes no pods")
     return made
 
 
-def should_run(spec: PodSpec, node: Node) -> bool:
+def should_run(spec: PodSpec, node: Node, keeps_out: Sequence[str] = _KEEPS_OUT) -> bool:
     """NodeShouldRunDaemonPod: the name, the labels and the taints of the node, and nothing else about it."""
     if spec.node_name not in ("", node.metadata.name):
         return False
-    return selects(spec, node) and find_untolerated(node.spec.taints, spec.tolerations, _KEEPS_OUT) is None
+    return selects(spec, node) and find_untolerated(node.spec.taints, spec.tolerations, keeps_out) is None
 
 
 def selects(spec: PodSpec, node: Node) -> bool:

@@ -15,13 +15,17 @@ from ksched_cli.api.workloads import (
     CronJob,
     DaemonSet,
     Deployment,
+    IntOrPercent,
     Job,
     JobSpec,
     PodTemplate,
     PodTemplateSpec,
     ReplicaSet,
     ReplicationController,
+    RollingUpdate,
     StatefulSet,
+    StatefulSetUpdateStrategy,
+    UpdateStrategy,
 )
 from ksched_cli.sources.validate import Complaint, complaints
 
@@ -122,8 +126,42 @@ def _replicated(item: Deployment | ReplicaSet | StatefulSet) -> Iterator[Complai
     yield from _restarts(spec.template, _ALWAYS_RESTARTED, "spec.template")
 
 
+def _deployment(item: Deployment) -> Iterator[Complaint]:
+    yield from _replicated(item)
+    yield from _strategy(item.spec.strategy, "spec.strategy", ("RollingUpdate", "Recreate"))
+
+
+def _strategy(
+    strategy: UpdateStrategy | StatefulSetUpdateStrategy | None, path: str, types: tuple[str, str]
+) -> Iterator[Complaint]:
+    if strategy is None:
+        return
+    if strategy.type not in ("", *types):
+        yield f"{path}.type", f"{strategy.type!r} is neither {types[0]} nor {types[1]}"
+    rolling = strategy.rolling_update
+    if isinstance(rolling, RollingUpdate):
+        yield from _amount(rolling.max_surge, f"{path}.rollingUpdate.maxSurge")
+    if rolling is not None:
+        yield from _amount(rolling.max_unavailable, f"{path}.rollingUpdate.maxUnavailable")
+
+
+def _amount(value: IntOrPercent, path: str) -> Iterator[Complaint]:
+    if isinstance(value, int):
+        yield from _count(value, path)
+    elif value is not None and not (value.endswith("%") and value[:-1].isdecimal() and value.isascii()):
+        yield path, f"{value!r} is neither a number nor a percentage"
+
+
 def _stateful_set(item: StatefulSet) -> Iterator[Complaint]:
     yield from _replicated(item)
+    yield from _strategy(item.spec.update_strategy, "spec.updateStrategy", ("RollingUpdate", "OnDelete"))
+    if item.spec.pod_management_policy not in ("", "OrderedReady", "Parallel"):
+        policy = item.spec.pod_management_policy
+        yield "spec.podManagementPolicy", f"{policy!r} is neither OrderedReady nor Parallel"
+    if item.spec.update_strategy is not None and item.spec.update_strategy.rolling_update is not None:
+        yield from _count(
+            item.spec.update_strategy.rolling_update.partition, "spec.updateStrategy.rollingUpdate.partition"
+        )
     if item.spec.ordinals is not None:
         yield from _count(item.spec.ordinals.start, "spec.ordinals.start")
     for index, template in enumerate(item.spec.volume_claim_templates):
@@ -150,6 +188,7 @@ def _replication_controller(item: ReplicationController) -> Iterator[Complaint]:
 
 
 def _daemon_set(item: DaemonSet) -> Iterator[Complaint]:
+    yield from _strategy(item.spec.update_strategy, "spec.updateStrategy", ("RollingUpdate", "OnDelete"))
     yield from _selector(item.spec.selector, item.spec.template)
     yield from _template(item.spec.template, "spec.template")
     yield from _restarts(item.spec.template, _ALWAYS_RESTARTED, "spec.template")
@@ -182,7 +221,7 @@ def _pod_template(item: PodTemplate) -> Iterator[Complaint]:
 
 _CHECKS: Mapping[type[Struct], Callable[[Any], Iterator[Complaint]]] = {
     Pod: _pod,
-    Deployment: _replicated,
+    Deployment: _deployment,
     ReplicaSet: _replicated,
     StatefulSet: _stateful_set,
     ReplicationController: _replication_controller,

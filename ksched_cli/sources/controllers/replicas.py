@@ -23,7 +23,7 @@ def replica_set(item: ReplicaSet, existing: Existing) -> Made:
     running = active(existing.pods_of("ReplicaSet", item.metadata, compile_selector(item.spec.selector)))
     owner = owner_reference("ReplicaSet", "apps/v1", item.metadata)
     return Made(
-        _missing(item.spec.template, item.metadata, owner, _wanted(item.spec.replicas) - len(running), existing)
+        replica_pods(item.spec.template, item.metadata, owner, _wanted(item.spec.replicas) - len(running), existing)
     )
 
 
@@ -35,7 +35,7 @@ def replication_controller(item: ReplicationController, existing: Existing) -> M
     running = active(existing.pods_of("ReplicationController", item.metadata, selector))
     owner = owner_reference("ReplicationController", "v1", item.metadata)
     missing = _wanted(item.spec.replicas) - len(running)
-    return Made(_missing(template, item.metadata, owner, missing, existing))
+    return Made(replica_pods(template, item.metadata, owner, missing, existing))
 
 
 def deployment(item: Deployment, existing: Existing) -> Made:
@@ -45,18 +45,18 @@ def deployment(item: Deployment, existing: Existing) -> Made:
     assert template is not None
     running = active(existing.deployment_pods(item.metadata, compile_selector(item.spec.selector)))
     made = Made()
-    owned = _with_template(existing.replica_sets_of(item.metadata), template)
+    owned = find_new_replica_set(existing.replica_sets_of(item.metadata), template)
     if owned is None:
-        owned = _new_replica_set(item, template)
+        owned = new_replica_set(item, template)
         made.objects.append(owned)
     assert owned.spec.template is not None
     owner = owner_reference("ReplicaSet", "apps/v1", owned.metadata)
     missing = _wanted(item.spec.replicas) - len(running)
-    made.pods = _missing(owned.spec.template, owned.metadata, owner, missing, existing)
+    made.pods = replica_pods(owned.spec.template, owned.metadata, owner, missing, existing)
     return made
 
 
-def _with_template(candidates: list[ReplicaSet], template: PodTemplateSpec) -> ReplicaSet | None:
+def find_new_replica_set(candidates: list[ReplicaSet], template: PodTemplateSpec) -> ReplicaSet | None:
     """deploymentutil.FindNewReplicaSet: equal but for the hash."""
     wanted = defaulted(template)
     for each in sorted(candidates, key=lambda each: (each.metadata.creation_timestamp or "", each.metadata.name)):
@@ -69,7 +69,7 @@ def _with_template(candidates: list[ReplicaSet], template: PodTemplateSpec) -> R
     return None
 
 
-def _new_replica_set(item: Deployment, template: PodTemplateSpec) -> ReplicaSet:
+def new_replica_set(item: Deployment, template: PodTemplateSpec) -> ReplicaSet:
     """DeploymentController.getNewReplicaSet: the hash is in its name, its selector and its pods' labels."""
     own = copied(template)
     digest = hash_of(template)
@@ -91,9 +91,15 @@ def _wanted(replicas: int | None) -> int:
     return _DEFAULT_REPLICAS if replicas is None else replicas
 
 
-def _missing(
-    template: PodTemplateSpec, controller: ObjectMeta, owner: OwnerReference, count: int, existing: Existing
+def replica_pods(
+    template: PodTemplateSpec,
+    controller: ObjectMeta,
+    owner: OwnerReference,
+    count: int,
+    existing: Existing,
+    start: int = 0,
 ) -> list[Pod]:
-    """As many pods as are missing."""
-    names = (existing.new_name(f"{controller.name}-", controller.namespace, number) for number in range(count))
+    """As many pods as are missing; `start`: how many were made before."""
+    numbers = range(start, start + count)
+    names = (existing.new_name(f"{controller.name}-", controller.namespace, number) for number in numbers)
     return [stamp(template, controller.namespace, name, owner) for name in names]

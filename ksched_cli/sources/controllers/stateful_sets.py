@@ -33,12 +33,12 @@ def stateful_set(item: StatefulSet, existing: Existing) -> Made:
         name = f"{item.metadata.name}-{ordinal}"
         if name not in finished and (item.metadata.namespace, name) in existing.names:
             continue
-        made.pods.append(_pod(item, ordinal, revision))
-        made.objects += [_claim(item, template, ordinal) for template in spec.volume_claim_templates]
+        made.pods.append(stateful_pod(item, ordinal, revision))
+        made.objects += [stateful_claim(item, template, ordinal) for template in spec.volume_claim_templates]
     return made
 
 
-def _pod(item: StatefulSet, ordinal: int, revision: str) -> Pod:
+def stateful_pod(item: StatefulSet, ordinal: int, revision: str) -> Pod:
     """newStatefulSetPod, initIdentity and updateStorage."""
     assert item.spec.template is not None
     name = f"{item.metadata.name}-{ordinal}"
@@ -66,7 +66,7 @@ def claim_name(item: StatefulSet, template: PersistentVolumeClaimTemplate, ordin
     return f"{template.metadata.name}-{item.metadata.name}-{ordinal}"
 
 
-def _claim(item: StatefulSet, template: PersistentVolumeClaimTemplate, ordinal: int) -> PersistentVolumeClaim:
+def stateful_claim(item: StatefulSet, template: PersistentVolumeClaimTemplate, ordinal: int) -> PersistentVolumeClaim:
     """Labelled with what the set selects by, and owned by nobody, so that it outlives its pod."""
     own = copied(template)
     name, namespace = claim_name(item, template, ordinal), item.metadata.namespace

@@ -48,6 +48,8 @@ NAMES: Mapping[str, Role] = {
     "resource_claim_template_name": Role.OBJECT,
     "pod_group_name": Role.OBJECT,
     "service_name": Role.OBJECT,
+    # As the label of the pods that have it.
+    "update_revision": Role.VALUE,
     "image": Role.IMAGE,
     "reference": Role.IMAGE,
     "names": Role.IMAGE,
@@ -124,6 +126,8 @@ PLAIN = frozenset(
         "schedule",
         "min_available",
         "max_unavailable",
+        "max_surge",
+        "pod_management_policy",
         "unhealthy_pod_eviction_policy",
         "declared_features",
         "driver",
@@ -274,6 +278,7 @@ ANNOTATION_ROLES: Mapping[str, Role | None] = {
     "resource.kubernetes.io/pod-claim-name": Role.LOCAL,
     "batch.kubernetes.io/job-completion-index": None,
     "controller.kubernetes.io/pod-deletion-cost": None,
+    "deployment.kubernetes.io/desired-replicas": None,
     "kubernetes.io/config.mirror": Role.UID,
 }
 NODE_SELECTOR_ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector"

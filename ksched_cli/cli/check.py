@@ -1,0 +1,181 @@
+"""`ksched check -f …`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ksched_cli.cli import options
+from ksched_cli.cli.edit_options import EditOptions
+from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
+from ksched_cli.cli.running import SOME_DO_NOT_FIT, warn
+from ksched_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.check_results import Check, Finding
+
+SHORT = "Would these manifests schedule? For CI."
+HELP = """Would these manifests schedule? Lays them over the cluster as `kubectl apply` would, and says what is in
+the way.
+
+Pods of a workload that exists are replaced along its strategy (maxSurge, maxUnavailable, Recreate, partition,
+OrderedReady, Parallel), all workloads side by side; a rollout that would stop is reported with the step it stops at. A
+pod that gets a node is taken to become available. Each finding points at the file, line and field that decides and has
+a stable code: `ksched explain-code` tells what it means and what to do.
+
+A workload is replaced when its template differs in what scheduling reads. A change of environment, command or probes is
+not seen: --restart takes every workload as changed."""
+
+EPILOG = """Examples:
+
+  ksched check -f deploy/
+
+  ksched check --from cluster.ksched.gz deploy/web.yaml deploy/db.yaml
+
+  kustomize build overlays/prod | ksched check --from cluster.ksched.gz -f -
+
+  ksched check --from cluster.ksched.gz -f deploy/ -o sarif > ksched.sarif
+
+  ksched check --from cluster.ksched.gz -f deploy/ -o github --fail-on warning
+
+  ksched check --from cluster.ksched.gz -f deploy/ --restart -o wide
+
+Exit codes: 0 everything fits, 1 something does not, 2 the input or the command line is wrong,
+3 the cluster could not be read."""
+
+
+class CheckOutput(StrEnum):
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    JUNIT = "junit"
+    SARIF = "sarif"
+    GITHUB = "github"
+    MARKDOWN = "markdown"
+
+
+Output = Annotated[
+    CheckOutput,
+    typer.Option(
+        "-o",
+        "--output",
+        help="table for people, wide with the steps of each rollout, json for programs; for CI junit (Jenkins, "
+        "GitLab), sarif (code scanning), github (annotations, and the step's summary) and markdown.",
+    ),
+]
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE", help="More manifests, as -f takes them: for globs and hooks.", show_default=False),
+]
+Restart = Annotated[
+    bool, typer.Option("--restart", help="Take every workload as changed, as `kubectl rollout restart` does.")
+]
+
+
+@takes_groups
+def check(
+    cluster: ClusterOptions,
+    live: LiveClusterOptions,
+    scheduler: SchedulerOptions,
+    edits: EditOptions,
+    files: Files = [],  # noqa: B006  # typer takes the default from here and never changes it
+    output: Output = CheckOutput.TABLE,
+    restart: Restart = False,
+    exit_zero: options.ExitZero = False,
+    fail_on: options.FailOnOption = [],  # noqa: B006
+) -> None:
+    from ksched_cli.wiring.check import run_check
+
+    cluster = replace(cluster, filenames=[*cluster.filenames, *files])
+    if not cluster.filenames:
+        raise UsageError("say which manifests: -f FILE, -f DIRECTORY or -f -")
+    if exit_zero and fail_on:
+        raise UsageError("--exit-zero and --fail-on contradict each other: give one of them")
+    found = run_check(make_setup(cluster, live, scheduler, edits), sys.stdin.buffer, restart=restart)
+    warn(found.warnings)
+    done = stricter(found, fail_on)
+    show(done, output)
+    bad = done.count("error") or (options.FailOn.WARNING in fail_on and done.warnings)
+    raise typer.Exit(SOME_DO_NOT_FIT if bad and not exit_zero else 0)
+
+
+def stricter(done: Check, fail_on: Sequence[options.FailOn]) -> Check:
+    """What --fail-on names is an error, in every output."""
+    from ksched_cli.plan.codes import PREEMPTS
+
+    def counts(finding: Finding) -> bool:
+        preempts = options.FailOn.PREEMPTION in fail_on and finding.code == PREEMPTS
+        return preempts or (options.FailOn.WARNING in fail_on and finding.level == "warning")
+
+    workloads = tuple(
+        replace(
+            workload,
+            findings=tuple(replace(each, level="error") if counts(each) else each for each in workload.findings),
+        )
+        for workload in done.workloads
+    )
+    return replace(done, workloads=workloads)
+
+
+def show(done: Check, output: CheckOutput) -> None:
+    if output in _TEXTS:
+        sys.stdout.writelines(_TEXTS[output](done))
+        return
+    from ksched_cli.report.check_table import print_check
+    from ksched_cli.report.console import make_console
+
+    print_check(done, make_console(), steps=output is CheckOutput.WIDE)
+
+
+def _json(done: Check) -> Iterator[str]:
+    from ksched_cli.report.check_document import check_document
+
+    yield json.dumps(check_document(done), indent=2, ensure_ascii=False) + "\n"
+
+
+def _junit(done: Check) -> Iterator[str]:
+    from ksched_cli.report.junit import junit_text
+
+    yield junit_text(done)
+
+
+def _sarif(done: Check) -> Iterator[str]:
+    from ksched_cli.report.sarif import sarif_document
+
+    yield json.dumps(sarif_document(done), indent=2, ensure_ascii=False) + "\n"
+
+
+def _markdown(done: Check) -> Iterator[str]:
+    from ksched_cli.report.markdown import markdown_text
+
+    yield markdown_text(done)
+
+
+def _github(done: Check) -> Iterator[str]:
+    """The annotations, and all of it into the summary of the step."""
+    from ksched_cli.report.github import github_lines
+
+    yield from (f"{line}\n" for line in github_lines(done))
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        try:
+            with open(summary, "a", encoding="utf-8") as file:
+                file.writelines(_markdown(done))
+        except OSError as problem:
+            warn([f"cannot write the step summary {summary}: {(problem.strerror or str(problem)).lower()}"])
+
+
+_TEXTS: Mapping[CheckOutput, Callable[[Check], Iterator[str]]] = {
+    CheckOutput.JSON: _json,
+    CheckOutput.JUNIT: _junit,
+    CheckOutput.SARIF: _sarif,
+    CheckOutput.GITHUB: _github,
+    CheckOutput.MARKDOWN: _markdown,
+}

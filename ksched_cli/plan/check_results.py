@@ -1,0 +1,85 @@
+"""What a check came to, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ksched_cli.plan.results import Stats
+from ksched_cli.sources.places import Place
+
+Level = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to say about a workload. `place` is the field that decides; `step` the one that a rollout stops at."""
+
+    code: str
+    name: str
+    level: Level
+    title: str
+    workload: str
+    message: str
+    place: Place
+    pods: tuple[str, ...] = ()
+    plugin: str = ""
+    reasons: tuple[str, ...] = ()
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutStep:
+    """Pods by name: those that were made, those that got a node, those that are gone after it."""
+
+    made: tuple[str, ...]
+    placed: Mapping[str, str]
+    removed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadCheck:
+    """A workload of the manifests. `pods`: how many there are to be; `running`: how many of them have a node and are
+    of the manifest's template; `old`: how many are left that should have gone."""
+
+    workload: str
+    place: Place
+    pods: int
+    running: int
+    old: int
+    rollout: bool
+    steps: tuple[RolloutStep, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def result(self) -> str:
+        levels = {finding.level for finding in self.findings}
+        if "error" in levels:
+            return "fails"
+        if any(finding.level == "note" and finding.pods for finding in self.findings):
+            return "held back"
+        return "warns" if "warning" in levels else "fits"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """All of it. `evicted`: pods that others had to make room for."""
+
+    workloads: tuple[WorkloadCheck, ...]
+    evicted: tuple[str, ...]
+    coverage: Mapping[str, Any]
+    stats: Stats
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The gravest first, each kind in the order of the manifests."""
+        found = [finding for workload in self.workloads for finding in workload.findings]
+        return tuple(sorted(found, key=lambda finding: _LEVELS.index(finding.level)))
+
+    def count(self, level: Level) -> int:
+        return sum(finding.level == level for finding in self.findings)
+
+
+_LEVELS = ("error", "warning", "note")

@@ -1,0 +1,50 @@
+"""KS4xx: rollouts that do not come to their end."""
+
+from __future__ import annotations
+
+from ksched_cli.plan.codes.code import ReasonCode
+
+CODES = [
+    ReasonCode(
+        "KS401",
+        "rollout-deadlock",
+        "the rollout waits for its own old pods",
+        "The new pods would fit if the old ones were gone, and the strategy keeps those until new ones are available.",
+        (
+            "allow old pods to go first: maxUnavailable of 1 or more, or type: Recreate",
+            "make room for the surge",
+            "delete the old pods by hand: a StatefulSet replaces them one at a time whatever its strategy",
+        ),
+    ),
+    ReasonCode(
+        "KS402",
+        "rollout-waits",
+        "the rollout waits for a pod that is not ready",
+        "A pod of the workload that was there before is not available, and its controller goes no further until it is.",
+        ("mend or delete the pod", "podManagementPolicy: Parallel"),
+    ),
+    ReasonCode(
+        "KS403",
+        "rollout-quota",
+        "the quota has no room for old and new pods at once",
+        "The new pods would be let in if the old ones were gone, and the strategy keeps those until new ones are "
+        "available.",
+        ("raise the quota by the surge", "maxSurge: 0 with maxUnavailable: 1"),
+    ),
+    ReasonCode(
+        "KS404",
+        "no-pods",
+        "the workload makes no pods",
+        "A DaemonSet that no node is right for, or names that other pods hold.",
+        ("correct nodeSelector, affinity or tolerations",),
+        level="warning",
+    ),
+    ReasonCode(
+        "KS405",
+        "not-rolled-out",
+        "the change does not reach the pods that run",
+        "The Deployment is paused, the strategy is OnDelete, the job is suspended, or it is a pod that runs already.",
+        ("nothing, if that is meant", "kubectl rollout resume, or delete the pods"),
+        level="note",
+    ),
+]

@@ -1,0 +1,157 @@
+"""Which of a pod's many rejections is the one to tell: that of the nodes which came closest to taking it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ksched_cli.cluster.columns import BoolColumn, RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.faults import CycleError
+from ksched_cli.engine.runtime import CycleState, Runtime
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.engine.trial import CycleTrial
+from ksched_cli.framework.diagnosis import Diagnosis
+from ksched_cli.framework.interfaces import FilterPlugin
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import Code, Status
+from ksched_cli.plan.codes import CYCLE_ERROR, OTHER_PLUGIN, SCHEDULER_ITSELF, ReasonCode, all_codes, code_of
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why a pod has no place: the code, who says it in which words, and the numbers behind it on one of the nodes."""
+
+    code: ReasonCode
+    plugin: str = ""
+    reasons: tuple[str, ...] = ()
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+def cause_of(scheduler: Scheduler, decision: Decision) -> Cause:
+    """Asked right after the decision, while the cluster is as it was for it."""
+    if decision.result == "error":
+        return Cause(all_codes()[CYCLE_ERROR], reasons=(decision.message,))
+    diagnosis = decision.diagnosis
+    if diagnosis is None:
+        return _by_itself((decision.message,))
+    if diagnosis.pre_filter is not None:
+        return _cause(diagnosis.pre_filter)
+    runtime = scheduler.runtimes[decision.pod.pod.spec.scheduler_name]
+    return _closest(runtime, decision.pod, diagnosis) or _first(diagnosis)
+
+
+def code_of_status(status: Status) -> ReasonCode:
+    unresolvable = status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+    return code_of(status.plugin, status.reasons, unresolvable=unresolvable) or all_codes()[OTHER_PLUGIN]
+
+
+def _cause(status: Status, detail: Mapping[str, Any] | None = None) -> Cause:
+    return Cause(code_of_status(status), status.plugin, status.reasons, detail or {})
+
+
+def _by_itself(reasons: tuple[str, ...]) -> Cause:
+    return Cause(code_of(SCHEDULER_ITSELF, reasons) or all_codes()[OTHER_PLUGIN], reasons=reasons)
+
+
+def _first(diagnosis: Diagnosis) -> Cause:
+    """The failure of most nodes, as it was charged."""
+    groups = sorted(diagnosis.nodes.groups(), key=lambda group: -len(group[1]))
+    return _cause(groups[0][0]) if groups else _by_itself((diagnosis.message(),))
+
+
+def _closest(runtime: Runtime, pod: PodInfo, diagnosis: Diagnosis) -> Cause | None:
+    """Every filter is asked about every node that was looked at. Of what the closest nodes fail for the most frequent
+    reason decides, and of several the one that kube-scheduler asks last."""
+    rows = np.nonzero(diagnosis.nodes.failed & ~diagnosis.nodes.absent)[0]
+    state = CycleState()
+    try:
+        if not len(rows) or runtime.run_pre_filter(state, pod).status is not None:
+            return None
+    except CycleError:
+        return None
+    verdicts = [
+        (plugin, statuses)
+        for plugin in runtime.profile.filter
+        if plugin.name not in state.skip_filter
+        for statuses in [_rejections(plugin, state, pod, NodeRows(runtime.cluster, rows))]
+        if statuses
+    ]
+    closest = _candidates([statuses for _, statuses in verdicts])
+    counts: Counter[tuple[int, Status]] = Counter()
+    example: dict[tuple[int, Status], int] = {}
+    for order, (_, statuses) in enumerate(verdicts):
+        for row in sorted(closest & statuses.keys()):
+            counts[order, statuses[row]] += 1
+            example.setdefault((order, statuses[row]), row)
+    if not counts:
+        return None
+    best = max(counts, key=lambda key: (counts[key], key[0]))
+    plugin = verdicts[best[0]][0]
+    return _cause(best[1], _detail(plugin, state, pod, runtime, example[best]))
+
+
+def _candidates(verdicts: Sequence[Mapping[int, Status]]) -> set[int]:
+    """Nodes of the kind that the pod asks for, if there are any; of those the ones that take pods of any kind, if
+    there are any; and of those the ones that fail for the fewest reasons."""
+    failures: dict[int, list[Status]] = {}
+    for statuses in verdicts:
+        for row, status in statuses.items():
+            failures.setdefault(row, []).append(status)
+    for excluded in (_another_kind, _closed):
+        kept = {row: found for row, found in failures.items() if not any(map(excluded, found))}
+        failures = kept or failures
+    fewest = min(map(len, failures.values()), default=0)
+    return {row for row, found in failures.items() if len(found) == fewest}
+
+
+def _another_kind(status: Status) -> bool:
+    """Not a node that the pod asks for: by name, by label, or by a resource that only some nodes offer."""
+    offered = status.code is not Code.UNSCHEDULABLE_AND_UNRESOLVABLE or not any("/" in each for each in status.reasons)
+    return status.plugin in ("NodeName", "NodeAffinity") or (status.plugin == "NodeResourcesFit" and not offered)
+
+
+def _closed(status: Status) -> bool:
+    """Set apart for others, or cordoned."""
+    return status.plugin in ("TaintToleration", "NodeUnschedulable")
+
+
+def _rejections(plugin: FilterPlugin[Any], state: CycleState, pod: PodInfo, nodes: NodeRows) -> dict[int, Status]:
+    """By node row. A filter that breaks on a node which another one had ruled out says nothing."""
+    try:
+        verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
+    except Exception:  # A filter that was not meant to be asked about these nodes.
+        return {}
+    rejected = np.nonzero((verdict.codes != Code.SUCCESS) & (verdict.codes != Code.ERROR))[0]
+    return {int(nodes.rows[index]): verdict.status(int(index)).by(plugin.name) for index in rejected}
+
+
+def _detail(
+    plugin: FilterPlugin[Any], state: CycleState, pod: PodInfo, runtime: Runtime, row: int
+) -> Mapping[str, Any]:
+    nodes = NodeRows(runtime.cluster, np.array([row], dtype=np.int64))
+    try:
+        return plugin.explain(state.filter_states.get(plugin.name), pod, nodes, 0)
+    except Exception:  # The numbers are an extra; a plugin of somebody else may not have them.
+        return {}
+
+
+def would_fit_without(scheduler: Scheduler, pod: PodInfo, others: RowColumn) -> bool:
+    """Whether some node would take the pod if these pods were not there."""
+    runtime = scheduler.runtimes[pod.pod.spec.scheduler_name]
+    state = CycleState()
+    placed: BoolColumn = scheduler.cluster.pods.node_row[others] >= 0
+    try:
+        outcome = runtime.run_pre_filter(state, pod)
+        if outcome.status is not None and outcome.status.code is not Code.UNSCHEDULABLE:
+            return False
+        with CycleTrial(runtime, state, pod) as trial:
+            trial.remove(others[placed])
+            return bool(trial.fits(scheduler.cluster.nodes.all_rows).any())
+    except CycleError:
+        return False

@@ -1,0 +1,87 @@
+"""The JSON document of a check (apiVersion ksched/v1, kind Check)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ksched_cli.plan.check_results import Check, Finding, RolloutStep, WorkloadCheck
+from ksched_cli.plan.codes import ReasonCode
+from ksched_cli.report.document import API_VERSION
+from ksched_cli.sources.places import Place
+
+KIND = "Check"
+
+
+def check_document(check: Check) -> dict[str, Any]:
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "workloads": [_workload(workload) for workload in check.workloads],
+        "findings": [finding_entry(finding) for finding in check.findings],
+        "evicted": list(check.evicted),
+        "warnings": list(check.warnings),
+        "coverage": dict(check.coverage),
+        "stats": {
+            "nodes": check.stats.nodes,
+            "pods": check.stats.pods,
+            "errors": check.count("error"),
+            "warnings": check.count("warning"),
+            "notes": check.count("note"),
+            "loadSeconds": round(check.stats.load_seconds, 4),
+            "scheduleSeconds": round(check.stats.schedule_seconds, 4),
+            "peakMiB": round(check.stats.peak_mib, 1),
+        },
+    }
+
+
+def _workload(workload: WorkloadCheck) -> dict[str, Any]:
+    return {
+        "workload": workload.workload,
+        "result": workload.result,
+        **_place(workload.place),
+        "pods": workload.pods,
+        "running": workload.running,
+        "old": workload.old,
+        "rollout": workload.rollout,
+        "steps": [_step(step) for step in workload.steps],
+    }
+
+
+def _step(step: RolloutStep) -> dict[str, Any]:
+    entry = {"made": list(step.made), "placed": dict(step.placed), "removed": list(step.removed)}
+    return {key: value for key, value in entry.items() if value}
+
+
+def finding_entry(finding: Finding) -> dict[str, Any]:
+    """Keys are absent when empty."""
+    entry = {
+        "code": finding.code,
+        "name": finding.name,
+        "level": finding.level,
+        "title": finding.title,
+        "workload": finding.workload,
+        "message": finding.message,
+        **_place(finding.place),
+        "pods": list(finding.pods),
+        "plugin": finding.plugin,
+        "reasons": list(finding.reasons),
+        "step": finding.step,
+    }
+    return {key: value for key, value in entry.items() if value not in ("", None, 0) and value != []}
+
+
+def _place(place: Place) -> dict[str, Any]:
+    entry = {"file": place.source, "line": place.line, "path": place.path}
+    return {key: value for key, value in entry.items() if value not in ("", None)}
+
+
+def code_entry(code: ReasonCode) -> dict[str, Any]:
+    return {
+        "code": code.code,
+        "name": code.name,
+        "level": code.level,
+        "title": code.title,
+        "meaning": code.meaning,
+        "advice": list(code.advice),
+        "plugins": [plugin for plugin in code.plugins if plugin],
+    }

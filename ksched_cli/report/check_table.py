@@ -1,0 +1,145 @@
+"""A check for people: every workload with what is in its way, and where that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ksched_cli.plan.check_results import Check, Finding, WorkloadCheck
+from ksched_cli.plan.codes import ReasonCode
+from ksched_cli.report.table import omissions
+
+_NAMED = 4
+_COLOURS = {"fits": "green", "fails": "red", "warns": "yellow", "held back": "yellow"}
+_LEVELS = {"error": "red", "warning": "yellow", "note": "cyan"}
+
+
+def print_check(check: Check, console: Console, *, steps: bool = False) -> None:
+    """Workloads in the order of the manifests, then the line that sums it up. `steps`: those of each rollout too."""
+    for workload in check.workloads:
+        console.print(_headline(workload))
+        if steps and workload.rollout:
+            console.print(Padding(_steps(workload), (0, 0, 0, 2)))
+        for finding in workload.findings:
+            console.print(Padding(_finding(finding), (0, 0, 0, 2)))
+            console.print(Padding(_explanation(finding), (0, 0, 0, 4)))
+    if check.workloads:
+        console.print()
+    console.print(summary_line(check))
+    codes = sorted({finding.code for finding in check.findings if finding.level == "error"})
+    if codes:
+        console.print(Text(f"what to do: ksched explain-code {' '.join(codes)}", style="dim"))
+    omitted = omissions(check.coverage)
+    if omitted:
+        console.print(Text(f"not taken into account: {'; '.join(omitted)}", style="yellow"))
+
+
+def _headline(workload: WorkloadCheck) -> Text:
+    line = Text.assemble((workload.workload, "bold"), "  ", (workload.result, f"bold {_COLOURS[workload.result]}"))
+    line.append(f"  {progress(workload)}", style="dim")
+    return line
+
+
+def progress(workload: WorkloadCheck) -> str:
+    """`2 of 3 pods have a node, 1 old pod is left, after 4 steps`."""
+    if not workload.pods and not workload.old:
+        return "no pods"
+    has = "has" if 1 in (workload.pods, workload.running) else "have"
+    text = f"{workload.running} of {_counted(workload.pods, 'pod')} {has} a node"
+    if workload.old:
+        text += f", {_counted(workload.old, 'old pod')} left"
+    if workload.rollout:
+        text += f", after {_counted(len(workload.steps), 'step')}"
+    return text
+
+
+def _finding(finding: Finding) -> Text:
+    """As compilers do it: the line that a terminal can open, what it is, and below it the rest."""
+    text = Text()
+    text.append(f"{spot(finding)}: ", style="dim")
+    text.append(finding.level, style=f"bold {_LEVELS[finding.level]}")
+    text.append(f" {finding.code}", style="bold")
+    text.append(f": {finding.title}")
+    return text
+
+
+def _explanation(finding: Finding) -> Text:
+    text = Text(finding.message)
+    if finding.place.path:
+        text.append(f"\nfield: {finding.place.path}", style="dim")
+    return text
+
+
+def spot(finding: Finding) -> str:
+    """`deploy/web.yaml:12`."""
+    place = finding.place
+    return f"{place.source}:{place.line}" if place.line is not None else place.source
+
+
+def _steps(workload: WorkloadCheck) -> Text:
+    lines = []
+    for number, step in enumerate(workload.steps, start=1):
+        parts = [f"{len(step.made)} made"] if step.made else []
+        parts += [f"placed {_some([f'{pod} on {node}' for pod, node in step.placed.items()])}"] if step.placed else []
+        parts += [f"gone {_some(step.removed)}"] if step.removed else []
+        lines.append(f"step {number}: {'; '.join(parts)}")
+    return Text("\n".join(lines), style="dim")
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def summary_line(check: Check) -> Text:
+    failing = sum(workload.result == "fails" for workload in check.workloads)
+    return Text(summary(check), style="bold red" if failing else "bold green")
+
+
+def summary(check: Check) -> str:
+    """`1 of 4 workloads fails: 2 errors, 1 warning (6 nodes)`."""
+    total = len(check.workloads)
+    failing = sum(workload.result == "fails" for workload in check.workloads)
+    nodes = _counted(check.stats.nodes, "node")
+    if not total:
+        return f"nothing to place: no pods or workloads in the manifests ({nodes})"
+    verdict = f"{failing} of {_counted(total, 'workload')} {'fails' if failing == 1 else 'fail'}" if failing else ""
+    verdict = verdict or (f"all {total} workloads fit" if total > 1 else "the workload fits")
+    counts = [_counted(check.count(level), level) for level in ("error", "warning") if check.count(level)]
+    evicted = [f"{_counted(len(check.evicted), 'pod')} evicted"] if check.evicted else []
+    said = ", ".join([*counts, *evicted])
+    return f"{verdict}{': ' + said if said else ''} ({nodes})"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def print_code(code: ReasonCode, console: Console) -> None:
+    """One code, with what it means and what to do."""
+    console.print(Text.assemble((f"{code.code} {code.name}", "bold"), f"  ({code.level})"))
+    console.print(Text(f"{code.title[0].upper()}{code.title[1:]}."))
+    console.print()
+    console.print(Text(code.meaning))
+    console.print()
+    console.print(Text("What to do:", style="bold"))
+    for each in code.advice:
+        console.print(Padding(Text(f"- {each}"), (0, 0, 0, 2)))
+    if code.plugins and any(code.plugins):
+        console.print()
+        console.print(Text(f"Said by {', '.join(filter(None, code.plugins))}.", style="dim"))
+
+
+def print_codes(codes: Mapping[str, ReasonCode], console: Console) -> None:
+    """All of them, a line each."""
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    for each in codes.values():
+        table.add_row(each.code, each.name, each.title)
+    console.print(table)

@@ -1,0 +1,40 @@
+"""Files as CI systems want them: relative to the repository, with slashes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+from ksched_cli.sources.places import Place
+
+_STDIN = "stdin"
+
+
+def repository_path(place: Place) -> str:
+    """The file relative to the checkout ($GITHUB_WORKSPACE, $CI_PROJECT_DIR, $WORKSPACE or where we are), an archive in
+    place of what is in it; empty for what was piped in."""
+    source = place.source
+    if not source or source == _STDIN:
+        return ""
+    if not os.path.exists(source):
+        # An archive's name, a colon, and the name of a file in it.
+        archive = source.partition(":")[0]
+        source = archive if os.path.exists(archive) else source
+    path = Path(os.path.abspath(source))
+    for root in _roots():
+        if path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+    return path.as_posix()
+
+
+def _roots() -> list[Path]:
+    """The checkout as each system names it; without one, the working directory."""
+    named = (os.environ.get(name) for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE"))
+    return [Path(os.path.abspath(each)) for each in (*named, os.getcwd()) if each]
+
+
+def as_uri(path: str) -> str:
+    """A relative reference, or a file URI for what is outside of the checkout."""
+    quoted = quote(path, safe="/")
+    return f"file://{quoted}" if path.startswith("/") else quoted

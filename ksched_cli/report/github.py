@@ -1,0 +1,63 @@
+"""A check as GitHub Actions takes it: annotations in the log, and the whole of it in the step's summary.
+
+GitHub shows ten annotations of a kind for a step and drops the rest without a word. The first ten are written as
+annotations; the others are lines of the log, and all of them are in the summary.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from ksched_cli.plan.check_results import Check, Finding
+from ksched_cli.report.check_table import spot, summary
+from ksched_cli.report.ci_paths import repository_path
+
+MAX_OF_A_KIND = 10
+_KINDS = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+def github_lines(check: Check) -> Iterator[str]:
+    shown: Counter[str] = Counter()
+    others: list[Finding] = []
+    for finding in check.findings:
+        shown[finding.level] += 1
+        if shown[finding.level] <= MAX_OF_A_KIND:
+            yield annotation(finding)
+        else:
+            others.append(finding)
+    if others:
+        yield f"::group::{len(others)} more, for which GitHub has no room as annotations"
+        yield from (_plain(finding) for finding in others)
+        yield "::endgroup::"
+    yield summary(check)
+
+
+def annotation(finding: Finding) -> str:
+    """`::error file=deploy/web.yaml,line=12,title=KS104 …::…`."""
+    place = finding.place
+    properties = {
+        "file": repository_path(place),
+        "line": str(place.line) if place.line is not None and repository_path(place) else "",
+        "title": f"{finding.code} {finding.title}",
+    }
+    written = ",".join(f"{name}={escape_property(value)}" for name, value in properties.items() if value)
+    text = f"{finding.workload}: {finding.message}"
+    if place.path:
+        text += f"\nfield: {place.path}"
+    return f"::{_KINDS[finding.level]} {written}::{escape_data(text)}"
+
+
+def _plain(finding: Finding) -> str:
+    """In one line, and not at its beginning: what begins a line may be a command."""
+    text = f"- {spot(finding)}: {finding.level} {finding.code}: {finding.workload}: {finding.message}"
+    return " ".join(text.splitlines())
+
+
+def escape_data(text: str) -> str:
+    """As @actions/core does it."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def escape_property(text: str) -> str:
+    return escape_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,84 @@
+"""A check as Markdown, for comments and for GitHub's step summary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ksched_cli.plan.check_results import Check, Finding, WorkloadCheck
+from ksched_cli.plan.codes import all_codes
+from ksched_cli.report.check_table import progress, summary
+from ksched_cli.report.ci_paths import repository_path
+from ksched_cli.report.table import omissions
+
+# GitHub takes 1 MiB a step; what others have written before is in it too.
+MAX_BYTES = 900_000
+_SIGNS = {"error": "❌", "warning": "⚠️", "note": "💡"}
+_RESULTS = {"fails": "❌", "warns": "⚠️", "held back": "⏸️", "fits": "✅"}
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
+
+
+def markdown_text(check: Check) -> str:
+    """As many rows as fit, and how many do not."""
+    lines: list[str] = []
+    size = 0
+    for line in _lines(check):
+        size += len(line.encode()) + 1
+        if size > MAX_BYTES:
+            lines += ["", "… and more than fits here: see the log."]
+            break
+        lines.append(line)
+    return "\n".join([*lines, ""])
+
+
+def _lines(check: Check) -> Iterator[str]:
+    yield f"### ksched check: {_escaped(summary(check))}"
+    if check.workloads:
+        yield ""
+        yield "| | workload | | |"
+        yield "|---|---|---|---|"
+        yield from map(_workload, check.workloads)
+    if check.findings:
+        yield ""
+        yield "| | where | code | |"
+        yield "|---|---|---|---|"
+        yield from map(_finding, check.findings)
+        yield ""
+        yield from _codes(check)
+    omitted = omissions(check.coverage)
+    if omitted:
+        yield ""
+        yield f"Not taken into account: {_escaped('; '.join(omitted))}"
+
+
+def _workload(workload: WorkloadCheck) -> str:
+    sign = _RESULTS[workload.result]
+    return f"| {sign} | {_escaped(workload.workload)} | {workload.result} | {_escaped(progress(workload))} |"
+
+
+def _finding(finding: Finding) -> str:
+    place = finding.place
+    file = repository_path(place) or place.source
+    where = f"{file}:{place.line}" if place.line is not None else file
+    field = f"<br>{_escaped(place.path)}" if place.path else ""
+    said = f"**{_escaped(finding.title)}**<br>{_escaped(finding.workload)}: {_escaped(finding.message)}"
+    return f"| {_SIGNS[finding.level]} | {_escaped(where)}{field} | {finding.code} | {said} |"
+
+
+def _codes(check: Check) -> Iterator[str]:
+    """What to do, folded away."""
+    known = all_codes()
+    yield "<details><summary>What the codes mean, and what to do</summary>"
+    for code in sorted({finding.code for finding in check.findings}):
+        each = known[code]
+        yield ""
+        yield f"**{each.code} {each.name}**: {_escaped(each.meaning)}"
+        yield ""
+        yield from (f"- {_escaped(advice)}" for advice in each.advice)
+    yield ""
+    yield "</details>"
+
+
+def _escaped(text: str) -> str:
+    """A cell is one line, and what people call their pods is not markup."""
+    return _SPECIAL.sub(r"\\\1", text).replace("\r", " ").replace("\n", " ")

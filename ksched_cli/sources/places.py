@@ -1,0 +1,111 @@
+"""Where in the manifests a field is: file, line, and the path as it is written there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec import Struct
+
+from ksched_cli.api.conversion import written
+from ksched_cli.api.core import Pod
+from ksched_cli.api.json_lines import field_lines
+from ksched_cli.api.workloads import CronJob, PodTemplate, StatefulSet
+from ksched_cli.api.yaml_reader import read_documents
+from ksched_cli.sources.loaded import Loaded, Origin
+
+Path = tuple[str | int, ...]
+
+_Lines = Callable[[Path], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`line` counts from 1 and is None where the source has no lines to speak of."""
+
+    source: str
+    line: int | None = None
+    path: str = ""
+
+
+@dataclass
+class Places:
+    """Reads a manifest again, for its lines, when the first of them is asked for."""
+
+    manifests: Loaded
+    _documents: dict[str, list[tuple[int, _Lines]]] = field(default_factory=dict)
+
+    def of(self, item: Struct, path: Path) -> Place:
+        """Of a field that may not be written: the nearest thing around it tells the line."""
+        origin = self.manifests.origins.get(id(item), Origin(""))
+        return Place(origin.source, self._line(origin, (*_steps(origin.path), *path)), written(path))
+
+    def of_pod_field(self, item: Any, path: Path) -> Place:
+        """The same for a field of the pods that the object makes."""
+        return self.of(item, in_workload(item, path))
+
+    def _line(self, origin: Origin, path: Path) -> int | None:
+        documents = self._known(origin.source)
+        if not documents:
+            return origin.line
+        _, line_of = next((each for each in documents if each[0] == origin.line), documents[0])
+        return line_of(path)
+
+    def _known(self, source: str) -> list[tuple[int, _Lines]]:
+        if source not in self._documents:
+            self._documents[source] = _read(self.manifests.texts.get(source, b""))
+        return self._documents[source]
+
+
+def _read(content: bytes) -> list[tuple[int, _Lines]]:
+    if content.lstrip()[:1] in (b"{", b"["):
+        text = content.decode("utf-8", "replace")
+        return [(line, _nearest(lines, line)) for line, lines in field_lines(text)]
+    return [(each.line, each.line_of) for each in read_documents(content, with_lines=True)]
+
+
+def _nearest(lines: Mapping[Path, int], begins: int) -> _Lines:
+    def line_of(path: Path) -> int:
+        while path and path not in lines:
+            path = path[:-1]
+        return lines.get(path, begins)
+
+    return line_of
+
+
+def _steps(path: str) -> Path:
+    """`items[0].items[2].` of an origin."""
+    steps: list[str | int] = []
+    for part in filter(None, path.split(".")):
+        name, _, index = part.partition("[")
+        steps += [name, int(index.rstrip("]"))] if index else [name]
+    return tuple(steps)
+
+
+def in_workload(item: Any, path: Path) -> Path:
+    """From the path in a pod to the path in what makes the pod. A volume is known by its name: that of a claim
+    template is not in the pod template."""
+    if path[:2] == ("spec", "volumes") and len(path) > 2:
+        name = path[2]
+        if isinstance(item, StatefulSet):
+            templates = [each.metadata.name for each in item.spec.volume_claim_templates]
+            if name in templates:
+                return ("spec", "volumeClaimTemplates", templates.index(str(name)), *path[3:])
+        volumes = [each.name for each in template_of(item).spec.volumes]
+        path = ("spec", "volumes", *([volumes.index(str(name))] if name in volumes else []), *path[3:])
+    return (*_PREFIX.get(type(item), ("spec", "template")), *path)
+
+
+def template_of(item: Any) -> Any:
+    """Where the pod's metadata and spec are."""
+    for step in _PREFIX.get(type(item), ("spec", "template")):
+        item = getattr(item, {"jobTemplate": "job_template"}.get(step, step))
+    return item
+
+
+_PREFIX: Mapping[type[Struct], tuple[str, ...]] = {
+    Pod: (),
+    PodTemplate: ("template",),
+    CronJob: ("spec", "jobTemplate", "spec", "template"),
+}

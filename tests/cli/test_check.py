@@ -1,0 +1,180 @@
+"""`check` and `explain-code` as a person and as CI run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node, make_pod
+from tests.cli.test_commands import GOLDEN, ROOT, write
+
+CLUSTER, DEPLOY = "fixtures/check/cluster.yaml", "fixtures/check/deploy"
+NODE, FITS = make_node("n").doc(), make_pod("p").doc()
+TOO_LARGE = make_pod("large").requests(cpu="9").doc()
+HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 10}
+PREEMPTS = make_pod("important").requests(cpu="4").spec(priorityClassName="high").doc()
+FILLER = make_pod("filler").requests(cpu="4").priority(0).on("n").doc()
+
+
+@pytest.fixture(autouse=True)
+def _surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("NO_COLOR", "FORCE_COLOR", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def without_times(text: str) -> str:
+    """Times and memory differ from run to run."""
+    return re.sub(r'("(?:loadSeconds|scheduleSeconds|peakMiB)": |time=")[\d.]+', r"\g<1>0", text)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "code"),
+    [
+        pytest.param("check", ["check"], 1, id="table"),
+        pytest.param("check-wide", ["check", "-o", "wide"], 1, id="wide"),
+        pytest.param("check-json", ["check", "-o", "json"], 1, id="json"),
+    ],
+)
+def test_transcript(name: str, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*arguments, "--from", CLUSTER, "-f", DEPLOY]) == code
+    same_as_golden(name, without_times(capsys.readouterr().out), narrow=name in ("check", "check-wide"))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        pytest.param("check-help", ["check", "--help"], id="help of check"),
+        pytest.param("explain-code", ["explain-code", "KS401", "untolerated-taint"], id="two codes"),
+        pytest.param("explain-code-all", ["explain-code"], id="all codes"),
+        pytest.param("explain-code-help", ["explain-code", "--help"], id="help of explain-code"),
+    ],
+)
+def test_transcript_without_a_cluster(name: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(arguments) == 0
+    same_as_golden(name, capsys.readouterr().out)
+
+
+def same_as_golden(name: str, shown: str, *, narrow: bool = True) -> None:
+    golden = GOLDEN / f"{name}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(shown)
+    assert shown == golden.read_text()
+    assert not narrow or all(len(line) <= 80 for line in shown.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("items", "options", "code"),
+    [
+        pytest.param([FITS], [], 0, id="everything fits"),
+        pytest.param([FITS, TOO_LARGE], [], 1, id="something does not"),
+        pytest.param([TOO_LARGE], ["--exit-zero"], 0, id="told to say zero"),
+        pytest.param([HIGH, PREEMPTS], [], 0, id="preemption is a warning"),
+        pytest.param([HIGH, PREEMPTS], ["--fail-on", "preemption"], 1, id="which may count"),
+        pytest.param([HIGH, PREEMPTS], ["--fail-on", "warning"], 1, id="as any warning may"),
+        pytest.param([FITS], ["--fail-on", "warning", "--fail-on", "preemption"], 0, id="none there"),
+        pytest.param([make_pod("held").gate("x").doc()], ["--fail-on", "warning"], 0, id="a gate is a note"),
+        pytest.param([TOO_LARGE], ["--clone-node", "n=2"], 1, id="an edit that does not help"),
+        pytest.param([TOO_LARGE], ["--add-node", "cpu=16,memory=4Gi"], 0, id="an edit that does"),
+        pytest.param([HIGH], [], 0, id="nothing to place"),
+    ],
+)
+def test_exit_codes(items: list[object], options: list[str], code: int, tmp_path: Path) -> None:
+    running = [FILLER] if PREEMPTS in items else []
+    cluster, manifests = write(tmp_path / "c.json", NODE, *running), write(tmp_path / "m.json", *items)
+    assert run(["check", "--from", cluster, "-f", manifests, *options]) == code
+
+
+def test_files_may_follow_without_the_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [write(tmp_path / f"{name}.json", make_pod(name).doc()) for name in ("a", "b", "c")]
+    assert run(["check", "--from", write(tmp_path / "n.json", NODE), "-f", *files, "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["workloads"]
+    assert [each["workload"] for each in found] == ["Pod default/a", "Pod default/b", "Pod default/c"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        pytest.param([], ["batch/report", "batch/train", "shop/db", "shop/web", "shop/api"], id="all"),
+        pytest.param(["-n", "shop"], ["shop/db", "shop/web", "shop/api"], id="a namespace"),
+        pytest.param(["-A"], ["batch/report", "batch/train", "shop/db", "shop/web", "shop/api"], id="all namespaces"),
+        pytest.param(["-l", "tier=front"], ["shop/web"], id="labels"),
+    ],
+)
+def test_which_workloads_are_told(options: list[str], told: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    run(["check", "--from", CLUSTER, "-f", DEPLOY, "-o", "json", *options])
+    found = json.loads(capsys.readouterr().out)["workloads"]
+    assert [each["workload"].split()[1] for each in found] == told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param(["--from", CLUSTER], "say which manifests: -f FILE", id="no manifests"),
+        pytest.param(["--from", "-", "-f", "-"], "--from - and -f - cannot both read stdin", id="stdin twice"),
+        pytest.param(["--from", "-", "-"], "--from - and -f - cannot both read stdin", id="stdin twice, without -f"),
+        pytest.param(["--from", CLUSTER, "-f", DEPLOY, "-n", "a", "-A"], "-n and -A contradict", id="-n and -A"),
+        pytest.param(["--from", CLUSTER, "-f", DEPLOY, "-o", "xml"], "'xml' is not one of", id="no such output"),
+        pytest.param(["--from", CLUSTER, "-f", DEPLOY, "--fail-on", "x"], "'x' is not one of", id="no such --fail-on"),
+        pytest.param(
+            ["--from", CLUSTER, "-f", DEPLOY, "--exit-zero", "--fail-on", "warning"],
+            "--exit-zero and --fail-on contradict each other",
+            id="never fail, and fail on warnings",
+        ),
+        pytest.param(["--from", CLUSTER, "-f", "http://x/y.yaml"], "URLs are not read", id="URL"),
+        pytest.param(["--from", CLUSTER, "-f", f"{DEPLOY}/wbe.yaml"], "did you mean fixtures/check/deploy/web.yaml?", id="a name misspelt"),
+    ],
+)  # fmt: skip
+def test_mistakes(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert expected in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_every_mistake_in_the_manifests_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = [make_pod(name).requests(cpu="lots").doc() for name in ("a", "b")]
+    assert run(["check", "--from", CLUSTER, "-f", write(tmp_path / "m.json", *broken)]) == 2
+    assert capsys.readouterr().err.count("lots") == 2
+
+
+def test_strategies_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / DEPLOY / "web.yaml").read_text().replace("maxSurge: 1", "maxSurge: 1 or so")
+    text = text.replace("maxUnavailable: 0", "maxUnavailable: -1").replace(
+        "  strategy:", "  strategy:\n    type: Rolling"
+    )
+    (tmp_path / "m.yaml").write_text(text)
+    assert run(["check", "--from", CLUSTER, "-f", str(tmp_path / "m.yaml")]) == 2
+    told = capsys.readouterr().err
+    assert "spec.strategy.type: 'Rolling' is neither RollingUpdate nor Recreate" in told
+    assert "spec.strategy.rollingUpdate.maxSurge: '1 or so' is neither a number nor a percentage" in told
+    assert "spec.strategy.rollingUpdate.maxUnavailable: -1 is negative" in told
+
+
+@pytest.mark.parametrize(
+    ("codes", "expected"),
+    [
+        pytest.param(["KS140"], ["no code KS140", "KS141"], id="the nearest code"),
+        pytest.param(["node-selecter"], ["did you mean node-selector"], id="the nearest name"),
+        pytest.param(["KS104", "zzz", "rollout-deadlok"], ["no code zzz", "rollout-deadlock"], id="all at once"),
+    ],
+)
+def test_unknown_codes(codes: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain-code", *codes]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert [text for text in expected if text not in told.err] == []
+
+
+def test_codes_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["explain-code", "-o", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found[0]["code"] == "KS101"
+    assert set(found[0]) == {"code", "name", "level", "title", "meaning", "advice", "plugins"}

@@ -1,0 +1,109 @@
+"""From a field to the file and line where it is written."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.api.workloads import Deployment, StatefulSet
+from ksched_cli.sources.manifests import load_manifests
+from ksched_cli.sources.places import Place, Places
+
+YAML = """# a comment
+kind: Deployment
+apiVersion: apps/v1
+metadata: {name: one}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      nodeSelector:
+        disk: ssd
+      containers:
+      - name: c
+        resources:
+          requests:
+            cpu: 1
+---
+kind: Deployment
+apiVersion: apps/v1
+metadata: {name: two}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      nodeSelector: {disk: ssd}
+      containers: [{name: c}]
+"""
+SERVICE = {"kind": "Service", "apiVersion": "v1", "metadata": {"name": "s"}}
+DISK = ("spec", "nodeSelector", "disk")
+CPU = ("spec", "containers", 0, "resources", "requests", "cpu")
+
+
+def places(tmp_path: Path, text: str, name: str = "m.yaml") -> tuple[Places, list[Any]]:
+    (tmp_path / name).write_text(text)
+    loaded = load_manifests([str(tmp_path / name)])
+    return Places(loaded), [*loaded.of(Deployment), *loaded.of(StatefulSet)]
+
+
+@pytest.mark.parametrize(
+    ("which", "path", "line"),
+    [
+        pytest.param(0, DISK, 11, id="a label"),
+        pytest.param(0, CPU, 16, id="a request"),
+        pytest.param(1, DISK, 26, id="the second document"),
+        pytest.param(1, CPU, 27, id="what is not written: the nearest thing around it"),
+        pytest.param(0, ("spec", "tolerations"), 9, id="a field of the pod that is not there"),
+    ],
+)
+def test_yaml(which: int, path: tuple[str | int, ...], line: int, tmp_path: Path) -> None:
+    found, items = places(tmp_path, YAML)
+    assert found.of_pod_field(items[which], path).line == line
+
+
+def test_the_path_is_that_of_the_workload(tmp_path: Path) -> None:
+    found, items = places(tmp_path, YAML)
+    place = found.of_pod_field(items[0], CPU)
+    assert place == Place(str(tmp_path / "m.yaml"), 16, "spec.template.spec.containers[0].resources.requests.cpu")
+
+
+@pytest.mark.parametrize(
+    ("layout", "line"),
+    [
+        pytest.param(lambda doc: json.dumps(doc), 1, id="on one line"),
+        pytest.param(lambda doc: json.dumps(doc, indent=1), 21, id="indented"),
+        pytest.param(lambda doc: json.dumps(SERVICE) + "\n" + json.dumps(doc), 2, id="the second of two lines"),
+        pytest.param(lambda doc: json.dumps(SERVICE, indent=1) + "\n" + json.dumps(doc), 8, id="behind another"),
+        pytest.param(lambda doc: json.dumps({"kind": "List", "apiVersion": "v1", "items": [doc]}, indent=1), 25, id="in a list"),
+    ],
+)  # fmt: skip
+def test_json(layout: Any, line: int, tmp_path: Path) -> None:
+    doc = {
+        "kind": "Deployment",
+        "apiVersion": "apps/v1",
+        "metadata": {"name": "one"},
+        "spec": {
+            "selector": {"matchLabels": {"a": "b"}},
+            "template": {
+                "metadata": {"labels": {"a": "b"}},
+                "spec": {"nodeSelector": {"disk": "ssd"}, "containers": [{"name": "c"}]},
+            },
+        },
+    }
+    found, items = places(tmp_path, layout(doc), "m.json")
+    assert found.of_pod_field(items[0], DISK).line == line
+
+
+def test_lists_in_yaml_and_stdin() -> None:
+    body = "".join(f"  {line}\n" for line in YAML.partition("---")[0].splitlines())
+    text = f"apiVersion: v1\nkind: List\nitems:\n-{body[1:]}"
+    loaded = load_manifests(["-"], io.BytesIO(text.encode()))
+    assert Places(loaded).of_pod_field(loaded.of(Deployment)[0], DISK) == Place(
+        "stdin", 14, "spec.template.spec.nodeSelector.disk"
+    )
