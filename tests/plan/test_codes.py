@@ -102,9 +102,9 @@ def test_every_reason_of_the_corpus_has_a_code() -> None:
 
 
 def test_every_admission_has_a_code() -> None:
-    plugins = re.findall(r'yield "(\w+)", ', Path(chain.__file__).read_text())
-    assert len(plugins) == 5
-    assert [plugin for plugin in plugins if code_of(plugin, ["no"]) is None] == []
+    plugins = set(re.findall(r'yield "(\w+)", ', Path(chain.__file__).read_text()))
+    assert len(plugins) >= 5
+    assert [plugin for plugin in sorted(plugins) if code_of(plugin, ["no"]) is None] == []
 
 
 def test_codes_and_names_are_told_apart_and_complete() -> None:
