@@ -18,7 +18,7 @@ Workloads of -f become pods, as far as they do not run already, and go through a
 left alone, for a cluster that was read has its pending pods.
 
 """
-HELP += EDITS_HELP
+HELP += EDITS_HELP + " `ksched diff` shows what an edit moves."
 
 EPILOG = """Examples:
 

@@ -33,7 +33,9 @@ def print_diff(diff: Diff, console: Console, *, wide: bool = False) -> None:
     if diff.spread:
         what = _LABELS.get(diff.spread[0].topology_key, diff.spread[0].topology_key)
         console.print(Text(f"Spread over {what}", style="bold"))
-        console.print(_spread(diff.spread))
+        spread = diff.spread if wide else diff.spread[:_SHOWN]
+        console.print(_spread(spread))
+        _say_more(len(diff.spread) - len(spread), "workloads", console)
         console.print()
     if diff.nodes:
         nodes = diff.nodes if wide else diff.nodes[:_SHOWN]

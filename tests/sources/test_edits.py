@@ -408,13 +408,16 @@ def test_scaling_a_stateful_set_removes_the_highest_and_fills_gaps() -> None:
     assert done.loaded.of(StatefulSet)[0].spec.replicas == 3
 
 
-@pytest.mark.parametrize("with_deployment", [True, False], ids=["a Deployment", "only its ReplicaSet is in the input"])
-def test_scale_a_deployment(with_deployment: bool) -> None:
+@pytest.mark.parametrize("template", ["same", "another", "none"])
+def test_scale_a_deployment(template: str) -> None:
+    """By way of the one replica set that it has, also where the two templates differ, or only that is in the input."""
     deployment: Deployment = workload("Deployment", "web", 2)
     owner = [{"kind": "Deployment", "name": "web", "controller": True}]
     assert deployment.spec.template is not None
-    template = msgspec.to_builtins(deployment.spec.template)
-    template["metadata"]["labels"] = {"app": "web", "pod-template-hash": "abc"}
+    its_template = msgspec.to_builtins(deployment.spec.template)
+    its_template["metadata"]["labels"] = {"app": "web", "pod-template-hash": "abc"}
+    if template == "another":
+        deployment.spec.template.spec.priority_class_name = "new"
     owned_set = obj(
         "ReplicaSet",
         "web-abc",
@@ -422,13 +425,13 @@ def test_scale_a_deployment(with_deployment: bool) -> None:
         spec={
             "replicas": 2,
             "selector": {"matchLabels": {"app": "web", "pod-template-hash": "abc"}},
-            "template": template,
+            "template": its_template,
         },
     )
     pods = replicas("web", 2, owner="web-abc")
     for pod in pods:
         pod.metadata.labels["pod-template-hash"] = "abc"
-    items = [make_node("n").obj(), owned_set, *pods, *([deployment] if with_deployment else [])]
+    items = [make_node("n").obj(), owned_set, *pods, *([] if template == "none" else [deployment])]
     grown = edited(load(*items), "scale deploy/web=4")
     assert sorted(where(grown).values()) == ["", "", "n", "n"]
     assert len(grown.loaded.of(ReplicaSet)) == 1

@@ -28,14 +28,28 @@ def scale(editor: Editor, edit: Scale) -> None:
     if edit.target.kind not in _SCALED:
         names = ", ".join(kind.__name__ for kind in _SCALED)
         raise EditMistake(f"a {edit.target.kind.__name__} has no replicas", f"{names} can be scaled")
-    item = _scaled(editor, edit.target)
-    item = replace(item, spec=replace(item.spec, replicas=edit.replicas))
-    editor.loaded.put(item)
+    item = _with_replicas(editor, _scaled(editor, edit.target), edit.replicas)
+    if isinstance(item, Deployment) and (only := _only_active_set(editor, item)) is not None:
+        item = _with_replicas(editor, only, edit.replicas)
     existing = editor.existing()
     forget(editor, list(_too_many(item, existing)))
     pods = unpack(editor.loaded, expand(item, existing))
     date(pods, editor.loaded.of(Pod))
     editor.refused += let_in(editor.loaded, pods)
+
+
+def _with_replicas(editor: Editor, item: Any, replicas: int) -> Any:
+    item = replace(item, spec=replace(item.spec, replicas=replicas))
+    editor.loaded.put(item)
+    return item
+
+
+def _only_active_set(editor: Editor, item: Deployment) -> ReplicaSet | None:
+    """FindActiveOrLatest: outside of a rollout a deployment scales the replica set that it has, whatever the template.
+    Within one the new set takes what is added, and the pods of all sets are looked at where some have to go."""
+    target = Reference(Deployment, item.metadata.name, item.metadata.namespace)
+    sets = [each for each in editor.loaded.of(ReplicaSet) if each.spec.replicas != 0 and _is_owned(each, target)]
+    return sets[0] if len(sets) == 1 else None
 
 
 def _scaled(editor: Editor, target: Reference) -> Any:
