@@ -174,8 +174,10 @@ def written(steps: Sequence[Step]) -> str:
     """`spec.containers[1].resources.requests.cpu`, keys with dots in brackets."""
     text = ""
     for step in steps:
-        if isinstance(step, int) or "." in step or "/" in step:
+        if isinstance(step, int) or (step[:1] != "[" and ("." in step or "/" in step)):
             text += f"[{step}]"
+        elif step[:1] == "[":
+            text += step
         else:
             text += f".{step}" if text else step
     return text

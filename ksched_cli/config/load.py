@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,12 @@ from ksched_cli.config.own_args import needs_arguments, own_args
 from ksched_cli.config.plugin_args import ARGS_OF, with_defaults
 from ksched_cli.config.profiles import ResolvedProfile, expand_profile, merge_with_defaults
 from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.config.serving import (
+    ClientConnection,
+    LeaderElection,
+    client_connection_complaints,
+    leader_election_complaints,
+)
 from ksched_cli.config.validate_args import complaints
 from ksched_cli.errors import ConfigError, InputError, Problem
 
@@ -31,13 +38,13 @@ class _ProfileDocument(Struct, rename="camel", frozen=True, forbid_unknown_field
 
 
 class ConfigDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
-    """Leader election, client and serving settings are read over: they do not decide where a pod goes."""
+    """Addresses and profiling are read over: they do not decide where a pod goes."""
 
     api_version: str = ""
     kind: str = ""
     parallelism: int = 16
-    leader_election: dict[str, Any] = {}
-    client_connection: dict[str, Any] = {}
+    leader_election: LeaderElection = LeaderElection()
+    client_connection: ClientConnection = ClientConnection()
     health_z_bind_address: str | None = None
     healthz_bind_address: str | None = None
     metrics_bind_address: str | None = None
@@ -105,6 +112,7 @@ class _Loader:
         raw = self._decode(self._document.value, ConfigDocument, ())
         self._stop_if_mistaken()
         profiles = self._profiles(raw.profiles or (_ProfileDocument(),))
+        self._check_serving(raw)
         self._check_numbers(raw)
         self._check_extenders(raw.extenders)
         for index, profile in enumerate(profiles):
@@ -237,6 +245,12 @@ class _Loader:
         if value is not None and not 0 <= value <= 100:
             self._complain(f"{value} is not in the valid range [0-100]", (*steps, "percentageOfNodesToScore"))
 
+    def _check_serving(self, raw: ConfigDocument) -> None:
+        for name, text in client_connection_complaints(raw.client_connection):
+            self._complain(text, ("clientConnection", name))
+        for name, text in leader_election_complaints(raw.leader_election):
+            self._complain(text, ("leaderElection", name))
+
     def _check_numbers(self, raw: ConfigDocument) -> None:
         if raw.parallelism <= 0:
             self._complain(f"{raw.parallelism} is not greater than zero", ("parallelism",))
@@ -275,11 +289,9 @@ def _resource_name_mistakes(name: str, seen: Collection[str]) -> Iterator[str]:
         yield f"{name!r} is managed twice"
 
 
+_STEP = re.compile(r"\[(\d+)\]|(\[[^\]]*\]|[^.\[\]]+)")
+
+
 def _split(path: str) -> list[str | int]:
-    steps: list[str | int] = []
-    for part in path.replace("[", ".[").split("."):
-        if part.startswith("["):
-            steps.append(int(part[1:-1]))
-        elif part:
-            steps.append(part)
-    return steps
+    """A label whose value is wrong stays in its brackets, as field.Path writes it: `values[0][zone]`."""
+    return [int(index) if index else name for index, name in _STEP.findall(path)]

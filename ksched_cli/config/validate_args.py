@@ -7,7 +7,8 @@ from typing import Any
 
 from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm, TopologySpreadConstraint
 from ksched_cli.api.label_names import is_label_key
-from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, make_requirement
+from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, checked_requirement
+from ksched_cli.config.durations import parse
 from ksched_cli.config.plugin_args import (
     DefaultPreemptionArgs,
     DynamicResourcesArgs,
@@ -81,11 +82,9 @@ def _requirements(
             yield f"{where}.operator", f"{each.operator!r} is not supported, use one of {', '.join(operators)}"
         elif operators is FIELD_OPERATORS and len(each.values) != 1:
             yield f"{where}.values", "must have one element"
-        elif operators is NODE_OPERATORS and not is_label_key(each.key):
-            yield f"{where}.key", f"{each.key!r} cannot be a label's key"
-        else:
+        elif operators is NODE_OPERATORS:
             try:
-                make_requirement(each.key, each.operator, each.values, operators)
+                checked_requirement(each.key, each.operator, each.values, operators)
             except SelectorError as mistake:
                 yield from ((f"{where}.{inner}", text) for inner, text in mistake.problems)
 
@@ -184,12 +183,24 @@ def _volume_binding(args: VolumeBindingArgs, gates: FeatureGates) -> Iterator[Co
 
 
 def _dynamic_resources(args: DynamicResourcesArgs, gates: FeatureGates) -> Iterator[Complaint]:
-    if args.filter_timeout is not None and not gates.enabled("DRASchedulerFilterTimeout"):
-        yield "filterTimeout", "the feature gate DRASchedulerFilterTimeout is off"
-    if args.binding_timeout is not None and not (
-        gates.enabled("DRADeviceBindingConditions") and gates.enabled("DRAResourceClaimDeviceStatus")
-    ):
-        yield "bindingTimeout", "the feature gate DRADeviceBindingConditions or DRAResourceClaimDeviceStatus is off"
+    bindable = gates.enabled("DRADeviceBindingConditions") and gates.enabled("DRAResourceClaimDeviceStatus")
+    if args.filter_timeout is not None:
+        timed = gates.enabled("DRASchedulerFilterTimeout")
+        off = "" if timed else "the feature gate DRASchedulerFilterTimeout is off"
+        yield from _timeout("filterTimeout", args.filter_timeout, off, 0, "must be zero or positive")
+    if args.binding_timeout is not None:
+        off = "" if bindable else "the feature gate DRADeviceBindingConditions or DRAResourceClaimDeviceStatus is off"
+        yield from _timeout("bindingTimeout", args.binding_timeout, off, 1, "must be at least 1 second")
+
+
+def _timeout(name: str, text: str, off: str, least: int, too_short: str) -> Iterator[Complaint]:
+    length = parse(text)
+    if length is None:
+        yield name, f"{text!r} is not a duration, such as 10s or 1m30s"
+    elif off:
+        yield name, off
+    elif length < least:
+        yield name, f"{text} {too_short}"
 
 
 _CHECKS: Mapping[type, Callable[[Any, FeatureGates], Iterator[Complaint]]] = {
