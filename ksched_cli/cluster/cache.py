@@ -102,6 +102,35 @@ class Cluster:
         if node_row != NOWHERE:
             self.journal.append(node_row)
 
+    def bind(self, pod_row: int, pod: Pod) -> None:
+        """The pod as the API server has it from now on, with the node that it was assumed on. Nothing else about it
+        has changed, so that all that is known of the node still holds."""
+        self.pods.infos[pod_row] = PodInfo(pod, self.resources, self.release)
+
+    def update_pod(self, pod_row: int, pod: Pod) -> None:
+        """UpdatePod. A pod that is assumed on a node stays there."""
+        old, new = self.pods.infos[pod_row], PodInfo(pod, self.resources, self.release)
+        _ = new.requests, new.incoming_requests
+        self.widen()
+        node_row = self.displace(pod_row)
+        self.pods.replace(pod_row, new)
+        if pod_row in self.preempted:
+            self.pods.terminating[pod_row] = True
+        if pod.spec.node_name:
+            node_row = self.nodes.row_of.get(pod.spec.node_name, NOWHERE)
+        if node_row != NOWHERE:
+            self.place(pod_row, node_row)
+        if old.labels != new.labels or old.pod.spec.affinity != new.pod.spec.affinity:
+            # What is counted pod by pod knows a pod by its row alone.
+            self.structure += 1
+
+    def remove_pod(self, pod_row: int) -> int:
+        """RemovePod for good; the row that it was on."""
+        self.preempted.discard(pod_row)
+        node_row = self.displace(pod_row)
+        self.pods.forget(pod_row)
+        return node_row
+
     def touch(self, node: str) -> None:
         """Something else that matters to the node has changed."""
         row = self.nodes.row_of.get(node)
@@ -128,7 +157,8 @@ class Cluster:
     def add_node(self, node: Node) -> None:
         self._restructure([*self.nodes.arrival, node])
         for pod_row, info in enumerate(self.pods.infos):
-            if info.pod.spec.node_name == node.metadata.name and self.pods.node_row[pod_row] == NOWHERE:
+            here = info.pod.spec.node_name == node.metadata.name and pod_row not in self.pods.gone
+            if here and self.pods.node_row[pod_row] == NOWHERE:
                 self.place(pod_row, self.nodes.row_of[node.metadata.name])
 
     def remove_node(self, name: str) -> None:

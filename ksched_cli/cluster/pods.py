@@ -21,6 +21,7 @@ class PodTable:
     def __init__(self) -> None:
         self.infos: list[PodInfo] = []
         self.row_of: dict[str, int] = {}
+        self.gone: set[int] = set()
         self.namespaces: Vocabulary[str] = Vocabulary()
         self.label_sets: Vocabulary[LabelSet] = Vocabulary()
         self.shapes = PodShapes()
@@ -70,13 +71,26 @@ class PodTable:
         self.infos.append(info)
         self.row_of[info.uid] = row
         self._node_row[row] = NOWHERE
+        self._describe(row, info)
+        return row
+
+    def replace(self, row: int, info: PodInfo) -> None:
+        """Another version of the pod; it is where it was."""
+        self.infos[row] = info
+        self._describe(row, info)
+
+    def forget(self, row: int) -> None:
+        """The pod is gone. Its row stays, and a pod of its name will have another."""
+        self.row_of.pop(self.infos[row].uid, None)
+        self.gone.add(row)
+
+    def _describe(self, row: int, info: PodInfo) -> None:
         self._namespace[row] = self.namespaces.id(info.namespace)
         self._label_set[row] = self.label_sets.id(frozenset(info.labels.items()))
         self._priority[row] = info.priority
         self._terminating[row] = info.pod.metadata.deletion_timestamp is not None
         self._has_ports[row] = bool(info.host_ports)
         self.shapes.note(row, info)
-        return row
 
     def _grow(self, size: int) -> None:
         self._node_row = cast(RowColumn, grown(self._node_row, size, NOWHERE))

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.runtime import CycleState, Runtime
 from ksched_cli.framework.status import SUCCESS, Code, Status, error
+
+# A Permit plugin may ask for more time, and gets no more.
+MAX_WAIT = 15 * 60.0
 
 SOME_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
 
 
 def reserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
     """RunReservePluginsReserve; a refusal takes back, in reverse order, what every plugin has reserved."""
+    try:
+        refusal = _run_reserve(runtime, state, pod, row)
+    except CycleError:
+        unreserve(runtime, state, pod, row)
+        raise
+    if refusal is not None:
+        unreserve(runtime, state, pod, row)
+    return refusal
+
+
+def _run_reserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
     for plugin in runtime.profile.reserve:
         with runtime.calling(plugin.name, "reserve"):
             status = plugin.reserve(state.filter_states.get(plugin.name), pod, row)
         if not status.ok:
-            unreserve(runtime, state, pod, row)
             return status.by(plugin.name)
     return None
 
@@ -27,14 +44,14 @@ def unreserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> No
             plugin.unreserve(state.filter_states.get(plugin.name), pod, row)
 
 
-def bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int, *, permitted: bool = False) -> Status | None:
-    """Permit unless it was asked already, PreBind, Bind and PostBind. The first refusal, after everything was
+def bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
+    """PreBind, Bind and PostBind, for a pod that Permit has let through. The first refusal, after everything was
     unreserved; None when bound."""
-    refusal = (
-        (None if permitted else _run_permit(runtime, state, pod, row))
-        or _run_pre_bind(runtime, state, pod, row)
-        or _run_bind(runtime, state, pod, row)
-    )
+    try:
+        refusal = _run_pre_bind(runtime, state, pod, row) or _run_bind(runtime, state, pod, row)
+    except CycleError:
+        unreserve(runtime, state, pod, row)
+        raise
     if refusal is not None:
         unreserve(runtime, state, pod, row)
         return refusal
@@ -44,23 +61,44 @@ def bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int, *, permitt
     return None
 
 
-def _run_permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
-    """A plugin that says wait is taken to allow: nothing else moves while one cycle runs."""
-    status = permit(runtime, state, pod, row)
-    return None if status.ok or status.code is Code.WAIT else status
+@dataclass(frozen=True)
+class Permission:
+    """What Permit came to, and how long the plugins that ask to wait will wait at most, in seconds."""
+
+    status: Status
+    timeouts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def refused(self) -> bool:
+        return not self.status.ok and self.status.code is not Code.WAIT
 
 
-def permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status:
-    """RunPermitPlugins: the first refusal, else the wait that a plugin asked for last, else success."""
+def permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Permission:
+    """RunPermitPlugins: the first refusal, after everything was unreserved; else the wait that a plugin asked for
+    last, else success."""
+    try:
+        answer = _run_permit(runtime, state, pod, row)
+    except CycleError:
+        unreserve(runtime, state, pod, row)
+        raise
+    if answer.refused:
+        unreserve(runtime, state, pod, row)
+    return answer
+
+
+def _run_permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Permission:
     answer = SUCCESS
+    timeouts: dict[str, float] = {}
     for plugin in runtime.profile.permit:
         with runtime.calling(plugin.name, "permit"):
-            status, _ = plugin.permit(state.filter_states.get(plugin.name), pod, row)
+            status, timeout = plugin.permit(state.filter_states.get(plugin.name), pod, row)
         if status.code is Code.WAIT:
-            answer = status
+            answer, timeouts[plugin.name] = status, min(timeout, MAX_WAIT)
         elif not status.ok:
-            return status.by(plugin.name)
-    return answer if answer.ok else Status(Code.WAIT, (*answer.reasons, SOME_WAIT), answer.plugin)
+            return Permission(status.by(plugin.name))
+    if answer.ok:
+        return Permission(SUCCESS)
+    return Permission(Status(Code.WAIT, (*answer.reasons, SOME_WAIT), answer.plugin), timeouts)
 
 
 def _run_pre_bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:

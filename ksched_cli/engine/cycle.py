@@ -10,17 +10,18 @@ import numpy as np
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.binding import bind, reserve
+from ksched_cli.engine.binding import bind, permit, reserve, unreserve
 from ksched_cli.engine.decision import Decision, no_rows
 from ksched_cli.engine.faults import CycleError, ExtenderError
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.runtime import CycleState, Runtime
 from ksched_cli.engine.selection import TieBreak, best_rows, lowest_name, num_feasible_nodes_to_find
 from ksched_cli.engine.trial import CycleTrial
+from ksched_cli.engine.waiting import WaitingPod, WaitingPods
 from ksched_cli.framework.diagnosis import Diagnosis, NodeStatuses
 from ksched_cli.framework.interfaces import PostFilterResult
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.status import Code, Status, unresolvable
+from ksched_cli.framework.status import SUCCESS, Code, Status, unresolvable
 
 if TYPE_CHECKING:
     from ksched_cli.engine.extenders.chain import Extenders
@@ -75,6 +76,8 @@ class Cycle:
         self.extenders = extenders
         self.extenders_judge = extenders_judge
         self._next_start = 0
+        # Pods that Permit holds; None where no time passes.
+        self.waiting: WaitingPods | None = None
         # The only nodes that a pod group's placement allows (Snapshot.AssumePlacement), None for all.
         self.placement: RowColumn | None = None
 
@@ -235,17 +238,61 @@ class Cycle:
         return self.tie_break(decision.ties)
 
     def _assume(self, runtime: Runtime, state: CycleState, decision: Decision, row: int) -> None:
-        """assumeAndReserve and the binding cycle, with everything undone if a plugin refuses."""
+        """prepareForBindingCycle and the binding cycle, with everything undone if a plugin refuses."""
         self.cluster.place(decision.pod_row, row)
         refusal = reserve(runtime, state, decision.pod, row)
         if refusal is None:
             self.nominator.delete(decision.pod_row)
-            refusal = bind(runtime, state, decision.pod, row)
+            permission = permit(runtime, state, decision.pod, row)
+            if not permission.refused:
+                # Where nothing else can happen meanwhile, to wait is to be allowed.
+                if permission.timeouts and self.waiting is not None:
+                    node = self.cluster.nodes.names[row]
+                    decision.result, decision.message = "waiting", permission.status.message
+                    self.waiting.add(WaitingPod(decision, runtime, state, node, permission.timeouts))
+                else:
+                    self._bind(runtime, state, decision, row)
+                return
+            refusal = permission.status
+        self.cluster.displace(decision.pod_row)
+        self.refuse(decision, row, refusal)
+
+    def _bind(self, runtime: Runtime, state: CycleState, decision: Decision, row: int) -> None:
+        """What is left of the binding cycle; a pod that is refused here has had its node for a while."""
+        decision.let_go = self.cluster.nodes.names[row]
+        refusal = bind(runtime, state, decision.pod, row)
         if refusal is None:
-            decision.result = "scheduled"
+            decision.result, decision.row, decision.let_go = "scheduled", row, ""
             return
         self.cluster.displace(decision.pod_row)
         self.refuse(decision, row, refusal)
+
+    def conclude(self, held: WaitingPod) -> Decision:
+        """WaitOnPermit is over, one way or the other: the rest of the pod's cycle."""
+        decision, verdict = held.decision, held.verdict or SUCCESS
+        decision.message, decision.let_go = "", held.node
+        if decision.diagnosis is not None and len(decision.diagnosis.nodes) != len(self.cluster.nodes):
+            # Nodes have come or gone since: what was found then is about other rows.
+            decision.diagnosis = Diagnosis(NodeStatuses(len(self.cluster.nodes)))
+        try:
+            row = self.cluster.nodes.row_of.get(held.node)
+            if row is None:
+                raise CycleError(f'node "{held.node}" not found')
+            if verdict.ok:
+                self._bind(held.runtime, held.state, decision, row)
+            else:
+                self._turn_away(held, row, verdict)
+        except CycleError as problem:
+            self.give_up(decision, problem)
+        return decision
+
+    def _turn_away(self, held: WaitingPod, row: int, verdict: Status) -> None:
+        decision = held.decision
+        unreserve(held.runtime, held.state, decision.pod, row)
+        self.cluster.displace(decision.pod_row)
+        if not verdict.rejected:
+            raise CycleError(f"waiting on permit for pod: {verdict.message}")
+        self.refuse(decision, row, verdict)
 
     def refuse(self, decision: Decision, row: int, refusal: Status) -> None:
         """A plugin did not want the pod on the node that was chosen."""
@@ -300,8 +347,14 @@ class Cycle:
             return
         decision.preemption, decision.nominated_node = result, result.nominated_node
         for victim in result.victims:
-            self.cluster.preempt(victim)
+            self._evict(victim)
         for other in list(self.nominator.nominated_on(result.nominated_node)):
             if self.cluster.pods.priority[other] < decision.pod.priority:
                 self.nominator.delete(other)
         self.nominator.add(decision.pod_row, result.nominated_node)
+
+    def _evict(self, victim: int) -> None:
+        """Executor.PreemptPod: a pod that waits on its node goes back to the queue, any other is told to leave."""
+        held = self.waiting.get(self.cluster.pods.infos[victim].uid) if self.waiting is not None else None
+        if held is None or not held.preempt("DefaultPreemption"):
+            self.cluster.preempt(victim)

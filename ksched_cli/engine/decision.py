@@ -13,7 +13,7 @@ from ksched_cli.engine.runtime import ScoreTable
 from ksched_cli.framework.diagnosis import Diagnosis
 from ksched_cli.framework.interfaces import PostFilterResult
 
-Result = Literal["scheduled", "unschedulable", "error", "skipped"]
+Result = Literal["scheduled", "unschedulable", "error", "skipped", "waiting"]
 
 
 def no_rows() -> RowColumn:
@@ -23,7 +23,9 @@ def no_rows() -> RowColumn:
 @dataclass
 class Decision:
     """`ties` are all rows with the highest total, in name order; empty when nothing was scored. `nominated_node` is
-    where this cycle nominated the pod to; an earlier nomination is the nominator's to know."""
+    where this cycle nominated the pod to; an earlier nomination is the nominator's to know. A pod that Permit plugins
+    hold is `waiting`, where somebody has said that there is time for that. `let_go` is the node that the pod had
+    and lost when it was to be bound."""
 
     pod_row: int
     pod: PodInfo
@@ -36,3 +38,4 @@ class Decision:
     message: str = ""
     preemption: PostFilterResult | None = None
     nominated_node: str = ""
+    let_go: str = ""

@@ -217,11 +217,10 @@ class GroupCycle:
         if refusal is None:
             self._nominator.delete(decision.pod_row)
             answer = permit(runtime, attempt.state, decision.pod, row)
-            if answer.ok or answer.code is Code.WAIT:
-                attempt.row, attempt.permit, attempt.assumed = row, answer, True
+            if not answer.refused:
+                attempt.row, attempt.permit, attempt.assumed = row, answer.status, True
                 return
-            unreserve(runtime, attempt.state, decision.pod, row)
-            refusal = answer
+            refusal = answer.status
         self._cluster.displace(decision.pod_row)
         decision.nominated_node = ""
         self._cycle.refuse(decision, row, refusal)
@@ -251,7 +250,7 @@ class GroupCycle:
     def _bind(self, runtime: Runtime, attempt: _Attempt, row: int) -> None:
         decision = attempt.decision
         try:
-            refusal = bind(runtime, attempt.state, decision.pod, row, permitted=True)
+            refusal = bind(runtime, attempt.state, decision.pod, row)
             if refusal is None:
                 decision.result = "scheduled"
                 return

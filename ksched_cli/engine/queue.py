@@ -30,7 +30,7 @@ def pending(cluster: Cluster) -> list[int]:
     return [
         row
         for row, info in enumerate(cluster.pods.infos)
-        if cluster.pods.node_row[row] == NOWHERE and not info.pod.spec.node_name
+        if cluster.pods.node_row[row] == NOWHERE and not info.pod.spec.node_name and row not in cluster.pods.gone
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
@@ -17,10 +17,12 @@ from ksched_cli.engine.gang import GroupCycle, GroupDecision
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.queue import Queue, enqueue, pending
+from ksched_cli.engine.queueing.scheduling_queue import QueueSettings
 from ksched_cli.engine.registry import Registry
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.engine.selection import TieBreak, lowest_name
 from ksched_cli.engine.timings import Timings
+from ksched_cli.engine.waiting import WaitingPod, WaitingPods
 from ksched_cli.framework.handle import PreemptingExtenders
 from ksched_cli.framework.pod_groups import GroupKey, PodGroups, group_of
 
@@ -39,6 +41,7 @@ class SchedulerHandle:
     scheduler_names: frozenset[str] = frozenset({DEFAULT_SCHEDULER})
     release: Release = NEWEST
     extenders: PreemptingExtenders | None = None
+    waiting: WaitingPods = field(default_factory=WaitingPods)
 
 
 class Scheduler:
@@ -84,9 +87,19 @@ class Scheduler:
             extenders_judge=any(each.filter_verb or each.prioritize_verb for each in configuration.extenders),
         )
         self._group_cycle = _group_cycle(self._cycle, release, gates)
+        self.queue_settings = QueueSettings(
+            initial_backoff=configuration.pod_initial_backoff_seconds,
+            max_backoff=configuration.pod_max_backoff_seconds,
+            pop_from_backoff=gates.enabled("SchedulerPopFromBackoffQ"),
+            pod_groups=self.schedules_groups,
+        )
         self.groups = PodGroups(cluster, names)
         self.group_decisions: dict[GroupKey, GroupDecision] = {}
         self._nominate_known()
+
+    @property
+    def gates(self) -> FeatureGates:
+        return self._handle.gates
 
     @property
     def schedules_groups(self) -> bool:
@@ -146,6 +159,22 @@ class Scheduler:
         runtimes = [self.runtimes[infos[row].pod.spec.scheduler_name] for row in rows]
         decided = self.group_decisions[key] = cycle.schedule(key, runtimes, rows)
         return decided.decisions
+
+    def schedule_group(self, rows: Sequence[int]) -> list[Decision]:
+        """The one cycle of a pod group, for those of its pods that wait."""
+        key = group_of(self.cluster.pods.infos[rows[0]])
+        assert self._group_cycle is not None
+        assert key is not None
+        return self._schedule_group(self._group_cycle, key, rows)
+
+    def let_permit_wait(self) -> WaitingPods:
+        """From now on there is a clock: pods that Permit plugins hold are in here until somebody concludes them."""
+        self._cycle.waiting = self._handle.waiting
+        return self._handle.waiting
+
+    def conclude(self, held: WaitingPod) -> Decision:
+        """The rest of the cycle of a pod that need not wait any longer."""
+        return self._cycle.conclude(held)
 
     def _forget(self) -> None:
         """All that plugins and the cache have worked out so far: the facts are in the columns and in the catalog."""

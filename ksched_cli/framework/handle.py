@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.framework.diagnosis import Diagnosis
 from ksched_cli.framework.verdict import Verdict
@@ -38,6 +39,32 @@ class PreemptingExtenders(Protocol):
         """callExtenders: the candidates that are left, or the status that ends the search."""
 
 
+class WaitingPod(Protocol):
+    """A pod that Permit plugins hold on its node (fwk.WaitingPod)."""
+
+    @property
+    def pod(self) -> PodInfo: ...
+
+    @property
+    def node(self) -> str: ...
+
+    @property
+    def pending_plugins(self) -> Collection[str]:
+        """Those that have not allowed it yet."""
+
+    def allow(self, plugin: str) -> None: ...
+
+    def reject(self, plugin: str, message: str) -> bool: ...
+
+
+class Waiting(Protocol):
+    """All such pods. Without a clock (`simulate` without `--settle`) no pod waits."""
+
+    def __iter__(self) -> Iterator[WaitingPod]: ...
+
+    def get(self, uid: str) -> WaitingPod | None: ...
+
+
 class Handle(Protocol):
     """The same for the whole life of a plugin."""
 
@@ -53,6 +80,10 @@ class Handle(Protocol):
 
     @property
     def nominator(self) -> Nominator: ...
+
+    @property
+    def waiting(self) -> Waiting:
+        """GetWaitingPod and IterateOverWaitingPods."""
 
     @property
     def scheduler_names(self) -> Collection[str]:

@@ -46,7 +46,8 @@ class PodGroups:
             if named is not None and (spec.node_name or spec.scheduler_name in self._scheduler_names):
                 self._members.setdefault(named, []).append(row)
         self._seen = len(infos)
-        return self._members.get(key, ())
+        members, gone = self._members.get(key, []), self._cluster.pods.gone
+        return [row for row in members if row not in gone] if gone else members
 
     def scheduled(self, key: GroupKey) -> list[int]:
         """ScheduledPods: those that have a node or are assumed to have one."""

@@ -1,0 +1,237 @@
+"""What happens to the cluster, for cache and queue alike (eventhandlers.go).
+
+Whoever changes the cluster comes through here: a watch, a step of a scenario, or the settling of a run that binds and
+evicts pods itself. Objects are handed over as the API server has them; the old version is the one that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.pod_facts import is_terminal, pod_key, pod_priority
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.config.releases import FeatureGates
+from ksched_cli.engine.queueing.scheduling_queue import PreCheck, SchedulingQueue
+from ksched_cli.engine.waiting import WaitingPods
+from ksched_cli.framework.changes import node_changes, pod_changes
+from ksched_cli.framework.events import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    UNSCHEDULED_POD_ADD,
+    Action,
+    ClusterEvent,
+)
+
+Heard = Callable[[ClusterEvent, str], None]
+
+
+class EventHandlers:
+    """`add`, `update` and `delete` take objects of any kind. `changes` counts what has happened so far, `heard` is
+    told of each event and the object's name."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        queue: SchedulingQueue,
+        waiting: WaitingPods,
+        gates: FeatureGates,
+        scheduler_names: Collection[str],
+        heard: Heard = lambda event, name: None,
+    ) -> None:
+        self.changes = 0
+        self._cluster = cluster
+        self._queue = queue
+        self._waiting = waiting
+        self._gates = gates
+        self._scheduler_names = scheduler_names
+        self._heard = heard
+
+    def add(self, item: Any) -> None:
+        """An object that is new; one that is known by this name is updated."""
+        if isinstance(item, Pod):
+            self._add_pod(item)
+        elif isinstance(item, Node):
+            self._add_node(item)
+        else:
+            old = self._cluster.catalog.get(type(item), item.metadata.name, item.metadata.namespace)
+            self._cluster.catalog.put(item)
+            action = Action.ADD if old is None else Action.UPDATE
+            self._tell(ClusterEvent(type(item).__name__, action), old, item)
+
+    update = add
+
+    def delete(self, item: Any) -> None:
+        """An object that is gone; nothing happens if it was not there."""
+        if isinstance(item, Pod):
+            row = self._row_of(item)
+            if row is not None:
+                self._delete_pod(row, self._cluster.pods.infos[row].pod)
+        elif isinstance(item, Node):
+            self._delete_node(item.metadata.name)
+        else:
+            old = self._cluster.catalog.get(type(item), item.metadata.name, item.metadata.namespace)
+            if old is not None:
+                self._cluster.catalog.remove(old)
+                self._tell(ClusterEvent(type(item).__name__, Action.DELETE), old, None)
+
+    def _tell(self, event: ClusterEvent, old: Any, new: Any, check: PreCheck | None = None) -> None:
+        self.changes += 1
+        metadata = (old if new is None else new).metadata
+        self._heard(event, f"{metadata.namespace}/{metadata.name}".removeprefix("/"))
+        self._queue.move_all(event, old, new, check)
+
+    # Nodes
+
+    def _add_node(self, node: Node) -> None:
+        row = self._cluster.nodes.row_of.get(node.metadata.name)
+        if row is not None:
+            self._update_node(self._cluster.nodes.objects[row], node)
+            return
+        self._cluster.add_node(node)
+        self._tell(ClusterEvent("Node", Action.ADD), None, node)
+
+    def _update_node(self, old: Node, new: Node) -> None:
+        self._cluster.update_node(new)
+        self.changes += 1
+        for event in node_changes(old, new, self._gates):
+            self._tell(event, old, new)
+
+    def _delete_node(self, name: str) -> None:
+        row = self._cluster.nodes.row_of.get(name)
+        if row is None:
+            return
+        # Told first, as in kube-scheduler: a hint may want to see the node once more.
+        self._tell(ClusterEvent("Node", Action.DELETE), self._cluster.nodes.objects[row], None)
+        self._cluster.remove_node(name)
+
+    # Pods
+
+    def _row_of(self, pod: Pod) -> int | None:
+        return self._cluster.pods.row_of.get(pod.metadata.uid or pod_key(pod))
+
+    def _ours(self, pod: Pod) -> bool:
+        """responsibleForPod."""
+        return pod.spec.scheduler_name in self._scheduler_names
+
+    def _is_assumed(self, row: int) -> bool:
+        """The scheduler has a node for it, and the API server does not know yet."""
+        placed = self._cluster.pods.node_row[row] != NOWHERE
+        return bool(placed) and not self._cluster.pods.infos[row].pod.spec.node_name
+
+    def _add_pod(self, pod: Pod) -> None:
+        row = self._row_of(pod)
+        if row is not None:
+            self._update_pod(row, self._cluster.pods.infos[row].pod, pod)
+        elif is_terminal(pod):
+            # The scheduler's informer does not list it, and one that ends is as good as deleted.
+            return
+        elif pod.spec.node_name:
+            self._cluster.add_pod(pod)
+            self._tell(ASSIGNED_POD_ADD, None, pod)
+        else:
+            row = self._cluster.register(pod)
+            if self._ours(pod):
+                self._add_to_queue(row, self._cluster.pods.infos[row])
+
+    def _add_to_queue(self, row: int, info: PodInfo) -> None:
+        self.changes += 1
+        self._heard(UNSCHEDULED_POD_ADD, info.key)
+        self._queue.add(row, info)
+        if self._gates.enabled("GangScheduling"):
+            self._queue.move_all(UNSCHEDULED_POD_ADD, None, info.pod)
+
+    def _update_pod(self, row: int, old: Pod, new: Pod) -> None:
+        if is_terminal(new):
+            self._delete_pod(row, old)
+        elif old.spec.node_name:
+            self._cluster.update_pod(row, new)
+            for event in pod_changes(old, new, self._gates):
+                self._tell(event, old, new)
+        elif new.spec.node_name:
+            self._bound(row, old, new)
+        elif self._ours(old):
+            self._update_pending(row, old, new)
+        else:
+            self._cluster.update_pod(row, new)
+
+    def _bound(self, row: int, old: Pod, new: Pod) -> None:
+        """addAssignedPodToCache: what was assumed is confirmed, or somebody else has bound the pod."""
+        where = self._cluster.nodes.row_of.get(new.spec.node_name, NOWHERE)
+        if self._is_assumed(row) and self._cluster.pods.node_row[row] == where and _same_but_bound(old, new):
+            self._cluster.bind(row, new)
+        else:
+            held = self._waiting.get(self._cluster.pods.infos[row].uid)
+            if held is not None:
+                held.reject("", "the pod has been bound by somebody else")
+            self._cluster.update_pod(row, new)
+        self._tell(ASSIGNED_POD_ADD, None, new)
+        if self._ours(old):
+            self._queue.delete(row)
+
+    def _update_pending(self, row: int, old: Pod, new: Pod) -> None:
+        """updatePodInSchedulingQueue."""
+        if old == new:
+            return
+        assumed = self._is_assumed(row)
+        self._cluster.update_pod(row, new)
+        self.changes += 1
+        if assumed:
+            if new.metadata.deletion_timestamp is not None and old.metadata.deletion_timestamp is None:
+                self._let_go(row)
+            return
+        events = pod_changes(old, new, self._gates)
+        for event in events:
+            self._heard(event, pod_key(new))
+        self._queue.update(row, self._cluster.pods.infos[row], old, events)
+        before = old.status.nominated_node_name
+        if before and before != new.status.nominated_node_name:
+            # Weaker pods have treated it as if it were there already.
+            self._tell(ASSIGNED_POD_DELETE, old, None, _not_stronger_than(old))
+
+    def _delete_pod(self, row: int, pod: Pod) -> None:
+        if pod.spec.node_name:
+            self._cluster.remove_pod(row)
+            self._tell(ASSIGNED_POD_DELETE, pod, None)
+            return
+        if not self._ours(pod):
+            self._cluster.remove_pod(row)
+            return
+        self._queue.delete(row)
+        self.changes += 1
+        if self._is_assumed(row):
+            self._let_go(row)
+            self._cluster.pods.forget(row)
+            return
+        self._cluster.remove_pod(row)
+        if pod.status.nominated_node_name:
+            self._tell(ASSIGNED_POD_DELETE, pod, None, _not_stronger_than(pod))
+
+    def _let_go(self, row: int) -> None:
+        """handleAssumedPodDeletion: a pod that waits is rejected and cleans up after itself when its turn comes."""
+        info = self._cluster.pods.infos[row]
+        node = self._cluster.nodes.names[self._cluster.pods.node_row[row]]
+        held = self._waiting.get(info.uid)
+        if held is None or not held.reject("", "removed"):
+            self._cluster.displace(row)
+        self._tell(ASSIGNED_POD_DELETE, assigned(info.pod, node), None)
+
+
+def assigned(pod: Pod, node: str) -> Pod:
+    """The pod as it is when it is on the node."""
+    return replace(pod, spec=replace(pod.spec, node_name=node))
+
+
+def _same_but_bound(old: Pod, new: Pod) -> bool:
+    return new.metadata == old.metadata and new.spec == assigned(old, new.spec.node_name).spec
+
+
+def _not_stronger_than(pod: Pod) -> PreCheck:
+    """getLEPriorityPreCheck."""
+    most = pod_priority(pod)
+    return lambda info: info.priority <= most

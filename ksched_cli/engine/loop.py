@@ -1,0 +1,199 @@
+"""Scheduler.Run on a virtual clock: the next pod, its cycle, and what follows from that for queue and cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Pod
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.handlers import EventHandlers, Heard, assigned
+from ksched_cli.engine.queue import pending
+from ksched_cli.engine.queueing.clock import VirtualClock
+from ksched_cli.engine.queueing.hints import Hints
+from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.engine.queueing.scheduling_queue import LEFTOVER_INTERVAL, Moved, SchedulingQueue
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.framework.events import ASSIGNED_POD_DELETE
+from ksched_cli.framework.pod_groups import group_of
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one turn came to: a pod's cycle, or that of its group. `concludes`: the pods had been held by Permit."""
+
+    decisions: Sequence[Decision]
+    concludes: bool = False
+
+
+def _unheard(*_: object) -> None:
+    return
+
+
+class SchedulingLoop:
+    """Serial: a cycle takes no time, and binding is done when it is. Events come in through `handlers`."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        *,
+        moved: Moved = _unheard,
+        heard: Heard = _unheard,
+        decided: Callable[[Decision], None] = _unheard,
+    ) -> None:
+        self.scheduler = scheduler
+        self.cluster = scheduler.cluster
+        self.clock = VirtualClock()
+        self.hints = Hints({name: runtime.profile.plugins for name, runtime in scheduler.runtimes.items()})
+        self.queue = SchedulingQueue(
+            scheduler.runtimes, scheduler.nominator, self.hints, self.clock, scheduler.queue_settings, moved=moved
+        )
+        self.waiting = scheduler.let_permit_wait()
+        self.handlers = EventHandlers(
+            self.cluster, self.queue, self.waiting, scheduler.gates, scheduler.runtimes.keys(), heard
+        )
+        self._decided = decided
+        self._held: dict[int, QueuedPod] = {}
+        self._tried_at: dict[int, int] = {}
+        for row in pending(self.cluster):
+            info = self.cluster.pods.infos[row]
+            if info.pod.spec.scheduler_name in scheduler.runtimes:
+                self.queue.add(row, info)
+
+    # Cycles
+
+    def step(self) -> Step | None:
+        """The next turn; None if there is nothing to do before time passes."""
+        decided = self.waiting.decided()
+        if decided:
+            return self._conclude([held.pod for held in decided])
+        if not len(self.queue.active) and not any(map(self.is_worth_trying, self.queue.backoff)):
+            return None
+        pod = self.queue.pop()
+        return None if pod is None else self._run(pod)
+
+    def is_worth_trying(self, pod: QueuedPod) -> bool:
+        """Whether anything has happened since the pod was tried. If not, another cycle would end as the last one."""
+        return self._tried_at.get(pod.row, -1) != self.handlers.changes
+
+    def _run(self, pod: QueuedPod) -> Step:
+        nominated = self.scheduler.nominator.known()
+        pods = self._group(pod) if self.scheduler.schedules_groups else [pod]
+        for each in pods:
+            self._tried_at[each.row] = self.handlers.changes
+        if group_of(pod.info) is not None and self.scheduler.schedules_groups:
+            decisions = self.scheduler.schedule_group([each.row for each in pods])
+        else:
+            decisions = [self.scheduler.schedule(pod.row)]
+        by_row = {each.row: each for each in pods}
+        for decision in decisions:
+            self._decided(decision)
+            self._finish(by_row[decision.pod_row], decision)
+        self._publish_nominations(nominated)
+        return Step(decisions)
+
+    def _group(self, pod: QueuedPod) -> list[QueuedPod]:
+        """podGroupInfoForPod: all of the group's pods that wait in a queue."""
+        key = group_of(pod.info)
+        if key is None:
+            return [pod]
+        found = [pod]
+        for row in self.scheduler.groups.members(key):
+            other = self.queue.pop_specific(row) if row != pod.row else None
+            if other is not None:
+                found.append(other)
+        return found
+
+    def _conclude(self, infos: Iterable[PodInfo]) -> Step:
+        """WaitOnPermit is over for these pods."""
+        decisions: list[Decision] = []
+        nominated = self.scheduler.nominator.known()
+        for info in infos:
+            held = self.waiting.get(info.uid)
+            if held is None:
+                continue
+            self.waiting.remove(held)
+            queued = self._held.pop(held.decision.pod_row)
+            decision = self.scheduler.conclude(held)
+            self._decided(decision)
+            self.handlers.changes += 1
+            self._finish(queued, decision)
+            decisions.append(decision)
+        self._publish_nominations(nominated)
+        return Step(decisions, concludes=True)
+
+    def _finish(self, pod: QueuedPod, decision: Decision) -> None:
+        """The rest of scheduleOnePod."""
+        row = pod.row
+        if row in self.cluster.pods.gone:
+            self.queue.done(row)
+        elif decision.result == "scheduled" and decision.row is not None:
+            self.queue.done(row)
+            pod.unschedulable_plugins = pod.pending_plugins = frozenset()
+            name = self.cluster.nodes.names[decision.row]
+            self.handlers.update(assigned(self.cluster.pods.infos[row].pod, name))
+        elif decision.result == "waiting" and decision.row is not None:
+            self._held[row] = pod
+            held = self.waiting.get(pod.info.uid)
+            if held is not None:
+                held.since = self.clock.now
+            self.handlers.changes += 1
+        elif decision.result == "skipped":
+            self.queue.done(row)
+        else:
+            self._fail(pod, decision)
+
+    def _fail(self, pod: QueuedPod, decision: Decision) -> None:
+        """handleSchedulingFailure, and handleBindingCycleError for a pod that has lost the node it had."""
+        rejected = decision.result == "unschedulable" and decision.diagnosis is not None
+        diagnosis = decision.diagnosis if rejected else None
+        pod.unschedulable_plugins = frozenset(diagnosis.unschedulable_plugins) if diagnosis else frozenset()
+        pod.pending_plugins = frozenset(diagnosis.pending_plugins) if diagnosis else frozenset()
+        pod.info = self.cluster.pods.infos[pod.row]
+        if not decision.let_go:
+            self.queue.add_unschedulable(pod)
+            return
+        gone = assigned(pod.info.pod, decision.let_go)
+        if not rejected:
+            self.queue.move_all(ASSIGNED_POD_DELETE, gone, None)
+        self.queue.add_unschedulable(pod)
+        if rejected:
+            self.queue.move_all(ASSIGNED_POD_DELETE, gone, None, lambda info: info.uid != pod.info.uid)
+
+    def _publish_nominations(self, before: dict[int, str]) -> None:
+        """status.nominatedNodeName as the API server has it after a cycle: the preemptor's, and no longer that of the
+        weaker pods which were nominated to its node."""
+        after = self.scheduler.nominator.known()
+        for row in sorted(row for row in before.keys() | after.keys() if before.get(row) != after.get(row)):
+            info = self.cluster.pods.infos[row]
+            if row not in self.cluster.pods.gone and not info.pod.spec.node_name and row not in self._held:
+                self.handlers.update(_nominated(info.pod, after.get(row, "")))
+
+    # The passing of time
+
+    def advance_to(self, moment: float) -> None:
+        """Let time pass, with all that kube-scheduler does by the clock on the way."""
+        before = self.clock.now
+        self.clock.advance_to(moment)
+        self.waiting.expire(self.clock.now)
+        self.queue.flush_backoff()
+        if self.clock.now // LEFTOVER_INTERVAL > before // LEFTOVER_INTERVAL:
+            self.queue.flush_leftovers()
+
+    def next_moment(self) -> float | None:
+        """When something is due that could make a difference; None if nothing is."""
+        moments = [self.queue.backoff.due(pod) for pod in self.queue.backoff if self.is_worth_trying(pod)]
+        moments += [
+            self.queue.leftover_due(pod)
+            for pod in self.queue.unschedulable.values()
+            if not pod.gated and self.is_worth_trying(pod)
+        ]
+        deadline = self.waiting.next_deadline()
+        return min(moments if deadline is None else [*moments, deadline], default=None)
+
+
+def _nominated(pod: Pod, node: str) -> Pod:
+    return replace(pod, status=replace(pod.status, nominated_node_name=node))

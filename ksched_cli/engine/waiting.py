@@ -1,0 +1,114 @@
+"""Pods that Permit plugins hold on the node they were assumed on (runtime.waitingPodsMap), on the virtual clock."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.runtime import CycleState, Runtime
+from ksched_cli.framework.status import SUCCESS, Code, Status
+
+
+@dataclass(eq=False)
+class WaitingPod:
+    """One pod between Permit and PreBind. Whoever speaks first of "all plugins allow it" and "somebody rejects it"
+    decides."""
+
+    decision: Decision
+    runtime: Runtime
+    state: CycleState
+    node: str
+    timeouts: Mapping[str, float]
+    since: float = 0.0
+    verdict: Status | None = None
+    _pending: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._pending = set(self.timeouts)
+
+    @property
+    def pod(self) -> PodInfo:
+        return self.decision.pod
+
+    @property
+    def pending_plugins(self) -> Collection[str]:
+        """Those that have not said yes yet."""
+        return tuple(sorted(self._pending))
+
+    def allow(self, plugin: str) -> None:
+        self._pending.discard(plugin)
+        if not self._pending and self.verdict is None:
+            self.verdict = SUCCESS
+
+    def reject(self, plugin: str, message: str) -> bool:
+        """Whether that made a difference."""
+        return self._end(Status(Code.UNSCHEDULABLE, (message,), plugin))
+
+    def preempt(self, plugin: str, message: str = "preempted") -> bool:
+        """A stronger pod takes the place; this one goes back to the queue as if something had gone wrong."""
+        return self._end(Status(Code.ERROR, (message,), plugin))
+
+    def _end(self, verdict: Status) -> bool:
+        if self.verdict is not None:
+            return False
+        self.verdict = verdict
+        return True
+
+    @property
+    def deadline(self) -> float:
+        """When the least patient plugin gives up."""
+        return self.since + min(self.timeouts[plugin] for plugin in self._pending)
+
+    def expire(self) -> None:
+        plugin = min(self._pending, key=lambda each: (self.timeouts[each], each))
+        wait = go_duration(self.timeouts[plugin])
+        self.reject(plugin, f"rejected due to timeout after waiting {wait} at plugin {plugin}")
+
+
+class WaitingPods:
+    """By uid, in the order in which they began to wait."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, WaitingPod] = {}
+
+    def __iter__(self) -> Iterator[WaitingPod]:
+        return iter(list(self._pods.values()))
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def get(self, uid: str) -> WaitingPod | None:
+        return self._pods.get(uid)
+
+    def add(self, pod: WaitingPod) -> None:
+        self._pods[pod.pod.uid] = pod
+
+    def remove(self, pod: WaitingPod) -> None:
+        self._pods.pop(pod.pod.uid, None)
+
+    def decided(self) -> list[WaitingPod]:
+        return [pod for pod in self if pod.verdict is not None]
+
+    def next_deadline(self) -> float | None:
+        return min((pod.deadline for pod in self if pod.verdict is None), default=None)
+
+    def expire(self, now: float) -> None:
+        for pod in self:
+            if pod.verdict is None and pod.deadline <= now:
+                pod.expire()
+
+
+def go_duration(seconds: float) -> str:
+    """time.Duration.String: 1m30s, 1.5s, 5m0s."""
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    text = f"{rest:.9f}".rstrip("0").rstrip(".") + "s"
+    if hours:
+        return f"{int(hours)}h{int(minutes)}m{text}"
+    if minutes:
+        return f"{int(minutes)}m{text}"
+    if 0 < seconds < 1:
+        return f"{seconds * 1000:g}ms"
+    return text

@@ -1,0 +1,301 @@
+"""Every event reaches the cache, and wakes whom it should (eventhandlers_test.go)."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import msgspec
+import pytest
+
+from ksched_cli.api.core import Namespace, Node, Pod, Service
+from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.engine.loop import SchedulingLoop
+from tests.builders import make_node, make_pod
+from tests.framework.dra.resources import make_claim, make_class, make_slice
+from tests.harness import make_scheduler
+from tests.plugins.storage import (
+    attachment,
+    claim,
+    csi_driver,
+    csi_node,
+    pool,
+    storage_class,
+    volume,
+)
+
+
+def loop_over(*objects: Any, plugins: Any = (), **options: Any) -> Any:
+    """Nodes and pods as they are given, everything else into the catalog."""
+    nodes = [each.obj() if hasattr(each, "obj") else each for each in objects]
+    heard: list[tuple[str, str]] = []
+    scheduler = make_scheduler(
+        [each for each in nodes if isinstance(each, Node)],
+        [each for each in nodes if isinstance(each, Pod)],
+        objects=[each for each in nodes if not isinstance(each, Node | Pod)],
+        plugins=plugins,
+        **options,
+    )
+    loop = SchedulingLoop(scheduler, heard=lambda event, name: heard.append((event.label, name)))
+    loop.told = heard  # type: ignore[attr-defined]
+    return loop
+
+
+def where(loop: Any, name: str) -> str:
+    """The pod's queue, or its node."""
+    pods = loop.cluster.pods
+    row = next(row for row, info in enumerate(pods.infos) if info.name == name and row not in pods.gone)
+    found = loop.queue.find(row)
+    if found:
+        return str(found[0])
+    return str(loop.cluster.nodes.names[pods.node_row[row]]) if pods.node_row[row] >= 0 else "-"
+
+
+def run(loop: Any) -> None:
+    while loop.step() is not None:
+        pass
+
+
+def node(**amounts: Any) -> Any:
+    return make_node("n").allocatable(**{"cpu": "1", "memory": "1Gi", "pods": 10, **amounts})
+
+
+def conditions(status: str) -> list[dict[str, str]]:
+    return [{"type": "Ready", "status": status}]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "labels"),
+    [
+        pytest.param(node(), node(cpu="2"), ["NodeUpdateNodeAllocatable"], id="allocatable"),
+        pytest.param(node(), node().label(a="1"), ["NodeUpdateNodeLabel"], id="labels"),
+        pytest.param(node(), node().taint("x"), ["NodeUpdateNodeTaint"], id="taints"),
+        pytest.param(node().cordoned(), node(), ["NodeUpdateNodeTaint"], id="uncordoned"),
+        pytest.param(node(), node().cordoned(), [], id="cordoned"),
+        pytest.param(node(), node().annotate(a="1"), ["NodeUpdateNodeAnnotation"], id="annotations"),
+        pytest.param(
+            node(), node().status(conditions=conditions("True")), ["NodeUpdateNodeCondition"], id="conditions"
+        ),
+        pytest.param(node(), node(), [], id="heartbeat"),
+    ],
+)
+def test_each_kind_of_node_update(before: Any, after: Any, labels: list[str]) -> None:
+    loop = loop_over(before)
+    loop.handlers.update(after.obj())
+    assert [label for label, _ in loop.told] == labels
+    assert loop.cluster.nodes.objects[0] == after.obj()
+
+
+@pytest.mark.parametrize(
+    ("objects", "pod", "event"),
+    [
+        pytest.param([], make_pod("p"), ("add", node()), id="a-node-comes"),
+        pytest.param([node(cpu="0")], make_pod("p").requests(cpu="1"), ("update", node()), id="a-node-grows"),
+        pytest.param([node().taint("x")], make_pod("p"), ("update", node()), id="a-taint-goes"),
+        pytest.param([node().cordoned()], make_pod("p"), ("update", node()), id="uncordoned"),
+        pytest.param([node()], make_pod("p").selector(a="1"), ("update", node().label(a="1")), id="a-label-comes"),
+        pytest.param(
+            [node(), make_pod("q").requests(cpu="1").on("n")],
+            make_pod("p").requests(cpu="1"),
+            ("delete", make_pod("q").requests(cpu="1").on("n")),
+            id="a-pod-goes",
+        ),
+        pytest.param(
+            [node(), make_pod("q").requests(cpu="1").on("n")],
+            make_pod("p").requests(cpu="1"),
+            ("update", make_pod("q").requests(cpu="1").on("n").phase("Succeeded")),
+            id="a-pod-ends",
+        ),
+        pytest.param(
+            [node(), make_pod("q").requests(cpu="1").on("n")],
+            make_pod("p").requests(cpu="1"),
+            ("update", make_pod("q").requests(cpu="0").on("n")),
+            id="a-pod-shrinks",
+        ),
+        pytest.param(
+            [node().zone("z")],
+            make_pod("p").spec(
+                affinity={
+                    "podAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": [
+                            {
+                                "labelSelector": {"matchLabels": {"app": "a"}},
+                                "topologyKey": "topology.kubernetes.io/zone",
+                            }
+                        ]
+                    }
+                }
+            ),
+            ("add", make_pod("q").label(app="a").on("n")),
+            id="a-pod-comes-that-it-wants",
+        ),
+        pytest.param([node()], make_pod("p").gate("x"), ("update", make_pod("p")), id="its-gate-goes"),
+        pytest.param(
+            [node().taint("x")], make_pod("p"), ("update", make_pod("p").toleration("x", "Exists")), id="it-tolerates"
+        ),
+        pytest.param(
+            [node(), volume(owner="data", phase="Bound")],
+            make_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]),
+            ("add", claim("data", volume="pv")),
+            id="its-claim-comes",
+        ),
+        pytest.param(
+            [node(), claim("data", cls="fast")],
+            make_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]),
+            ("add", storage_class("fast")),
+            id="its-class-comes",
+        ),
+        pytest.param(
+            [node(), make_class(), make_slice("s", [{"name": "d"}], node="n")],
+            make_pod("p").uid("p").spec(resourceClaims=[{"name": "r", "resourceClaimName": "c"}]),
+            ("add", make_claim("c", {"name": "r", "exactly": {"deviceClassName": "gpu"}})),
+            id="its-resource-claim-comes",
+        ),
+        pytest.param(
+            [node(), make_class(), make_claim("c", {"name": "r", "exactly": {"deviceClassName": "gpu"}})],
+            make_pod("p").uid("p").spec(resourceClaims=[{"name": "r", "resourceClaimName": "c"}]),
+            ("add", make_slice("s", [{"name": "d"}], node="n")),
+            id="devices-come",
+        ),
+        pytest.param(
+            [
+                node(),
+                make_slice("s", [{"name": "d"}], node="n"),
+                make_claim("c", {"name": "r", "exactly": {"deviceClassName": "gpu"}}),
+            ],
+            make_pod("p").uid("p").spec(resourceClaims=[{"name": "r", "resourceClaimName": "c"}]),
+            ("add", make_class()),
+            id="a-device-class-comes",
+        ),
+        pytest.param(
+            [
+                node(),
+                csi_node("n", 0),
+                claim("data", volume="pv"),
+                volume(owner="data", handle="h", phase="Bound"),
+            ],
+            make_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]),
+            ("update", csi_node("n", 1)),
+            id="a-volume-limit-rises",
+        ),
+    ],
+)
+def test_an_event_brings_the_pod_back_that_it_helps(objects: list[Any], pod: Any, event: tuple[str, Any]) -> None:
+    loop = loop_over(*copy.deepcopy(objects), copy.deepcopy(pod))
+    run(loop)
+    before = where(loop, "p")
+    assert before != "n"
+    action, item = event
+    getattr(loop.handlers, action)(item.obj() if hasattr(item, "obj") else item)
+    run(loop)
+    if not objects:
+        # Without any node its cycle was an error, and errors are not hurried.
+        loop.advance_to(2)
+        run(loop)
+    assert where(loop, "p") == "n"
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        pytest.param(each, id=type(each).__name__)
+        for each in (
+            csi_node("n", 1),
+            csi_driver(),
+            pool("z", "1Gi"),
+            volume(),
+            claim(),
+            storage_class(),
+            attachment("a", "n", "pv"),
+            make_claim("c"),
+            make_slice("s", node="n"),
+            make_class(),
+            msgspec.convert({"metadata": {"name": "s", "namespace": "default"}}, Service),
+            msgspec.convert({"metadata": {"name": "b", "namespace": "default"}}, PodDisruptionBudget),
+            msgspec.convert({"metadata": {"name": "default"}}, Namespace),
+        )
+    ],
+)
+def test_other_objects_come_change_and_go(item: Any) -> None:
+    loop = loop_over(node())
+    kind, meta = type(item), item.metadata
+    loop.handlers.add(item)
+    assert loop.cluster.catalog.get(kind, meta.name, meta.namespace) is item
+    changed = copy.deepcopy(item)
+    loop.handlers.update(changed)
+    assert loop.cluster.catalog.get(kind, meta.name, meta.namespace) is changed
+    loop.handlers.delete(item)
+    assert loop.cluster.catalog.get(kind, meta.name, meta.namespace) is None
+    loop.handlers.delete(item)
+    assert [label for label, _ in loop.told] == [f"{kind.__name__}{what}" for what in ("Add", "Update", "Delete")]
+
+
+def test_a_pod_that_comes_finished_is_nobody() -> None:
+    loop = loop_over(node())
+    loop.handlers.add(make_pod("p").on("n").phase("Failed").obj())
+    assert loop.cluster.usage.pod_count.tolist() == [0]
+    assert loop.told == []
+
+
+def test_a_pod_of_another_scheduler_is_known_and_not_queued() -> None:
+    loop = loop_over(node())
+    loop.handlers.add(make_pod("p").scheduler("other").obj())
+    assert where(loop, "p") == "-"
+    loop.handlers.update(make_pod("p").scheduler("other").label(a="1").obj())
+    loop.handlers.delete(make_pod("p").scheduler("other").obj())
+    assert len(loop.cluster.pods.gone) == 1
+
+
+def test_a_pod_that_somebody_else_binds_leaves_the_queue() -> None:
+    loop = loop_over(node(), make_pod("p").requests(cpu="1"))
+    loop.handlers.update(make_pod("p").requests(cpu="1").on("n").obj())
+    assert where(loop, "p") == "n"
+    assert list(loop.queue) == []
+    assert loop.cluster.usage.pod_count.tolist() == [1]
+
+
+def test_a_pod_that_is_being_deleted_is_skipped() -> None:
+    loop = loop_over(node(), make_pod("p").terminating())
+    step = loop.step()
+    assert [decision.result for decision in step.decisions] == ["skipped"]
+    assert list(loop.queue) == []
+    assert not loop.queue.in_flight
+
+
+def test_a_node_of_the_same_name_has_its_pods_back() -> None:
+    loop = loop_over(node(), make_pod("p").requests(cpu="1").on("n"))
+    loop.handlers.delete(node().obj())
+    assert where(loop, "p") == "-"
+    loop.handlers.add(node(cpu="2").obj())
+    assert where(loop, "p") == "n"
+    assert loop.cluster.usage.requested[0].tolist() == [1000]
+
+
+def test_a_pod_deleted_while_its_node_is_away_does_not_come_back() -> None:
+    loop = loop_over(node(), make_pod("p").requests(cpu="1").on("n"))
+    loop.handlers.delete(node().obj())
+    loop.handlers.delete(make_pod("p").on("n").obj())
+    loop.handlers.add(node().obj())
+    assert loop.cluster.usage.pod_count.tolist() == [0]
+
+
+def test_a_pod_of_the_same_name_is_another_pod() -> None:
+    loop = loop_over(node(), make_pod("p").uid("one").requests(cpu="1").on("n"))
+    loop.handlers.delete(make_pod("p").uid("one").on("n").obj())
+    loop.handlers.add(make_pod("p").uid("two").requests(cpu="500m").obj())
+    run(loop)
+    assert where(loop, "p") == "n"
+    assert loop.cluster.usage.requested[0].tolist() == [500]
+
+
+@pytest.mark.parametrize(("priority", "helped"), [(7, True), (8, False)], ids=["equal", "stronger"])
+def test_a_nomination_that_ends_helps_pods_that_are_not_stronger(priority: int, helped: bool) -> None:
+    nominated = make_pod("strong").uid("strong").requests(cpu="1").priority(7).nominated("n").gate("hold")
+    weak = make_pod("weak").requests(cpu="4").priority(priority).spec(preemptionPolicy="Never")
+    loop = loop_over(node(), nominated, weak)
+    run(loop)
+    loop.advance_to(30)
+    assert where(loop, "weak") == "unschedulable"
+    loop.handlers.delete(nominated.obj())
+    assert loop.told[-1] == ("AssignedPodDelete", "default/strong")
+    assert (where(loop, "weak") == "active") is helped
