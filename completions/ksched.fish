@@ -31,6 +31,9 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l label
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scenario
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l settle
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l max-time
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l max-cycles
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary full'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l timings
@@ -221,6 +224,9 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l label
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scenario
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l settle
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l max-time
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l max-cycles
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary full'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l timings

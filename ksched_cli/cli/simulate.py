@@ -9,6 +9,7 @@ from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
 from ksched_cli.cli.running import Shown, run_and_show
 from ksched_cli.cli.scenario import run_scenario_and_show
+from ksched_cli.cli.settling import SettleOptions, settle_and_show
 
 SHORT = "Place every pending pod and show why."
 HELP = """Every pending pod through one scheduling cycle: which nodes fail and why, the scores, the chosen node.
@@ -44,6 +45,8 @@ EPILOG = """Examples:
 
   ksched simulate --from cluster.json --scenario lose-a-zone.yaml
 
+  ksched simulate --from cluster.json -f urgent.yaml --settle --max-time 30m
+
 Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command line is wrong,
 3 the cluster could not be read, 4 an expectation of the scenario failed."""
 
@@ -54,6 +57,7 @@ def simulate(
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
     edits: EditOptions,
+    settling: SettleOptions,
     output: options.OutputOption = options.Output.TABLE,
     detail: options.DetailOption = options.Detail.SUMMARY,
     timings: options.Timings = False,
@@ -62,7 +66,10 @@ def simulate(
     no_headers: options.NoHeaders = False,
 ) -> None:
     setup = make_setup(cluster, live, scheduler, edits, timings=timings)
+    settling.check(setup)
     if setup.scenario is not None:
         raise typer.Exit(run_scenario_and_show(setup, output))
     shown = Shown(output, detail, headers=not no_headers, exit_zero=exit_zero, fail_on=fail_on)
+    if settling.settle:
+        raise typer.Exit(settle_and_show(setup, settling.limits(), shown))
     raise typer.Exit(run_and_show(setup, shown))

@@ -18,7 +18,7 @@ from ksched_cli.engine.runtime import CycleState, Runtime
 from ksched_cli.engine.selection import TieBreak, best_rows, lowest_name, num_feasible_nodes_to_find
 from ksched_cli.engine.trial import CycleTrial
 from ksched_cli.engine.waiting import WaitingPod, WaitingPods
-from ksched_cli.framework.diagnosis import Diagnosis, NodeStatuses
+from ksched_cli.framework.diagnosis import EXTENDER, Diagnosis, NodeStatuses
 from ksched_cli.framework.interfaces import PostFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Code, Status, unresolvable
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ksched_cli.engine.extenders.chain import Extenders
 
 # What stands in a pod's unschedulablePlugins when an extender left out nodes (framework.ExtenderName).
-EXTENDER = "Extender"
 NO_NODES_AVAILABLE = "no nodes available to schedule pods"
 
 

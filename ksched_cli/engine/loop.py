@@ -47,13 +47,14 @@ class SchedulingLoop:
         self.scheduler = scheduler
         self.cluster = scheduler.cluster
         self.clock = VirtualClock()
-        self.hints = Hints({name: runtime.profile.plugins for name, runtime in scheduler.runtimes.items()})
+        plugins = {name: runtime.profile.plugins for name, runtime in scheduler.runtimes.items()}
+        self.hints = Hints(plugins, scheduler.handle)
         self.queue = SchedulingQueue(
             scheduler.runtimes, scheduler.nominator, self.hints, self.clock, scheduler.queue_settings, moved=moved
         )
         self.waiting = scheduler.let_permit_wait()
         self.handlers = EventHandlers(
-            self.cluster, self.queue, self.waiting, scheduler.gates, scheduler.runtimes.keys(), heard
+            self.cluster, self.queue, self.waiting, scheduler.handle.gates, scheduler.runtimes.keys(), heard
         )
         self._decided = decided
         self._held: dict[int, QueuedPod] = {}
@@ -174,10 +175,11 @@ class SchedulingLoop:
 
     # The passing of time
 
-    def advance_to(self, moment: float) -> None:
-        """Let time pass, with all that kube-scheduler does by the clock on the way."""
+    def advance_to(self, moment: float, arrives: Callable[[], None] = _unheard) -> None:
+        """Let time pass, with all that kube-scheduler does by the clock; `arrives` is what else happens then."""
         before = self.clock.now
         self.clock.advance_to(moment)
+        arrives()
         self.waiting.expire(self.clock.now)
         self.queue.flush_backoff()
         if self.clock.now // LEFTOVER_INTERVAL > before // LEFTOVER_INTERVAL:

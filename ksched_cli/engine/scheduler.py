@@ -71,7 +71,7 @@ class Scheduler:
             for entry in configuration.profiles
         ]
         names = frozenset(profile.scheduler_name for profile in self._profiles)
-        self._handle = SchedulerHandle(cluster, gates, self.nominator, sampling, names, release, extenders)
+        self.handle = SchedulerHandle(cluster, gates, self.nominator, sampling, names, release, extenders)
         self.extenders = extenders
         self.extenders_skipped = () if extenders else configuration.extenders
         self.gates_not_modelled = gates.not_modelled
@@ -98,17 +98,13 @@ class Scheduler:
         self._nominate_known()
 
     @property
-    def gates(self) -> FeatureGates:
-        return self._handle.gates
-
-    @property
     def schedules_groups(self) -> bool:
         """Whether the pods of a group share one cycle."""
         return self._group_cycle is not None
 
     def _make_runtimes(self) -> dict[str, Runtime]:
         """A runtime with plugins of its own for every profile, by scheduler name."""
-        profiles = (Profile(each, self._registry, self._handle) for each in self._profiles)
+        profiles = (Profile(each, self._registry, self.handle) for each in self._profiles)
         return {
             profile.scheduler_name: Runtime(profile, self.cluster, self.nominator, self.timings) for profile in profiles
         }
@@ -169,8 +165,8 @@ class Scheduler:
 
     def let_permit_wait(self) -> WaitingPods:
         """From now on there is a clock: pods that Permit plugins hold are in here until somebody concludes them."""
-        self._cycle.waiting = self._handle.waiting
-        return self._handle.waiting
+        self._cycle.waiting = self.handle.waiting
+        return self.handle.waiting
 
     def conclude(self, held: WaitingPod) -> Decision:
         """The rest of the cycle of a pod that need not wait any longer."""

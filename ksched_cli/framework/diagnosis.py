@@ -12,6 +12,9 @@ from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn, RowColu
 from ksched_cli.framework.status import SUCCESS, Code, Status
 from ksched_cli.framework.verdict import Reasons, Verdict
 
+# Among plugins that rejected a pod: some extender did (framework.ExtenderName).
+EXTENDER = "Extender"
+
 
 class NodeStatuses:
     """One status per node of the cluster: plugin, code and reasons of the first failing plugin (NodeToStatus).

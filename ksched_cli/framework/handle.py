@@ -14,7 +14,6 @@ from ksched_cli.framework.diagnosis import Diagnosis
 from ksched_cli.framework.verdict import Verdict
 
 if TYPE_CHECKING:
-    from ksched_cli.cluster.pod_info import PodInfo
     from ksched_cli.framework.preemption.outcomes import Candidate
     from ksched_cli.framework.status import Status
 

@@ -51,12 +51,7 @@ def print_simulation(simulation: Simulation, console: Console, *, wide: bool = F
         console.print(
             Text.assemble((gated.pod, "bold"), "  ", ("held back", "yellow"), f"  {', '.join(gated.reasons)}")
         )
-    for ignored in simulation.ignored:
-        text = f'  no profile is named "{ignored.scheduler}"'
-        console.print(Text.assemble((ignored.pod, "bold"), "  ", ("not ours", "yellow"), text))
-    for refused in simulation.refused:
-        text = f"  {refused.plugin}: {refused.message}"
-        console.print(Text.assemble((refused.pod, "bold"), "  ", ("refused", "bold red"), text))
+    print_others(simulation, console)
     for group in simulation.pod_groups:
         console.print(_group_line(group))
     if simulation.gated or simulation.ignored or simulation.refused or simulation.pod_groups:
@@ -66,6 +61,16 @@ def print_simulation(simulation: Simulation, console: Console, *, wide: bool = F
     if simulation.stats.timings:
         console.print()
         console.print(timings_table(simulation.stats.timings, headers))
+
+
+def print_others(simulation: Simulation, console: Console) -> None:
+    """Pods that the scheduler never sees."""
+    for ignored in simulation.ignored:
+        text = f'  no profile is named "{ignored.scheduler}"'
+        console.print(Text.assemble((ignored.pod, "bold"), "  ", ("not ours", "yellow"), text))
+    for refused in simulation.refused:
+        text = f"  {refused.plugin}: {refused.message}"
+        console.print(Text.assemble((refused.pod, "bold"), "  ", ("refused", "bold red"), text))
 
 
 def _group_line(group: PodGroupOutcome) -> Text:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.engine.timings import Timings
     from ksched_cli.plan.capacity import Capacity
-    from ksched_cli.plan.place import Placement
+    from ksched_cli.plan.place import Placement, Telling
     from ksched_cli.plan.results import PluginTiming, RefusedPod, Simulation, Stats
     from ksched_cli.sources.admission.chain import Refused
     from ksched_cli.sources.edits.values import Edit
@@ -251,12 +251,18 @@ class Prepared:
         return {**self.known_coverage, **({"extenders": extenders.report()} if extenders else {})}
 
     def place(self, *, detail: bool, top: int) -> Placement:
+        from ksched_cli.plan.place import place
+
+        return place(self.scheduler, self.telling(detail=detail, top=top))
+
+    def telling(self, *, detail: bool, top: int) -> Telling:
+        """What is told of the decisions."""
         from ksched_cli.plan.doubts import Doubts
-        from ksched_cli.plan.place import Telling, place
+        from ksched_cli.plan.place import Telling
 
         missing = self.coverage.get("missing", {})
         doubts = Doubts(missing, [info.pod for info in self.scheduler.cluster.pods.infos]) if missing else None
-        return place(self.scheduler, Telling(detail, top, self.wanted, doubts))
+        return Telling(detail, top, self.wanted, doubts)
 
     def simulate(self, *, detail: bool = False, top: int = 3) -> Simulation:
         """Every pending pod, all results in memory."""

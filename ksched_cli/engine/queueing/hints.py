@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.framework.diagnosis import EXTENDER
 from ksched_cli.framework.events import Action, ClusterEvent, matches_any
+from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Plugin
 
 _NODE_TAINT = ClusterEvent("Node", Action.UPDATE_NODE_TAINT)
@@ -46,11 +48,18 @@ def registrations(plugins: Iterable[Plugin]) -> tuple[Registration, ...]:
     return tuple(found)
 
 
-class Hints:
-    """The registrations of all profiles."""
+class _Extender(Plugin):
+    """Stands for the extenders, which cannot say what would help: every event wakes the pods that they rejected."""
 
-    def __init__(self, by_profile: Mapping[str, Iterable[Plugin]]) -> None:
-        self._by_profile = {name: registrations(plugins) for name, plugins in by_profile.items()}
+    name = EXTENDER
+
+
+class Hints:
+    """The registrations of all profiles. `handle` is what the plugins have."""
+
+    def __init__(self, by_profile: Mapping[str, Iterable[Plugin]], handle: Handle | None = None) -> None:
+        extender = () if handle is None or handle.extenders is None else (_Extender(None, handle),)
+        self._by_profile = {name: registrations([*extender, *plugins]) for name, plugins in by_profile.items()}
         self._interest: dict[ClusterEvent, bool] = {}
         # Hints that failed, to be told: the pod is tried again as if the answer had been yes.
         self.faults: list[str] = []

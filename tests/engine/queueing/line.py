@@ -79,7 +79,7 @@ class Line:
         row = self.row(name)
         old = cluster.pods.infos[row].pod
         info = type(cluster.pods.infos[row])(new, cluster.resources)
-        self.queue.update(row, info, old, pod_changes(old, new, self.scheduler._handle.gates))
+        self.queue.update(row, info, old, pod_changes(old, new, self.scheduler.handle.gates))
 
     def pass_time(self, seconds: float) -> None:
         """Second by second, with kube-scheduler's flushes."""

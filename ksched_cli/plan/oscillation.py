@@ -1,0 +1,35 @@
+"""Finds out that nothing new will happen any more, although something goes on happening."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# The same state so many times, each time after something else: it will come again.
+_OFTEN = 3
+
+State = frozenset[tuple[str, str]]
+
+
+class Oscillation:
+    """Is shown the state of all pods that move whenever nothing is left to do but to let time pass."""
+
+    def __init__(self) -> None:
+        self._history: list[tuple[float, State]] = []
+        self._seen: dict[State, int] = {}
+        self.period = 0.0
+        self.pods: tuple[str, ...] = ()
+
+    def notice(self, now: float, places: Mapping[str, str]) -> bool:
+        """`places` says of each pod where it is, in words; True once it is certain that the run goes in circles."""
+        state: State = frozenset(places.items())
+        if self._history and self._history[-1][1] == state:
+            return False
+        self._history.append((now, state))
+        self._seen[state] = self._seen.get(state, 0) + 1
+        if self._seen[state] < _OFTEN:
+            return False
+        last = max(index for index, (_, each) in enumerate(self._history[:-1]) if each == state)
+        self.period = now - self._history[last][0]
+        lap = [each for _, each in self._history[last:]]
+        self.pods = tuple(sorted({pod for each in lap for pod, _ in each ^ state}))
+        return True

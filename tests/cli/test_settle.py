@@ -1,0 +1,130 @@
+"""`simulate --settle` on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node, make_pod
+from tests.cli.test_commands import GOLDEN, write
+
+
+@pytest.fixture(autouse=True)
+def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def owned(name: str, kind: str, cpu: str) -> Any:
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": name.rpartition("-")[0], "uid": name, "controller": True}
+    pod = make_pod(name, "shop").uid(f"uid-{name}").requests(cpu=cpu).on("east-1").priority(1).phase("Running").doc()
+    pod["metadata"]["ownerReferences"] = [owner]
+    return pod
+
+
+CLUSTER = [
+    make_node("east-1").allocatable(cpu="4", memory="8Gi", pods="10").doc(),
+    make_node("west-1").allocatable(cpu="1", memory="8Gi", pods="10").doc(),
+    owned("web-abc", "ReplicaSet", "1"),
+    owned("db-0", "StatefulSet", "3"),
+    make_pod("urgent", "shop").uid("uid-urgent").requests(cpu="4").priority(100).doc(),
+    make_pod("held", "shop").uid("uid-held").requests(cpu="1").gate("example.com/approval").doc(),
+    make_pod("huge", "shop").uid("uid-huge").requests(cpu="64").doc(),
+    make_pod("foreign", "shop").uid("uid-foreign").scheduler("other").doc(),
+]
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> str:
+    return write(tmp_path / "cluster.json", *CLUSTER)
+
+
+@pytest.mark.parametrize("output", ["table", "wide"])
+def test_transcript(cluster: str, output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--from", cluster, "--settle", "-o", output]) == 1
+    shown = capsys.readouterr().out
+    golden = GOLDEN / f"simulate-settle-{output}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(shown)
+    assert shown == golden.read_text()
+    assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+@pytest.mark.parametrize("output", ["json", "yaml"])
+def test_the_document_has_timeline_and_final(cluster: str, output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--from", cluster, "--settle", "-o", output, "--exit-zero"]) == 0
+    text = capsys.readouterr().out
+    document = json.loads(text) if output == "json" else yaml.safe_load(text)
+    assert document["kind"] == "Simulation"
+    assert document["settled"] == {"ending": "settled", "seconds": 30.0, "cycles": 6}
+    assert document["timeline"][0] == {
+        "time": 0.0,
+        "event": "UnschedulablePodAdd",
+        "pod": "shop/held",
+        "queue": "unschedulable",
+        "message": "waiting for scheduling gates: [example.com/approval]",
+    }
+    final = {(entry["pod"], entry["state"]): entry for entry in document["final"]}
+    assert final["shop/urgent", "scheduled"] == {
+        "pod": "shop/urgent",
+        "state": "scheduled",
+        "node": "east-1",
+        "attempts": 2,
+    }
+    assert final["shop/db-0", "unschedulable"]["replaces"] == "shop/db-0"
+    assert ("shop/web-abc", "gone") in final
+    assert document["gated"] == ["shop/held"]
+    assert document["ignored"] == ["shop/foreign"]
+    assert document["stats"]["pods"] == len(document["pods"]) == 4
+
+
+def test_names(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["simulate", "--from", cluster, "--settle", "-o", "name"])
+    assert "pod/shop/urgent\tnode/east-1" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param(["--settle", "--max-time", "10s"], "not settled: stopped after 0s (--max-time)", id="time"),
+        pytest.param(["--settle", "--max-cycles", "2"], "not settled: stopped after 2 cycles", id="cycles"),
+        pytest.param(["--settle", "--max-time", "1h"], "settled after 30s, 6 cycles", id="enough"),
+    ],
+)
+def test_limits(cluster: str, arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--from", cluster, *arguments]) == 1
+    assert expected in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(
+            ["--max-time", "1m"], "--max-time and --max-cycles are limits of --settle: give that too", id="alone"
+        ),
+        pytest.param(["--settle", "--max-time", "soon"], "--max-time soon: not a length of time", id="not-a-time"),
+        pytest.param(["--settle", "--max-time", "0s"], "--max-time 0s: not a length of time", id="no-time"),
+        pytest.param(["--settle", "--max-cycles", "0"], "--max-cycles 0: must be at least 1", id="no-cycles"),
+        pytest.param(
+            ["--settle", "--scenario", "s.yaml"], "--settle and --scenario do not go together", id="with-a-scenario"
+        ),
+    ],
+)
+def test_mistakes(cluster: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--from", cluster, *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_preemption_may_be_a_failure(tmp_path: Path) -> None:
+    small = [CLUSTER[0], owned("old-1", "Pod", "4"), CLUSTER[4]]
+    del small[1]["metadata"]["ownerReferences"]
+    cluster = write(tmp_path / "c.json", *small)
+    assert run(["simulate", "--from", cluster, "--settle"]) == 0
+    assert run(["simulate", "--from", cluster, "--settle", "--fail-on", "preemption"]) == 1
