@@ -3,7 +3,7 @@ _ksched() {
     local at="" word found=""
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case "$at $word" in
-            " simulate"|" capacity"|" diff"|" snapshot"|" demo"|" plugins"|" completion"|" version"|" scenario"|" config"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config schema") at="${at:+$at }$word" ;;
+            " simulate"|" capacity"|" diff"|" check"|" explain-code"|" snapshot"|" demo"|" plugins"|" completion"|" version"|" scenario"|" config"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config schema") at="${at:+$at }$word" ;;
         esac
     done
     case "$at ${COMP_WORDS[COMP_CWORD-1]}" in
@@ -18,6 +18,12 @@ _ksched() {
         "diff --tie-break") found="name random" ;;
         "diff -o") found="table wide json yaml markdown" ;;
         "diff --output") found="table wide json yaml markdown" ;;
+        "check --tie-break") found="name random" ;;
+        "check -o") found="table wide json junit sarif github markdown" ;;
+        "check --output") found="table wide json junit sarif github markdown" ;;
+        "check --fail-on") found="preemption warning" ;;
+        "explain-code -o") found="table json" ;;
+        "explain-code --output") found="table json" ;;
         "demo -o") found="table wide json yaml name" ;;
         "demo --output") found="table wide json yaml name" ;;
         "demo --detail") found="summary full" ;;
@@ -26,10 +32,12 @@ _ksched() {
         "config view -o") found="table wide json yaml name" ;;
         "config view --output") found="table wide json yaml name" ;;
         *) case "$at" in
-            "") found="simulate capacity diff snapshot demo plugins completion version scenario config -h --help" ;;
+            "") found="simulate capacity diff check explain-code snapshot demo plugins completion version scenario config -h --help" ;;
             "simulate") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario --settle --max-time --max-cycles -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
             "capacity") found="--from -f --filename -n --namespace --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario --mix --max --ignore-pending -o --output --exit-zero --no-headers -h --help" ;;
             "diff") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --to --to-config --to-kube-version --to-feature-gates --to-filename --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario -o --output --expect-no-change --exit-zero -h --help" ;;
+            "check") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario -o --output --restart --exit-zero --fail-on -h --help" ;;
+            "explain-code") found="-o --output -h --help" ;;
             "snapshot") found="--context --kubeconfig --as --as-group --request-timeout --from -o --output --redact --redact-names -h --help" ;;
             "demo") found="--kube-version -o --output --detail -h --help" ;;
             "plugins") found="--kube-version --feature-gates --plugin -o --output -h --help" ;;
@@ -39,8 +47,8 @@ _ksched() {
             "scenario validate") found="-h --help" ;;
             "scenario schema") found="-h --help" ;;
             "config") found="view validate schema -h --help" ;;
-            "config view") found="--config --kube-version --feature-gates -o --output -h --help" ;;
-            "config validate") found="--kube-version --feature-gates -h --help" ;;
+            "config view") found="--config --kube-version --feature-gates --plugin -o --output -h --help" ;;
+            "config validate") found="--kube-version --feature-gates --plugin -h --help" ;;
             "config schema") found="--kube-version -h --help" ;;
         esac ;;
     esac

@@ -2,10 +2,12 @@
 Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBlock {
     param($current, $ast, $position)
     $words = @{
-        '' = @('simulate', 'capacity', 'diff', 'snapshot', 'demo', 'plugins', 'completion', 'version', 'scenario', 'config', '-h', '--help')
+        '' = @('simulate', 'capacity', 'diff', 'check', 'explain-code', 'snapshot', 'demo', 'plugins', 'completion', 'version', 'scenario', 'config', '-h', '--help')
         'simulate' = @('--from', '-f', '--filename', '-n', '--namespace', '-A', '--all-namespaces', '-l', '--selector', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--scenario', '--settle', '--max-time', '--max-cycles', '-o', '--output', '--detail', '--timings', '--exit-zero', '--fail-on', '--no-headers', '-h', '--help')
         'capacity' = @('--from', '-f', '--filename', '-n', '--namespace', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--scenario', '--mix', '--max', '--ignore-pending', '-o', '--output', '--exit-zero', '--no-headers', '-h', '--help')
         'diff' = @('--from', '-f', '--filename', '-n', '--namespace', '-A', '--all-namespaces', '-l', '--selector', '--to', '--to-config', '--to-kube-version', '--to-feature-gates', '--to-filename', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--scenario', '-o', '--output', '--expect-no-change', '--exit-zero', '-h', '--help')
+        'check' = @('--from', '-f', '--filename', '-n', '--namespace', '-A', '--all-namespaces', '-l', '--selector', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--scenario', '-o', '--output', '--restart', '--exit-zero', '--fail-on', '-h', '--help')
+        'explain-code' = @('-o', '--output', '-h', '--help')
         'snapshot' = @('--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--from', '-o', '--output', '--redact', '--redact-names', '-h', '--help')
         'demo' = @('--kube-version', '-o', '--output', '--detail', '-h', '--help')
         'plugins' = @('--kube-version', '--feature-gates', '--plugin', '-o', '--output', '-h', '--help')
@@ -15,8 +17,8 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
         'scenario validate' = @('-h', '--help')
         'scenario schema' = @('-h', '--help')
         'config' = @('view', 'validate', 'schema', '-h', '--help')
-        'config view' = @('--config', '--kube-version', '--feature-gates', '-o', '--output', '-h', '--help')
-        'config validate' = @('--kube-version', '--feature-gates', '-h', '--help')
+        'config view' = @('--config', '--kube-version', '--feature-gates', '--plugin', '-o', '--output', '-h', '--help')
+        'config validate' = @('--kube-version', '--feature-gates', '--plugin', '-h', '--help')
         'config schema' = @('--kube-version', '-h', '--help')
     }
     $values = @{
@@ -31,6 +33,12 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
         'diff --tie-break' = @('name', 'random')
         'diff -o' = @('table', 'wide', 'json', 'yaml', 'markdown')
         'diff --output' = @('table', 'wide', 'json', 'yaml', 'markdown')
+        'check --tie-break' = @('name', 'random')
+        'check -o' = @('table', 'wide', 'json', 'junit', 'sarif', 'github', 'markdown')
+        'check --output' = @('table', 'wide', 'json', 'junit', 'sarif', 'github', 'markdown')
+        'check --fail-on' = @('preemption', 'warning')
+        'explain-code -o' = @('table', 'json')
+        'explain-code --output' = @('table', 'json')
         'demo -o' = @('table', 'wide', 'json', 'yaml', 'name')
         'demo --output' = @('table', 'wide', 'json', 'yaml', 'name')
         'demo --detail' = @('summary', 'full')
