@@ -3,7 +3,7 @@ _ksched() {
     local at="" word found=""
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case "$at $word" in
-            " simulate"|" capacity"|" diff"|" check"|" explain-code"|" snapshot"|" demo"|" plugins"|" completion"|" version"|" scenario"|" config"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config schema") at="${at:+$at }$word" ;;
+            " simulate"|" capacity"|" diff"|" check"|" explain-code"|" snapshot"|" demo"|" watch"|" plugins"|" completion"|" version"|" scenario"|" config"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config schema") at="${at:+$at }$word" ;;
         esac
     done
     case "$at ${COMP_WORDS[COMP_CWORD-1]}" in
@@ -27,12 +27,15 @@ _ksched() {
         "demo -o") found="table wide json yaml name" ;;
         "demo --output") found="table wide json yaml name" ;;
         "demo --detail") found="summary full" ;;
+        "watch --tie-break") found="name random" ;;
+        "watch -o") found="table json" ;;
+        "watch --output") found="table json" ;;
         "plugins -o") found="table wide json yaml name" ;;
         "plugins --output") found="table wide json yaml name" ;;
         "config view -o") found="table wide json yaml name" ;;
         "config view --output") found="table wide json yaml name" ;;
         *) case "$at" in
-            "") found="simulate capacity diff check explain-code snapshot demo plugins completion version scenario config -h --help" ;;
+            "") found="simulate capacity diff check explain-code snapshot demo watch plugins completion version scenario config -h --help" ;;
             "simulate") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario --settle --max-time --max-cycles -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
             "capacity") found="--from -f --filename -n --namespace --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario --mix --max --ignore-pending -o --output --exit-zero --no-headers -h --help" ;;
             "diff") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --to --to-config --to-kube-version --to-feature-gates --to-filename --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario -o --output --expect-no-change --exit-zero -h --help" ;;
@@ -40,6 +43,7 @@ _ksched() {
             "explain-code") found="-o --output -h --help" ;;
             "snapshot") found="--context --kubeconfig --as --as-group --request-timeout --from -o --output --redact --redact-names -h --help" ;;
             "demo") found="--kube-version -o --output --detail -h --help" ;;
+            "watch") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse -o --output --for --count -h --help" ;;
             "plugins") found="--kube-version --feature-gates --plugin -o --output -h --help" ;;
             "completion") found="bash zsh fish powershell -h --help" ;;
             "version") found="-h --help" ;;

@@ -1,6 +1,6 @@
 # Completion of ksched for fish; `ksched completion fish` prints it.
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code snapshot demo plugins completion version scenario config' -f -a 'simulate capacity diff check explain-code snapshot demo plugins completion version scenario config'
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code snapshot demo plugins completion version scenario config' -s h -l help
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code snapshot demo watch plugins completion version scenario config' -f -a 'simulate capacity diff check explain-code snapshot demo watch plugins completion version scenario config'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code snapshot demo watch plugins completion version scenario config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace
@@ -166,6 +166,29 @@ complete -c ksched -n '__fish_seen_subcommand_from demo' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name'
 complete -c ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary full'
 complete -c ksched -n '__fish_seen_subcommand_from demo' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l from
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s f -l filename
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l context
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l kubeconfig
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l as
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l as-group
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l request-timeout
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l config
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l kube-version
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l plugin
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l tie-break -x -a 'name random'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l seed
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l sampling
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l allow-extenders
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l no-reuse
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s o -l output -x -a 'table json'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l for
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l count
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from plugins' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from plugins' -l feature-gates
 complete -c ksched -n '__fish_seen_subcommand_from plugins' -l plugin
@@ -192,8 +215,8 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code snapshot demo plugins completion version scenario config' -f -a 'simulate capacity diff check explain-code snapshot demo plugins completion version scenario config'
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code snapshot demo plugins completion version scenario config' -s h -l help
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code snapshot demo watch plugins completion version scenario config' -f -a 'simulate capacity diff check explain-code snapshot demo watch plugins completion version scenario config'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code snapshot demo watch plugins completion version scenario config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace
@@ -359,6 +382,29 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary full'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l from
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s f -l filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l context
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l kubeconfig
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l as
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l as-group
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l request-timeout
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l kube-version
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l plugin
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l tie-break -x -a 'name random'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l seed
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l sampling
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l allow-extenders
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l no-reuse
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s o -l output -x -a 'table json'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l for
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l count
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -l feature-gates
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -l plugin

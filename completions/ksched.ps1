@@ -2,7 +2,7 @@
 Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBlock {
     param($current, $ast, $position)
     $words = @{
-        '' = @('simulate', 'capacity', 'diff', 'check', 'explain-code', 'snapshot', 'demo', 'plugins', 'completion', 'version', 'scenario', 'config', '-h', '--help')
+        '' = @('simulate', 'capacity', 'diff', 'check', 'explain-code', 'snapshot', 'demo', 'watch', 'plugins', 'completion', 'version', 'scenario', 'config', '-h', '--help')
         'simulate' = @('--from', '-f', '--filename', '-n', '--namespace', '-A', '--all-namespaces', '-l', '--selector', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--scenario', '--settle', '--max-time', '--max-cycles', '-o', '--output', '--detail', '--timings', '--exit-zero', '--fail-on', '--no-headers', '-h', '--help')
         'capacity' = @('--from', '-f', '--filename', '-n', '--namespace', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--scenario', '--mix', '--max', '--ignore-pending', '-o', '--output', '--exit-zero', '--no-headers', '-h', '--help')
         'diff' = @('--from', '-f', '--filename', '-n', '--namespace', '-A', '--all-namespaces', '-l', '--selector', '--to', '--to-config', '--to-kube-version', '--to-feature-gates', '--to-filename', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--scenario', '-o', '--output', '--expect-no-change', '--exit-zero', '-h', '--help')
@@ -10,6 +10,7 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
         'explain-code' = @('-o', '--output', '-h', '--help')
         'snapshot' = @('--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--from', '-o', '--output', '--redact', '--redact-names', '-h', '--help')
         'demo' = @('--kube-version', '-o', '--output', '--detail', '-h', '--help')
+        'watch' = @('--from', '-f', '--filename', '-n', '--namespace', '-A', '--all-namespaces', '-l', '--selector', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '-o', '--output', '--for', '--count', '-h', '--help')
         'plugins' = @('--kube-version', '--feature-gates', '--plugin', '-o', '--output', '-h', '--help')
         'completion' = @('bash', 'zsh', 'fish', 'powershell', '-h', '--help')
         'version' = @('-h', '--help')
@@ -42,6 +43,9 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
         'demo -o' = @('table', 'wide', 'json', 'yaml', 'name')
         'demo --output' = @('table', 'wide', 'json', 'yaml', 'name')
         'demo --detail' = @('summary', 'full')
+        'watch --tie-break' = @('name', 'random')
+        'watch -o' = @('table', 'json')
+        'watch --output' = @('table', 'json')
         'plugins -o' = @('table', 'wide', 'json', 'yaml', 'name')
         'plugins --output' = @('table', 'wide', 'json', 'yaml', 'name')
         'config view -o' = @('table', 'wide', 'json', 'yaml', 'name')

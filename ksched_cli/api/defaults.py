@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -31,6 +32,23 @@ _NANO_PER_MILLI = NANO // 1000
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"
 _RBD_POOL = "rbd"
 _FILESYSTEM = "Filesystem"
+
+
+def fill_in(item: Any) -> None:
+    """What an object of any kind gets, in place. Twice is as good as once."""
+    match item:
+        case Pod():
+            default_pod(item)
+        case Node():
+            default_node(item)
+        case Namespace():
+            default_namespace(item)
+        case PersistentVolume():
+            default_volume(item)
+        case PersistentVolumeClaim():
+            default_claim(item)
+        case StorageClass():
+            default_storage_class(item)
 
 
 def default_pod(pod: Pod) -> None:

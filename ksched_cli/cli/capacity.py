@@ -14,7 +14,7 @@ from ksched_cli.cli.running import SOME_DO_NOT_FIT, show_document, warn
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from ksched_cli.wiring import Counted
+    from ksched_cli.wiring.counting import Counted
 
 SHORT = "How many more pods fit, where, and what runs out first."
 HELP = """How many more pods of a manifest fit: per node and in all, what runs out first where, and what is stranded.
@@ -75,7 +75,7 @@ def capacity(
     if not cluster.filenames:
         raise UsageError("say which pods to count: -f FILE with a pod or a workload")
     setup = make_setup(cluster, live, scheduler, edits)
-    from ksched_cli.wiring import count_capacity
+    from ksched_cli.wiring.counting import count_capacity
 
     counted = count_capacity(setup, sys.stdin.buffer, mix=mix, limit=limit, pending_first=not ignore_pending)
     warn(counted.warnings)

@@ -21,6 +21,7 @@ from ksched_cli.cli import (
     simulate,
     snapshot,
     version,
+    watch,
 )
 from ksched_cli.errors import KschedError, UsageError
 
@@ -47,6 +48,7 @@ app.command("explain-code", help=explain_code.HELP, short_help=explain_code.SHOR
 app.command("snapshot", help=snapshot.HELP, short_help=snapshot.SHORT, epilog=snapshot.EPILOG)(snapshot.snapshot)
 app.command("demo", help=demo.HELP, short_help=demo.SHORT, epilog=demo.EPILOG)(demo.demo)
 app.add_typer(scenario.app, name="scenario", short_help=scenario.SHORT)
+app.command("watch", help=watch.HELP, short_help=watch.SHORT, epilog=watch.EPILOG)(watch.watch)
 app.add_typer(config.app, name="config", short_help=config.SHORT)
 app.command("plugins", help=plugins.HELP, short_help=plugins.SHORT, epilog=plugins.EPILOG)(plugins.plugins)
 app.command("completion", help=completion.HELP, short_help=completion.SHORT, epilog=completion.EPILOG)(

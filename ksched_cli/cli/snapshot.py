@@ -66,7 +66,8 @@ def snapshot(
     to_stdout = output in (None, "-")
     if to_stdout and sys.stdout.isatty():
         raise UsageError("a snapshot is not for the terminal to show: give a file with -o, or redirect stdout")
-    from ksched_cli.wiring import Setup, take_snapshot
+    from ksched_cli.wiring import Setup
+    from ksched_cli.wiring.snapshots import take_snapshot
 
     setup = Setup(sources=sources, live=live.read(), progress=shown_progress())
     taken = take_snapshot(setup, sys.stdin.buffer, _time(), redacted=redact)

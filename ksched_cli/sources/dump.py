@@ -8,19 +8,10 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from msgspec import Struct
 
-from ksched_cli.api.core import Namespace, Node, Pod
+from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.decode import Found, UnknownKind, decode_json
-from ksched_cli.api.defaults import (
-    DEFAULT_NAMESPACE,
-    default_claim,
-    default_namespace,
-    default_node,
-    default_pod,
-    default_storage_class,
-    default_volume,
-)
+from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
 from ksched_cli.api.kinds import CLUSTER_SCOPED
-from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.archives import Content
@@ -183,7 +174,7 @@ class _Reader:
         identity = kind, metadata.namespace, metadata.name
         place = self._seen.get(identity)
         if place is None:
-            _default(item)
+            fill_in(item)
             self._loaded.add(item)
             self._seen[identity] = _Place(source, len(self._loaded.of(kind)) - 1)
             if self._manifests is not None:
@@ -202,7 +193,7 @@ class _Reader:
             text = f"{kind.__name__} {name} is there more than once{also}"
             self._problems.append(Problem(text, source, hint="leave one of them out"))
         elif _revision(new_metadata.resource_version) > _revision(known_metadata.resource_version):
-            _default(item)
+            fill_in(item)
             self._loaded.objects[kind][place.index] = item
 
     def _warn_of_odd_objects(self) -> None:
@@ -219,22 +210,6 @@ class _Reader:
 
 def _revision(resource_version: str) -> int:
     return int(resource_version) if resource_version.isdigit() else 0
-
-
-def _default(item: Struct) -> None:
-    match item:
-        case Pod():
-            default_pod(item)
-        case Node():
-            default_node(item)
-        case Namespace():
-            default_namespace(item)
-        case PersistentVolume():
-            default_volume(item)
-        case PersistentVolumeClaim():
-            default_claim(item)
-        case StorageClass():
-            default_storage_class(item)
 
 
 def _shortened(problems: Sequence[Problem]) -> list[Problem]:

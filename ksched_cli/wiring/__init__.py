@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from ksched_cli.engine.registry import Registry
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.engine.timings import Timings
-    from ksched_cli.plan.capacity import Capacity
     from ksched_cli.plan.place import Placement, Telling
     from ksched_cli.plan.results import PluginTiming, RefusedPod, Simulation, Stats
     from ksched_cli.sources.admission.chain import Refused
     from ksched_cli.sources.edits.values import Edit
+    from ksched_cli.sources.live.api_server import ApiServer
     from ksched_cli.sources.live.cluster import LiveCluster, Progress
     from ksched_cli.sources.loaded import Loaded
+
+    Live = Callable[[], LiveCluster]
 
 AUTO = "auto"
 
@@ -75,19 +77,24 @@ def read_configuration(
     return load_config(text, path, current, gates, points, own_models)
 
 
-def read_sources(setup: Setup, stdin: BinaryIO | None) -> Loaded:
-    """The sources, or the live cluster where there are none."""
+def read_sources(setup: Setup, stdin: BinaryIO | None, live: Live | None = None) -> Loaded:
+    """The sources, or the live cluster where there are none; `live` has it when it was read already."""
     from ksched_cli.sources.dump import LIVE, load_dump
 
-    return load_dump(setup.sources or [LIVE], stdin, live=lambda: read_live(setup.live, setup.progress))
+    return load_dump(setup.sources or [LIVE], stdin, live=live or (lambda: read_live(setup.live, setup.progress)))
+
+
+def connect_live(options: LiveOptions) -> ApiServer:
+    from ksched_cli.sources.live.connection import connect
+
+    return connect(options)
 
 
 def read_live(options: LiveOptions, progress: Progress | None) -> LiveCluster:
     from ksched_cli.sources.live.cluster import read_cluster
-    from ksched_cli.sources.live.connection import connect
 
     try:
-        return read_cluster(connect(options), progress)
+        return read_cluster(connect_live(options), progress)
     finally:
         if progress is not None:
             progress.close()
@@ -130,37 +137,6 @@ def apply_edits(
 
     edited = apply(loaded, edits, problems, namespace or loaded.namespace)
     return edited.loaded, _told(edited.refused)
-
-
-@dataclass(frozen=True)
-class Taken:
-    """A snapshot's bytes, how many objects of which kind are in it, and which are not."""
-
-    data: bytes
-    counts: Mapping[str, int]
-    not_read: Mapping[str, int]
-    warnings: tuple[str, ...]
-    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-
-def take_snapshot(setup: Setup, stdin: BinaryIO | None, time: str, *, redacted: bool = False) -> Taken:
-    """`names` of the result says who is who, when it is redacted."""
-    from ksched_cli.sources.redaction.redact import redact
-    from ksched_cli.sources.snapshot import write_snapshot
-
-    loaded = read_sources(setup, stdin)
-    warnings, names = tuple(loaded.warnings), {}
-    if redacted:
-        done = redact(loaded)
-        loaded, names = done.loaded, {role.value: dict(each) for role, each in done.names.items() if each}
-    counts = {kind.__name__: len(items) for kind, items in loaded.objects.items()}
-    return Taken(
-        write_snapshot(loaded, time, redacted=redacted),
-        dict(sorted(counts.items())),
-        dict(sorted(loaded.unknown.items())),
-        warnings,
-        names,
-    )
 
 
 def make_registry(named: Sequence[str] = (), current: Release = NEWEST) -> Registry:
@@ -361,48 +337,6 @@ def wanted_pods(setup: Setup) -> Callable[[Pod], bool]:
         raise UsageError(f"-l {setup.selector}: {mistake}") from None
     namespace = setup.namespace
     return lambda pod: namespace in ("", pod.metadata.namespace) and query.matches(pod.metadata.labels)
-
-
-@dataclass(frozen=True)
-class Counted:
-    """How many more fit, of the mix or of each manifest by itself."""
-
-    capacities: tuple[Capacity, ...]
-    coverage: dict[str, Any]
-    warnings: tuple[str, ...]
-    stats: Stats
-
-
-def count_capacity(
-    setup: Setup, stdin: BinaryIO | None = None, *, mix: str = "", limit: int, pending_first: bool = True
-) -> Counted:
-    """The manifests of the setup are what is counted; the cluster stays without them."""
-    from ksched_cli.plan.capacity import Portion, capacity
-    from ksched_cli.plan.mix import read_mix
-    from ksched_cli.sources.admission.chain import Chain
-    from ksched_cli.sources.manifests import load_manifests
-    from ksched_cli.sources.replicas import Replicas, read_shapes
-
-    gathered = gather(replace(setup, filenames=()), stdin)
-    loaded = gathered.loaded
-    shapes = read_shapes(loaded, load_manifests(setup.filenames, stdin, setup.namespace or loaded.namespace))
-    if not shapes:
-        raise InputError(Problem("there is no pod and no workload to count", ", ".join(setup.filenames)))
-    sets = [read_mix(mix, shapes)] if mix else [[(shape, 1)] for shape in shapes]
-    if not pending_first:
-        gathered = replace(gathered, loaded=loaded.without_pending())
-    capacities, seconds = [], 0.0
-    for each in sets:
-        prepared = assemble(setup, gathered)
-        admission = Chain(loaded)
-        portions = [
-            (Portion(shape.name, shape.label, many), Replicas(shape, loaded, admission)) for shape, many in each
-        ]
-        started = time.perf_counter()
-        capacities.append(capacity(prepared.scheduler, portions, limit=limit, pending_first=pending_first))
-        seconds += time.perf_counter() - started
-    placed = sum(sum(each.fits.values()) for each in capacities)
-    return Counted(tuple(capacities), prepared.coverage, prepared.warnings, prepared.stats(placed, seconds))
 
 
 def prepare(setup: Setup, stdin: BinaryIO | None = None) -> Prepared:

@@ -25,7 +25,8 @@ from ksched_cli.sources.redaction.fields import (
     TOGETHER,
     Role,
 )
-from ksched_cli.wiring import Setup, prepare, take_snapshot
+from ksched_cli.wiring import Setup, prepare
+from ksched_cli.wiring.snapshots import take_snapshot
 from tests.builders import make_node, make_pod
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"

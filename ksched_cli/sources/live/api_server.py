@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -39,7 +39,7 @@ class TooLarge(Exception):
     """More in one answer than is taken into memory."""
 
 
-class _Interrupted(Exception):
+class Interrupted(Exception):
     """The connection broke, or what came over it is not whole."""
 
 
@@ -67,7 +67,7 @@ class ApiServer:
             wait: float | None = None
             try:
                 status, body, wait = self._ask(url, deadline, limit)
-            except _Interrupted as broken:
+            except Interrupted as broken:
                 said = str(broken)
             else:
                 if status == 200:
@@ -82,19 +82,37 @@ class ApiServer:
         tries = f" ({attempt + 1} tries)" if attempt else ""
         raise self.unreadable(f"{path}: {said}{tries}", "see --request-timeout")
 
+    def lines(self, path: str, parameters: Mapping[str, str], silence: float) -> Iterator[bytes]:
+        """A body without an end, line by line, until the server ends it. Raises Interrupted after `silence` seconds
+        without a word, Refused, and ClusterUnreadable."""
+        import urllib3
+
+        try:
+            response = self._open(f"{self.host}{path}?{urlencode(parameters)}", urllib3.Timeout(30.0, silence))
+            try:
+                if response.status != 200:
+                    raise self._refusal(response.status, _said(response.status, _body(response, None, MAX_BODY)))
+                yield from _lines(response)
+            finally:
+                response.close()
+        except urllib3.exceptions.HTTPError as mistake:
+            raise self._trouble(mistake) from None
+        except OSError as mistake:
+            raise self.unreadable(_one_line(mistake)) from None
+
+    def _open(self, url: str, timeout: Any) -> Any:
+        import urllib3
+
+        headers = urllib3.HTTPHeaderDict([*_ACCEPTED, *self.headers()])
+        return self.pool.request(
+            "GET", url, headers=headers, timeout=timeout, preload_content=False, retries=False, redirect=False
+        )
+
     def _ask(self, url: str, deadline: float | None, limit: int) -> tuple[int, bytes, float | None]:
         import urllib3
 
         try:
-            response = self.pool.request(
-                "GET",
-                url,
-                headers=urllib3.HTTPHeaderDict([*_ACCEPTED, *self.headers()]),
-                timeout=_left(deadline),
-                preload_content=False,
-                retries=False,
-                redirect=False,
-            )
+            response = self._open(url, _left(deadline))
             try:
                 body = _body(response, deadline, limit)
             except BaseException:
@@ -122,8 +140,8 @@ class ApiServer:
         if isinstance(reason, exceptions.LocationValueError | exceptions.ProxyError):
             return self.unreadable(_one_line(reason))
         if isinstance(reason, exceptions.TimeoutError):
-            return _Interrupted("no answer in time")
-        return _Interrupted(f"the connection broke: {_one_line(mistake)}")
+            return Interrupted("no answer in time")
+        return Interrupted(f"the connection broke: {_one_line(mistake)}")
 
     def _refusal(self, status: int, said: str) -> Exception:
         if status == 401:
@@ -164,8 +182,15 @@ def _body(response: Any, deadline: float | None, limit: int) -> bytes:
         if size > limit:
             raise TooLarge
         if deadline is not None and time.monotonic() > deadline:
-            raise _Interrupted("the answer did not end in time")
+            raise Interrupted("the answer did not end in time")
     return b"".join(parts)
+
+
+def _lines(response: Any) -> Iterator[bytes]:
+    rest = b""
+    while part := response.read1(_CHUNK, decode_content=True):
+        *whole, rest = (rest + part).split(b"\n")
+        yield from (line for line in whole if line.strip())
 
 
 def _seconds(retry_after: str | None) -> float | None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from ksched_cli.api.decode import Found, decode_item
 from ksched_cli.sources.live.api_server import ApiServer, Refused
 from ksched_cli.sources.live.listing import Missing, Page, read_lists
+from ksched_cli.sources.live.resources import Resource
 
 
 class Progress(Protocol):
@@ -30,13 +31,15 @@ class _Version(Struct, rename="camel"):
 
 @dataclass
 class LiveCluster:
-    """`missing`: resources that the server has and did not show, with the reason; `absent`: those that it has not."""
+    """`missing`: resources that the server has and did not show, with the reason; `absent`: those that it has not;
+    `versions`: as which resource a kind was listed, and as of when."""
 
     server_version: str
     namespace: str
     found: dict[type[Struct], list[Found]] = field(default_factory=dict)
     missing: dict[type[Struct], str] = field(default_factory=dict)
     absent: list[type[Struct]] = field(default_factory=list)
+    versions: dict[type[Struct], tuple[Resource, str]] = field(default_factory=dict)
 
 
 def read_cluster(server: ApiServer, progress: Progress | None = None) -> LiveCluster:
@@ -53,6 +56,7 @@ def read_cluster(server: ApiServer, progress: Progress | None = None) -> LiveClu
         if answer.restart:
             found.clear()
         found.extend(_decoded(answer, len(found)))
+        cluster.versions[answer.resource.kind] = answer.resource, answer.version
         if progress is not None:
             progress(answer.resource.plural, len(found), answer.remaining)
     return cluster

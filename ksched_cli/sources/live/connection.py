@@ -16,6 +16,7 @@ from typing import Any
 from ksched_cli.errors import ClusterUnreadable, Problem
 from ksched_cli.sources.live.api_server import ApiServer
 from ksched_cli.sources.live.options import LiveOptions
+from ksched_cli.sources.live.resources import READ
 
 _TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
@@ -27,7 +28,7 @@ def connect(options: LiveOptions) -> ApiServer:
     configuration = Configuration()
     with _complaints() as complaints:
         namespace = _configure(configuration, options)
-    configuration.connection_pool_maxsize = 16
+    configuration.connection_pool_maxsize = 2 * len(READ)  # every kind has a connection of its own while it is watched
     try:
         pool = ApiClient(configuration).rest_client.pool_manager
     except (OSError, ValueError) as mistake:

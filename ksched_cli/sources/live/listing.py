@@ -18,7 +18,7 @@ PAGE = 500
 _READERS = 6
 # A list that expires again and again is longer than the server remembers it.
 _STARTS = 4
-_FORBIDDEN, _NOT_FOUND, _GONE = 403, 404, 410
+FORBIDDEN, NOT_FOUND, GONE = 403, 404, 410
 
 
 class _ListMeta(Struct, rename="camel", frozen=True):
@@ -111,9 +111,9 @@ def read_kind(server: ApiServer, kind: type[Struct], namespace: str = "") -> Ite
         try:
             yield from _read_resource(server, resource, namespace if resource.namespaced else "")
         except Refused as refusal:
-            if refusal.status == _NOT_FOUND:
+            if refusal.status == NOT_FOUND:
                 continue
-            if refusal.status == _FORBIDDEN and kind not in NEEDED:
+            if refusal.status == FORBIDDEN and kind not in NEEDED:
                 yield Missing(kind, "forbidden")
             else:
                 raise server.unreadable(f"{resource.plural}: {refusal.message}") from None
@@ -136,7 +136,7 @@ def _read_resource(server: ApiServer, resource: Resource, namespace: str) -> Ite
             if start > 0:
                 raise server.unreadable(f"{path}: {PAGE} objects are more than is taken into memory at once") from None
         except Refused as refusal:
-            if refusal.status != _GONE:
+            if refusal.status != GONE:
                 raise
         else:
             return

@@ -24,12 +24,15 @@ class LiveOptions:
 
 
 def parse_timeout(text: str) -> float | None:
-    """kubectl's --request-timeout: a number of seconds or a duration; 0 is no timeout."""
+    """kubectl's --request-timeout: 0 is no timeout."""
+    return parse_time(text, "--request-timeout") or None
+
+
+def parse_time(text: str, flag: str) -> float:
+    """A number of seconds or a duration as Go writes it."""
     if text.replace(".", "", 1).isdigit():
-        seconds = float(text)
-    else:
-        parts = _DURATION.findall(text)
-        if not parts or "".join(number + unit for number, unit in parts) != text:
-            raise UsageError(f"--request-timeout {text}: not a length of time; it is written 30s, 2m or 1m30s")
-        seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
-    return seconds or None
+        return float(text)
+    parts = _DURATION.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise UsageError(f"{flag} {text}: not a length of time; it is written 30s, 2m or 1m30s")
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)

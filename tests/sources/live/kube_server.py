@@ -26,6 +26,7 @@ from ksched_cli.sources.live.resources import READ, Resource, resources_of
 
 TOKEN = "a-token"
 USER = "alice"
+FIRST_REVISION = 100
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,9 @@ class KubeServer:
     version: str = "v1.36.2"
     whole_from_cache: bool = False
     closing: threading.Event = field(default_factory=threading.Event)
+    history: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    compacted: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    happened: threading.Condition = field(default_factory=threading.Condition)
 
     @property
     def url(self) -> str:
@@ -65,8 +69,34 @@ class KubeServer:
             stripped = {key: value for key, value in item.items() if key not in ("apiVersion", "kind")}
             self.lists[Resource(kind, item["apiVersion"]).path()].append(stripped)
 
+    def change(self, kind: str, item: dict[str, Any]) -> None:
+        """ADDED, MODIFIED or DELETED, in the list and to those who watch it. BOOKMARK is only for those."""
+        path = Resource(KINDS[item["apiVersion"], item["kind"]], item["apiVersion"]).path()
+        with self.happened:
+            item = {**item, "metadata": {**item.get("metadata", {}), "resourceVersion": str(self.revision(path) + 1)}}
+            if kind != "BOOKMARK":
+                name = item["metadata"]["name"]
+                others = [each for each in self.lists[path] if each["metadata"]["name"] != name]
+                self.lists[path] = others if kind == "DELETED" else [*others, item]
+            self.history[path].append(json.dumps({"type": kind, "object": item}))
+            self.happened.notify_all()
+
+    def revision(self, path: str) -> int:
+        return FIRST_REVISION + len(self.history[path])
+
+    def forget(self, path: str) -> None:
+        """What has happened so far can no longer be watched."""
+        with self.happened:
+            self.compacted[path] = self.revision(path)
+
     def paths(self) -> list[str]:
         return [request.path for request in self.requests]
+
+    def close(self) -> None:
+        """Let go of everyone who waits."""
+        self.closing.set()
+        with self.happened:
+            self.happened.notify_all()
 
     def kubeconfig(self, folder: Path, **user: Any) -> str:
         """The file's path. Without a user it is the one with the token."""
@@ -110,7 +140,7 @@ class Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         self.kube.requests.append(Request(self.command, parts.path, query, dict(self.headers.items())))
-        faults = self.kube.faults[parts.path]
+        faults = self.kube.faults[f"{parts.path}?watch" if "watch" in query else parts.path]
         if faults:
             faults.pop(0)(self)
         elif parts.path != "/version" and not self._known():
@@ -133,10 +163,33 @@ class Handler(BaseHTTPRequestHandler):
     def answer(self, path: str, query: dict[str, str]) -> None:
         if path == "/version":
             self.document({"gitVersion": self.kube.version})
+        elif path in self.kube.lists and "watch" in query:
+            self.watch(path, int(query["resourceVersion"]))
         elif path in self.kube.lists:
             self.document(self.page(path, query))
         else:
             self.status(404, "the server could not find the requested resource")
+
+    def watch(self, path: str, since: int) -> None:
+        """Every event since then, as it happens, until the server closes."""
+        if since < self.kube.compacted[path]:
+            self.status(410, "too old resource version")
+            return
+        self.begin(200, [("Transfer-Encoding", "chunked")])
+        at = since - FIRST_REVISION
+        while not self.kube.closing.is_set():
+            with self.kube.happened:
+                while len(self.kube.history[path]) <= at and not self.kube.closing.is_set():
+                    self.kube.happened.wait()
+                lines = self.kube.history[path][at:]
+            for line in lines:
+                self.chunk(line.encode() + b"\n")
+            at += len(lines)
+        self.close_connection = True
+
+    def chunk(self, data: bytes) -> None:
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self.wfile.flush()
 
     def page(self, path: str, query: dict[str, str]) -> dict[str, Any]:
         items = self.kube.lists[path]
@@ -146,7 +199,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.kube.whole_from_cache and query.get("resourceVersion") == "0":
             limit = len(items)
         end = start + limit
-        meta: dict[str, Any] = {"resourceVersion": "100"}
+        meta: dict[str, Any] = {"resourceVersion": str(self.kube.revision(path))}
         if end < len(items):
             meta |= {"continue": str(end), "remainingItemCount": len(items) - end}
         return {"apiVersion": version, "kind": f"{kind}List", "metadata": meta, "items": items[start:end]}
@@ -217,6 +270,18 @@ def never_answers(handler: Handler) -> None:
     handler.close_connection = True
 
 
+def sends_and_ends(*lines: dict[str, Any]) -> Fault:
+    """A watch that the server ends after some lines."""
+
+    def fault(handler: Handler) -> None:
+        handler.begin(200, [("Transfer-Encoding", "chunked")])
+        for line in lines:
+            handler.chunk(json.dumps(line).encode() + b"\n")
+        handler.wfile.write(b"0\r\n\r\n")
+
+    return fault
+
+
 def stops_within_the_body(handler: Handler) -> None:
     handler.begin(200, [("Content-Length", "100000")])
     handler.wfile.write(b'{"kind": "PodList"')
@@ -240,7 +305,7 @@ def serving(items: Iterable[dict[str, Any]] = (), ca: trustme.CA | None = None) 
     try:
         yield kube
     finally:
-        kube.closing.set()
+        kube.close()
         server.shutdown()
         server.server_close()
         thread.join()

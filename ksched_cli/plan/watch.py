@@ -1,0 +1,173 @@
+"""What is to be said of a cluster that changes: each pending pod's verdict, once, and again when it is another."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.plan.results import PodOutcome, Simulation
+from ksched_cli.sources.live.cluster import LiveCluster
+from ksched_cli.sources.live.watching import Event, Lost, Mirror
+
+# Changes come in bursts: a rollout is one picture, not a hundred. But it does not have to end before something is said.
+QUIET, LONGEST = 0.2, 2.0
+
+
+class Kind(StrEnum):
+    """What has become known of a pod, or of the watch itself."""
+
+    FITS = "fits"
+    PREEMPTS = "preempts"
+    UNSCHEDULABLE = "unschedulable"
+    ERROR = "error"
+    HELD_BACK = "held back"
+    NOT_OURS = "not ours"
+    DELETING = "being deleted"
+    BOUND = "bound"
+    GONE = "gone"
+    LOST = "lost"
+    BACK = "back"
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """One line. `node` where there is one; `why` in words."""
+
+    kind: Kind
+    pod: str = ""
+    node: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A moment: the verdicts on pending pods, and where the others are."""
+
+    verdicts: Mapping[str, News]
+    bound: Mapping[str, str]
+
+
+def bound_pods(cluster: LiveCluster) -> dict[str, str]:
+    """Where pods are."""
+    pods = (each.value for each in cluster.found.get(Pod, ()) if isinstance(each.value, Pod))
+    return {pod_key(pod): pod.spec.node_name for pod in pods if pod.spec.node_name}
+
+
+def picture(simulation: Simulation, bound: Mapping[str, str]) -> Picture:
+    verdicts = {each.pod: _verdict(each) for each in simulation.outcomes}
+    for gated in simulation.gated:
+        verdicts[gated.pod] = News(Kind.HELD_BACK, gated.pod, why=", ".join(gated.reasons))
+    for ignored in simulation.ignored:
+        verdicts[ignored.pod] = News(Kind.NOT_OURS, ignored.pod, why=f'no profile is named "{ignored.scheduler}"')
+    return Picture(verdicts, bound)
+
+
+def _verdict(outcome: PodOutcome) -> News:
+    fit = f"{outcome.feasible_nodes} of {outcome.total_nodes} nodes fit"
+    if outcome.result == "scheduled":
+        return News(Kind.FITS, outcome.pod, outcome.node, fit)
+    if outcome.preemption and outcome.nominated_node:
+        return News(
+            Kind.PREEMPTS, outcome.pod, outcome.nominated_node, f"evicting {', '.join(outcome.preemption.victims)}"
+        )
+    if outcome.result == "skipped":
+        return News(Kind.DELETING, outcome.pod)
+    kind = Kind.ERROR if outcome.result == "error" else Kind.UNSCHEDULABLE
+    return News(kind, outcome.pod, outcome.nominated_node, outcome.message)
+
+
+def news(before: Picture | None, now: Picture) -> Iterator[News]:
+    """What is new since the picture before. How many nodes fit is told when something else is new."""
+    known = before.verdicts if before else {}
+    for pod, verdict in now.verdicts.items():
+        if pod not in known or _gist(known[pod]) != _gist(verdict):
+            yield verdict
+    for pod, verdict in known.items():
+        if pod in now.verdicts:
+            continue
+        if pod in now.bound:
+            yield News(Kind.BOUND, pod, now.bound[pod], _foreseen(verdict, now.bound[pod]))
+        else:
+            yield News(Kind.GONE, pod)
+
+
+def _gist(verdict: News) -> tuple[str, ...]:
+    return (verdict.kind, verdict.node) if verdict.kind is Kind.FITS else (verdict.kind, verdict.node, verdict.why)
+
+
+def _foreseen(verdict: News, node: str) -> str:
+    if not verdict.node:
+        return f"was {verdict.kind}"
+    return "as foreseen" if verdict.node == node else f"foreseen was {verdict.node}"
+
+
+@dataclass
+class Watch:
+    """`simulate` says what becomes of a cluster's pending pods; `events` are what happens to it; None ends it."""
+
+    mirror: Mirror
+    events: queue.Queue[Event | None]
+    simulate: Callable[[LiveCluster], Simulation]
+    deadline: float | None = None
+    _before: Picture | None = None
+    _lost: set[str] = field(default_factory=set)
+    _ended: bool = False
+
+    def news(self) -> Iterator[News]:
+        """Until the deadline, or for ever."""
+        yield from self._look()
+        while not self._ended:
+            changed = False
+            for event in self._burst():
+                if isinstance(event, Lost):
+                    yield from self._lose(event)
+                else:
+                    changed |= self.mirror.apply(event)
+                    yield from self._find_again()
+            if changed:
+                yield from self._look()
+
+    def _look(self) -> Iterator[News]:
+        cluster = self.mirror.cluster()
+        # First, for a cluster is used up by simulating it: what it holds becomes the scheduler's.
+        bound = bound_pods(cluster)
+        now = picture(self.simulate(cluster), bound)
+        yield from news(self._before, now)
+        self._before = now
+
+    def _lose(self, event: Lost) -> Iterator[News]:
+        """Every kind is watched by itself; the first that is lost speaks for all."""
+        if not self._lost:
+            yield News(Kind.LOST, why=event.message)
+        self._lost.add(event.kind.__name__)
+
+    def _find_again(self) -> Iterator[News]:
+        if self._lost:
+            self._lost.clear()
+            yield News(Kind.BACK)
+
+    def _burst(self) -> Iterator[Event]:
+        """The next event and those on its heels."""
+        started: float | None = None
+        while True:
+            now = time.monotonic()
+            ends = [self.deadline] if self.deadline is not None else []
+            ends += [now + QUIET, started + LONGEST] if started is not None else []
+            wait = max(min(ends) - now, 0.0) if ends else None
+            try:
+                event = self.events.get(timeout=wait)
+            except queue.Empty:
+                self._ended = self.deadline is not None and time.monotonic() >= self.deadline
+                return
+            if event is None:
+                self._ended = True
+                return
+            started = started or time.monotonic()
+            yield event
+            if time.monotonic() - started > LONGEST:
+                return

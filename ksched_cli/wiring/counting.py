@@ -1,0 +1,56 @@
+"""How many more fit: the manifests of a setup counted in its cluster."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from ksched_cli.errors import InputError, Problem
+from ksched_cli.wiring import Setup, assemble, gather
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.capacity import Capacity
+    from ksched_cli.plan.results import Stats
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many more fit, of the mix or of each manifest by itself."""
+
+    capacities: tuple[Capacity, ...]
+    coverage: dict[str, Any]
+    warnings: tuple[str, ...]
+    stats: Stats
+
+
+def count_capacity(
+    setup: Setup, stdin: BinaryIO | None = None, *, mix: str = "", limit: int, pending_first: bool = True
+) -> Counted:
+    """The manifests of the setup are what is counted; the cluster stays without them."""
+    from ksched_cli.plan.capacity import Portion, capacity
+    from ksched_cli.plan.mix import read_mix
+    from ksched_cli.sources.admission.chain import Chain
+    from ksched_cli.sources.manifests import load_manifests
+    from ksched_cli.sources.replicas import Replicas, read_shapes
+
+    gathered = gather(replace(setup, filenames=()), stdin)
+    loaded = gathered.loaded
+    shapes = read_shapes(loaded, load_manifests(setup.filenames, stdin, setup.namespace or loaded.namespace))
+    if not shapes:
+        raise InputError(Problem("there is no pod and no workload to count", ", ".join(setup.filenames)))
+    sets = [read_mix(mix, shapes)] if mix else [[(shape, 1)] for shape in shapes]
+    if not pending_first:
+        gathered = replace(gathered, loaded=loaded.without_pending())
+    capacities, seconds = [], 0.0
+    for each in sets:
+        prepared = assemble(setup, gathered)
+        admission = Chain(loaded)
+        portions = [
+            (Portion(shape.name, shape.label, many), Replicas(shape, loaded, admission)) for shape, many in each
+        ]
+        started = time.perf_counter()
+        capacities.append(capacity(prepared.scheduler, portions, limit=limit, pending_first=pending_first))
+        seconds += time.perf_counter() - started
+    placed = sum(sum(each.fits.values()) for each in capacities)
+    return Counted(tuple(capacities), prepared.coverage, prepared.warnings, prepared.stats(placed, seconds))
