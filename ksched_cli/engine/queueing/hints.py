@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -61,6 +61,7 @@ class Hints:
         extender = () if handle is None or handle.extenders is None else (_Extender(None, handle),)
         self._by_profile = {name: registrations([*extender, *plugins]) for name, plugins in by_profile.items()}
         self._interest: dict[ClusterEvent, bool] = {}
+        self._known: dict[tuple[str, ClusterEvent], tuple[tuple[str, Registration], ...]] = {}
         # Hints that failed, to be told: the pod is tried again as if the answer had been yes.
         self.faults: list[str] = []
 
@@ -87,9 +88,8 @@ class Hints:
             for_another = new is not None and not is_same_pod(new, pod.info.pod)
             return Strategy.SKIP if for_another else Strategy.AFTER_BACKOFF
         best = Strategy.SKIP
-        for registered in self._by_profile.get(pod.info.pod.spec.scheduler_name, ()):
-            name = registered.plugin.name
-            if name not in rejectors or not registered.event.matches(event):
+        for name, registered in self._matching(pod.info.pod.spec.scheduler_name, event):
+            if name not in rejectors:
                 continue
             if not registered.unasked and not self._ask(registered, pod, old, new):
                 continue
@@ -99,6 +99,15 @@ class Hints:
             if not pod.pending_plugins:
                 return best
         return best
+
+    def _matching(self, profile: str, event: ClusterEvent) -> Sequence[tuple[str, Registration]]:
+        """Worked out once: the same few events come for thousands of pods."""
+        known = self._known.get((profile, event))
+        if known is None:
+            registered = self._by_profile.get(profile, ())
+            known = tuple((each.plugin.name, each) for each in registered if each.event.matches(event))
+            self._known[profile, event] = known
+        return known
 
     def _ask(self, registered: Registration, pod: QueuedPod, old: Any, new: Any) -> bool:
         try:
