@@ -10,6 +10,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,9 @@ def connect(options: LiveOptions) -> ApiServer:
 
     configuration = Configuration()
     with _complaints() as complaints:
-        namespace = _configure(configuration, options)
+        entry = _configure(configuration, options)
+    if not options.user:
+        options = replace(options, user=entry.user, groups=entry.groups)
     configuration.connection_pool_maxsize = 2 * len(READ)  # every kind has a connection of its own while it is watched
     try:
         pool = ApiClient(configuration).rest_client.pool_manager
@@ -38,13 +41,23 @@ def connect(options: LiveOptions) -> ApiServer:
         pool=pool,
         headers=lambda: _headers(configuration, options),
         timeout=options.timeout,
-        namespace=namespace,
+        namespace=entry.namespace,
         hint="; ".join(complaints),
     )
 
 
-def _configure(configuration: Any, options: LiveOptions) -> str:
-    """Fill in the client's configuration; the namespace of the context."""
+@dataclass(frozen=True)
+class _Entry:
+    """What a kubeconfig says of a context beyond what its client makes use of."""
+
+    context: str
+    namespace: str
+    user: str = ""
+    groups: tuple[str, ...] = ()
+
+
+def _configure(configuration: Any, options: LiveOptions) -> _Entry:
+    """Fill in the client's configuration."""
     if _runs_in_a_pod(options):
         return _configure_in_cluster(configuration)
     return _configure_from_kubeconfig(configuration, options)
@@ -56,29 +69,27 @@ def _runs_in_a_pod(options: LiveOptions) -> bool:
     return not given and "KUBERNETES_SERVICE_HOST" in os.environ and _TOKEN.exists()
 
 
-def _configure_in_cluster(configuration: Any) -> str:
+def _configure_in_cluster(configuration: Any) -> _Entry:
     from kubernetes.config import ConfigException, load_incluster_config
 
     try:
         load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
-        return (_TOKEN.parent / "namespace").read_text().strip()
+        return _Entry("", (_TOKEN.parent / "namespace").read_text().strip())
     except ConfigException as mistake:
         raise ClusterUnreadable(Problem(_one_line(mistake), "service account")) from None
     except OSError:
-        return ""
+        return _Entry("", "")
 
 
-def _configure_from_kubeconfig(configuration: Any, options: LiveOptions) -> str:
+def _configure_from_kubeconfig(configuration: Any, options: LiveOptions) -> _Entry:
     import yaml
-    from kubernetes.config import ConfigException, list_kube_config_contexts, load_kube_config
+    from kubernetes.config import ConfigException, load_kube_config
 
     path = options.kubeconfig or os.environ.get("KUBECONFIG") or str(_default_kubeconfig())
     _must_exist(path, options)
     try:
-        contexts, active = list_kube_config_contexts(config_file=path)  # type: ignore[no-untyped-call]
-        chosen = _chosen(contexts, active, options.context, path)
-        name = chosen["name"]
-        load_kube_config(path, context=name, client_configuration=configuration)  # type: ignore[no-untyped-call]
+        entry = _entry(path, options.context)
+        load_kube_config(path, context=entry.context, client_configuration=configuration)  # type: ignore[no-untyped-call]
     except ConfigException as mistake:
         raise ClusterUnreadable(Problem(_one_line(mistake), path, hint="see `kubectl config get-contexts`")) from None
     except yaml.YAMLError as mistake:
@@ -89,8 +100,29 @@ def _configure_from_kubeconfig(configuration: Any, options: LiveOptions) -> str:
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as mistake:
         # The client takes a kubeconfig's form for granted, and what it then raises is all there is to say.
         raise ClusterUnreadable(Problem(f"not a kubeconfig that can be used: {_one_line(mistake)}", path)) from None
-    namespace = chosen.get("context", {}).get("namespace")
-    return str(namespace or "")
+    return entry
+
+
+def _entry(path: str, wanted: str | None) -> _Entry:
+    """The context of that name, or the current one; files of $KUBECONFIG are merged as the client merges them."""
+    from kubernetes.config import ConfigException
+    from kubernetes.config.kube_config import KubeConfigMerger
+
+    merged = KubeConfigMerger(path).config  # type: ignore[no-untyped-call]
+    if merged is None:
+        raise ConfigException("no configuration found")
+    contexts = {node.value["name"]: node.value.get("context") or {} for node in merged.value["contexts"]}
+    users = {node.value["name"]: node.value.get("user") or {} for node in merged.value["users"]}
+    name = wanted or merged.value.get("current-context")
+    if not name:
+        raise ConfigException("there is no current-context in it; name one with --context")
+    if name not in contexts:
+        raise _no_context(name, list(contexts), path)
+    context = contexts[name]
+    user = users.get(context.get("user"), {})
+    return _Entry(
+        name, str(context.get("namespace") or ""), str(user.get("as") or ""), tuple(user.get("as-groups") or ())
+    )
 
 
 def _default_kubeconfig() -> Path:
@@ -107,17 +139,12 @@ def _must_exist(path: str, options: LiveOptions) -> None:
     raise ClusterUnreadable(Problem("no kubeconfig, so there is no cluster to read", path, hint=hint))
 
 
-def _chosen(contexts: list[Any], active: Any, wanted: str | None, path: str) -> Any:
-    names = [each["name"] for each in contexts]
-    if wanted is None:
-        return active
-    if wanted not in names:
-        import difflib
+def _no_context(wanted: str, names: list[str], path: str) -> ClusterUnreadable:
+    import difflib
 
-        close = difflib.get_close_matches(wanted, names, 1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names) or 'none'}"
-        raise ClusterUnreadable(Problem(f"no context {wanted}", path, hint=hint))
-    return contexts[names.index(wanted)]
+    close = difflib.get_close_matches(wanted, names, 1)
+    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names) or 'none'}"
+    return ClusterUnreadable(Problem(f"no context {wanted}", path, hint=hint))
 
 
 def _headers(configuration: Any, options: LiveOptions) -> list[tuple[str, str]]:

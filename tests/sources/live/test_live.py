@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import trustme
+import yaml
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.cli.main import run
@@ -241,6 +242,29 @@ def test_impersonation(kube: KubeServer, tmp_path: Path) -> None:
     assert all((each["Impersonate-User"], each["Impersonate-Group"]) == ("bob", "dev") for each in headers)
 
 
+def test_a_kubeconfig_may_impersonate_and_need_no_current_context(kube: KubeServer, tmp_path: Path) -> None:
+    path = Path(kube.kubeconfig(tmp_path, token=TOKEN, **{"as": "carol", "as-groups": ["ops"]}))
+    path.write_text(path.read_text().replace("current-context: test\n", ""))
+    read_cluster(connect(LiveOptions(kubeconfig=str(path), context="test")))
+    assert {(each.headers["Impersonate-User"], each.headers["Impersonate-Group"]) for each in kube.requests} == {
+        ("carol", "ops")
+    }
+
+
+def test_several_kubeconfigs_are_merged(
+    kube: KubeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = yaml.safe_load(Path(kube.kubeconfig(tmp_path)).read_text())
+    parts = [{"contexts": whole["contexts"], "current-context": "test"}, {"clusters": whole["clusters"]}]
+    parts.append({"users": whole["users"]})
+    paths = [tmp_path / f"part-{number}" for number in range(3)]
+    for path, part in zip(paths, parts, strict=True):
+        path.write_text(yaml.safe_dump(part))
+    monkeypatch.setenv("KUBECONFIG", os.pathsep.join(map(str, [*paths, tmp_path / "not-there"])))
+    assert run(["simulate", "-o", "name"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 7
+
+
 def test_tls_server_name(kube: KubeServer, tmp_path: Path) -> None:
     path = Path(kube.kubeconfig(tmp_path))
     text = path.read_text().replace("127.0.0.1", "localhost")
@@ -273,8 +297,11 @@ def test_a_server_that_is_not_there(kube: KubeServer, tmp_path: Path) -> None:
         pytest.param("", "empty", id="empty"),
         pytest.param("{", "not YAML", id="not YAML"),
         pytest.param("[1, 2]", "not a kubeconfig that can be used", id="a list"),
-        pytest.param("current-context: a\n", "Expected object with name a in", id="no contexts"),
-        pytest.param("contexts: []\nclusters: []\nusers: []\n", "current-context", id="no current context"),
+        pytest.param("current-context: a\n", r"no context a \(there are none\)", id="no contexts"),
+        pytest.param("contexts: []\nclusters: []\nusers: []\n", "no current-context in it", id="no current context"),
+        pytest.param(
+            "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n", "name c in", id="no such cluster"
+        ),
     ],
 )
 def test_kubeconfigs_that_are_none(text: str, expected: str, tmp_path: Path) -> None:
