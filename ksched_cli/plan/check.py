@@ -12,6 +12,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.check_results import Finding, Level, RolloutStep, WorkloadCheck
 from ksched_cli.plan.codes import (
+    EVICTED,
     NO_PODS,
     NOT_ROLLED_OUT,
     OTHER_ADMISSION,
@@ -152,6 +153,9 @@ class _Judge:
 
     def _stuck(self, course: Course) -> list[_Case]:
         """Nothing waits for the scheduler, and yet the controller goes no further."""
+        if course.evicted and course.rollout.missing():
+            path = ("spec", "priorityClassName")
+            return [_Case(all_codes()[EVICTED], path, "", pods=list(course.evicted))]
         unready = [member.name for member in course.rollout.staying() if not member.available]
         if not unready:
             return []
@@ -221,6 +225,8 @@ def _message(course: Course, case: _Case, step: int) -> str:
         return case.message
     if case.code.code == ROLLOUT_WAITS:
         what = f"{_listed(case.pods)} {'is' if count == 1 else 'are'} not ready, and the controller waits for that"
+    elif case.code.code == EVICTED:
+        what = f"{_of(count, wanted)} evicted: {_listed(case.pods)}"
     elif case.code.code == ROLLOUT_QUOTA:
         what = f"a new pod is refused while the old ones are there: {case.message}"
     elif case.plugin in ("", "NodeName") and case.message.startswith("there is"):

@@ -176,6 +176,7 @@ _FIELDS: Mapping[str, Callable[[Cause, Pod], Path]] = {
     "KS201": _fixed("spec", "schedulingGates"),
     "KS202": _fixed("spec", "schedulerName"),
     "KS203": _fixed("spec", "priorityClassName"),
+    "KS204": _fixed("spec", "priorityClassName"),
     "KS301": _refused_resources,
     "KS302": _refused_resources,
     "KS303": _fixed("spec", "priorityClassName"),

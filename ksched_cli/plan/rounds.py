@@ -48,6 +48,7 @@ class Course:
     steps: list[Step] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     preempted: dict[str, Decision] = field(default_factory=dict)
+    evicted: list[str] = field(default_factory=list)
 
     def step(self, number: int) -> Step:
         if not self.steps or self.steps[-1].number != number:
@@ -196,6 +197,7 @@ class Rounds:
             if home is not None and home[1] in home[0].rollout.members:
                 home[0].rollout.part(home[1])
                 home[0].step(number).left.append(home[1].name)
+                home[0].evicted.append(home[1].name)
             self._remove(row)
         return bool(gone or victims)
 

@@ -107,8 +107,10 @@ def summary(check: Check) -> str:
     nodes = _counted(check.stats.nodes, "node")
     if not total:
         return f"nothing to place: no pods or workloads in the manifests ({nodes})"
-    verdict = f"{failing} of {_counted(total, 'workload')} {'fails' if failing == 1 else 'fail'}" if failing else ""
-    verdict = verdict or (f"all {total} workloads fit" if total > 1 else "the workload fits")
+    verdict = f"{failing} of {total} workloads {'fails' if failing == 1 else 'fail'}" if failing else ""
+    verdict = verdict or f"all {total} workloads fit"
+    if total == 1:
+        verdict = "the workload fails" if failing else "the workload fits"
     counts = [_counted(check.count(level), level) for level in ("error", "warning") if check.count(level)]
     evicted = [f"{_counted(len(check.evicted), 'pod')} evicted"] if check.evicted else []
     said = ", ".join([*counts, *evicted])

@@ -12,8 +12,8 @@ _STDIN = "stdin"
 
 
 def repository_path(place: Place) -> str:
-    """The file relative to the checkout ($GITHUB_WORKSPACE, $CI_PROJECT_DIR, $WORKSPACE or where we are), an archive in
-    place of what is in it; empty for what was piped in."""
+    """The file relative to the checkout ($GITHUB_WORKSPACE, $CI_PROJECT_DIR, Jenkins' $WORKSPACE or where we are), an
+    archive in place of what is in it; empty for what was piped in."""
     source = place.source
     if not source or source == _STDIN:
         return ""
@@ -30,7 +30,8 @@ def repository_path(place: Place) -> str:
 
 def _roots() -> list[Path]:
     """The checkout as each system names it; without one, the working directory."""
-    named = (os.environ.get(name) for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE"))
+    variables = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR", *(["WORKSPACE"] if "JENKINS_URL" in os.environ else [])]
+    named = (os.environ.get(name) for name in variables)
     return [Path(os.path.abspath(each)) for each in (*named, os.getcwd()) if each]
 
 

@@ -23,7 +23,7 @@ def junit_text(check: Check) -> str:
         _count(suite, workloads)
         suite.set("time", _seconds(0))
         for workload in workloads:
-            _case(suite, workload, file)
+            _case(suite, workload)
     ElementTree.indent(suites)
     text = ElementTree.tostring(suites, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
@@ -44,12 +44,15 @@ def _count(element: ElementTree.Element, workloads: Sequence[WorkloadCheck]) -> 
     element.set("skipped", str(results.count("held back")))
 
 
-def _case(suite: ElementTree.Element, workload: WorkloadCheck, file: str) -> None:
+def _case(suite: ElementTree.Element, workload: WorkloadCheck) -> None:
     """Readers show one failure a case, so that all errors of a workload are in one."""
-    case = ElementTree.SubElement(
-        suite, "testcase", name=_clean(workload.workload), classname=_clean(file), file=_clean(file), time=_seconds(0)
-    )
-    if workload.place.line is not None:
+    file = repository_path(workload.place)
+    where = _clean(file or workload.place.source)
+    name = _clean(workload.workload)
+    case = ElementTree.SubElement(suite, "testcase", name=name, classname=where, time=_seconds(0))
+    if file:
+        case.set("file", where)
+    if file and workload.place.line is not None:
         case.set("line", str(workload.place.line))
     errors = [finding for finding in workload.findings if finding.level == "error"]
     others = [finding for finding in workload.findings if finding.level != "error"]

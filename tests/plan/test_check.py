@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from ksched_cli.api.core import Node
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.per_node import PerNodePlugin
+from ksched_cli.framework.status import SUCCESS, Status, unschedulable
 from ksched_cli.plan.check_results import WorkloadCheck
 from ksched_cli.wiring import Setup, prepare
 from ksched_cli.wiring.check import run_check
@@ -404,3 +408,31 @@ def test_a_new_deployment_that_is_paused_makes_no_pods(tmp_path: Path) -> None:
     assert [(each.code, each.message) for each in found.findings] == [
         ("KS405", "Deployment default/w is paused: it makes no pods")
     ]
+
+
+def test_a_cluster_without_nodes(tmp_path: Path) -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
+    (found,) = checked(tmp_path, [namespace], workload("Deployment", template(), replicas=1)).findings
+    assert (found.code, found.message) == ("KS118", "1 pod without a place: no nodes available to schedule pods")
+
+
+def test_a_plugin_of_ones_own(tmp_path: Path) -> None:
+    setup = {"plugins": ["tests.plan.test_check:Grumpy"], "config": str(tmp_path / "config.yaml")}
+    (tmp_path / "config.yaml").write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{plugins: {multiPoint: {enabled: [{name: Grumpy}]}}}]\n"
+    )
+    for image, expected in (("no", ("KS190", "Grumpy")), ("broken", ("KS191", ""))):
+        new = workload("Deployment", template(image), replicas=1)
+        (found,) = checked(tmp_path, nodes("4"), new, **setup).findings
+        assert (found.code, found.plugin) == expected
+        assert "Grumpy" in found.message or "not today" in found.message
+
+
+class Grumpy(PerNodePlugin):
+    name = "Grumpy"
+
+    def filter_one(self, pod: PodInfo, node: Node) -> Status:
+        if pod.pod.spec.containers[0].image == "broken":
+            raise RuntimeError("no idea")
+        return unschedulable("not today") if pod.pod.spec.containers[0].image == "no" else SUCCESS

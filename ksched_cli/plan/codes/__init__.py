@@ -14,7 +14,7 @@ from functools import cache
 from ksched_cli.plan.codes.code import SCHEDULER_ITSELF, ReasonCode
 
 OTHER_PLUGIN, CYCLE_ERROR = "KS190", "KS191"
-OTHER_SCHEDULER, PREEMPTS = "KS202", "KS203"
+OTHER_SCHEDULER, PREEMPTS, EVICTED = "KS202", "KS203", "KS204"
 OTHER_ADMISSION = "KS306"
 ROLLOUT_DEADLOCK, ROLLOUT_WAITS, ROLLOUT_QUOTA = "KS401", "KS402", "KS403"
 NO_PODS, NOT_ROLLED_OUT = "KS404", "KS405"
@@ -53,6 +53,7 @@ def _patterns(code: ReasonCode) -> tuple[re.Pattern[str], ...]:
 
 __all__ = [
     "CYCLE_ERROR",
+    "EVICTED",
     "NOT_ROLLED_OUT",
     "NO_PODS",
     "OTHER_ADMISSION",

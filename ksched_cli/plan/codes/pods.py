@@ -46,6 +46,13 @@ CODES = [
         level="warning",
     ),
     ReasonCode(
+        "KS204",
+        "evicted",
+        "a pod of higher priority takes its place",
+        "The pod had a node and was evicted for another pod of the manifests or of the cluster. Nothing makes it anew.",
+        ("give it a higher priority", "make room for both", "preemptionPolicy: Never for the other one"),
+    ),
+    ReasonCode(
         "KS301",
         "quota-exceeded",
         "a ResourceQuota refuses the pod",

@@ -279,6 +279,7 @@ ANNOTATION_ROLES: Mapping[str, Role | None] = {
     "batch.kubernetes.io/job-completion-index": None,
     "controller.kubernetes.io/pod-deletion-cost": None,
     "deployment.kubernetes.io/desired-replicas": None,
+    "deployment.kubernetes.io/max-replicas": None,
     "kubernetes.io/config.mirror": Role.UID,
 }
 NODE_SELECTOR_ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector"

@@ -11,12 +11,13 @@ from ksched_cli.api.workloads import Deployment, ReplicaSet, RollingUpdate, Upda
 from ksched_cli.sources.controllers.existing import Existing
 from ksched_cli.sources.controllers.replicas import find_new_replica_set, new_replica_set, replica_pods
 from ksched_cli.sources.controllers.templates import owner_reference
+from ksched_cli.sources.rollouts.proportions import scale
 from ksched_cli.sources.rollouts.rollout import Birth, Changes, Cradle, Member, Rollout, members_of
 from ksched_cli.sources.rollouts.scaling import doomed, release, scaled
 
 RECREATE = "Recreate"
 _QUARTER = "25%"
-_DESIRED = "deployment.kubernetes.io/desired-replicas"
+_DESIRED, _MOST = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
 
 
 @dataclass(eq=False)
@@ -28,6 +29,7 @@ class _Set:
     replicas: int
     item: ReplicaSet | None = None
     desired: int | None = None
+    most: int | None = None
     cradle: Cradle | None = field(default=None)
 
     @property
@@ -62,8 +64,8 @@ class DeploymentRollout(Rollout):
         sets: list[_Set] = []
         for owned in self._existing.replica_sets_of(item.metadata):
             replicas = 1 if owned.spec.replicas is None else owned.spec.replicas
-            desired = owned.metadata.annotations.get(_DESIRED, "")
-            sets.append(_Set(owned.metadata.name, replicas, owned, int(desired) if desired.isdecimal() else None))
+            desired, most = (_number(owned.metadata.annotations.get(key, "")) for key in (_DESIRED, _MOST))
+            sets.append(_Set(owned.metadata.name, replicas, owned, desired, most))
         names = {each.name for each in sets}
         for pod in pods:
             name = _owner(pod)
@@ -103,34 +105,19 @@ class DeploymentRollout(Rollout):
         return changes
 
     def _step(self, changes: Changes) -> bool:
-        if self._paused or any(each.desired not in (None, self.wanted) for each in self._sets if each.replicas):
+        if self._paused:
             return self._scale()
+        if any(each.desired not in (None, self.wanted) for each in self._sets if each.replicas):
+            self._scale()
+            return True
         return self._recreate(changes) if self._recreates else self._roll(changes)
 
     def _scale(self) -> bool:
-        """DeploymentController.scale: another number of replicas comes before another template. Of several sets that
-        have pods each gets its share."""
-        active = [each for each in self._sets if each.replicas]
-        for each in self._sets:
-            each.desired = None
-        if len(active) <= 1:
-            target = active[0] if active else self._new or (self._sets[-1] if self._sets else None)
-            return target is not None and _set_replicas(target, self.wanted)
-        more = (self.wanted + self._surge if self.wanted else 0) - sum(each.replicas for each in active)
-        return more != 0 and self._share_out(active, more)
-
-    def _share_out(self, active: list[_Set], more: int) -> bool:
-        """GetReplicaSetProportion: what rounding leaves over goes to the largest."""
-        total = sum(each.replicas for each in active)
-        active.sort(key=lambda each: (-each.replicas, each.age))
-        left = more
-        for each in active:
-            share = round(each.replicas * (total + more) / total) - each.replicas
-            share = min(share, left) if more > 0 else max(share, left)
-            each.replicas += share
-            left -= share
-        active[0].replicas = max(active[0].replicas + left, 0)
-        return True
+        before = [each.replicas for each in self._sets]
+        old = [each for each in self._sets if each is not self._new]
+        available = self._available(self._new) if self._new else 0
+        scale(self._new, old, self.wanted, self._surge, available=available, rolling=not self._recreates)
+        return before != [each.replicas for each in self._sets]
 
     def _roll(self, changes: Changes) -> bool:
         """rolloutRolling."""
@@ -258,6 +245,10 @@ class DeploymentRollout(Rollout):
 def _set_replicas(of: _Set, replicas: int) -> bool:
     changed, of.replicas = of.replicas != replicas, replicas
     return changed
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None
 
 
 def _owner(pod: Pod) -> str:

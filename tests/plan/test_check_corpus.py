@@ -1,0 +1,56 @@
+"""`check` over the clusters of the corpus, their pending pods taken for manifests: its first step is `simulate`'s run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.wiring import Setup, prepare
+from ksched_cli.wiring.check import run_check
+from tests.plan.rollouts import write
+from tests.test_conformance import CASES
+
+
+def split(case: Path) -> tuple[list[Any], list[Any]]:
+    """The cluster, and its pending pods as nobody has admitted them yet: priorities come from classes."""
+    items = json.loads((case / "cluster.json").read_text())["items"]
+    pending = [item for item in items if item["kind"] == "Pod" and not item["spec"].get("nodeName")]
+    pending = [pod for pod in pending if not pod["metadata"].get("deletionTimestamp")]
+    cluster = [item for item in items if item not in pending]
+    known = {item["metadata"]["name"] for item in items if item["kind"] == "PriorityClass"}
+    for pod in pending:
+        spec = pod["spec"]
+        pod["status"] = {}
+        priority = spec.pop("priority", None)
+        spec.pop("preemptionPolicy", None)
+        spec.pop("priorityClassName", None)
+        name = f"p{priority}".replace("-", "m")
+        if priority:
+            spec["priorityClassName"] = name
+        if priority and name not in known:
+            known.add(name)
+            kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+            cluster.append({**kind, "metadata": {"name": name}, "value": priority})
+    return cluster, pending
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES[::10]])
+def test_the_first_step_is_what_simulate_does(case: Path, tmp_path: Path) -> None:
+    cluster, pending = split(case)
+    config = case / "config.yaml"
+    setup = Setup(
+        sources=[write(tmp_path / "cluster.json", *cluster)],
+        filenames=[write(tmp_path / "manifests.json", *pending)],
+        config=str(config) if config.exists() else None,
+    )
+    simulated = {outcome.pod: outcome.node for outcome in prepare(setup).simulate().outcomes if outcome.node}
+    done = run_check(setup)
+    steps = [(each.workload.split()[1], step) for each in done.workloads for step in each.steps[:1]]
+    first = {pod: node for pod, step in steps for node in step.placed.values()}
+    assert first == simulated
+    unplaced = {each.workload for each in done.workloads if not each.running}
+    assert {finding.workload for finding in done.findings if finding.level != "warning"} == unplaced
+    assert all(finding.place.line for finding in done.findings)
