@@ -10,6 +10,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.known_pods import KnownPods
 from ksched_cli.cluster.node_selection import NodeSelection
 from ksched_cli.cluster.nodes import NodeTable
 from ksched_cli.cluster.pod_counts import PodCounts
@@ -26,7 +27,7 @@ class Cluster:
     `journal` lists the node rows that placements touched, in order, so that whoever keeps something derived from
     the columns can bring just those rows up to date. `structure` goes up when rows are renumbered or node objects
     change, after which nothing derived from nodes holds. Without `reuse` everything derived is derived afresh for
-    every pod: slow, and the answer must be the same.
+    every pod: slow, and the answer must be the same. `known` is shared by clusters that have many pods in common.
     """
 
     def __init__(
@@ -37,10 +38,12 @@ class Cluster:
         *,
         reuse: bool = True,
         release: Release = NEWEST,
+        known: KnownPods | None = None,
     ) -> None:
         self.reuse = reuse
         self.release = release
-        self.resources = ResourceIndex()
+        self.known = known
+        self.resources = known.resources if known else ResourceIndex()
         self.catalog = catalog or Catalog()
         self.pods = PodTable()
         self.nodes = NodeTable(nodes, self.resources)
@@ -58,7 +61,8 @@ class Cluster:
 
     def register(self, pod: Pod) -> int:
         """The pod's row. A pod seen for the first time may name resources that no node or pod named before."""
-        row = self.pods.register(PodInfo(pod, self.resources, self.release))
+        known = self.known
+        row = self.pods.register(known.info(pod) if known else PodInfo(pod, self.resources, self.release))
         info = self.pods.infos[row]
         _ = info.requests, info.incoming_requests
         self.widen()

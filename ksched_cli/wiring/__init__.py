@@ -16,6 +16,7 @@ from ksched_cli.sources.live.options import LiveOptions
 if TYPE_CHECKING:
     from ksched_cli.api.core import Pod
     from ksched_cli.cluster.cache import Cluster
+    from ksched_cli.cluster.known_pods import KnownPods
     from ksched_cli.config.model import SchedulerConfiguration
     from ksched_cli.engine.extenders.chain import Extenders
     from ksched_cli.engine.registry import Registry
@@ -369,7 +370,16 @@ def _coverage(scheduler: Scheduler, loaded: Loaded, setting: Setting) -> dict[st
     return coverage
 
 
-def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting) -> Scheduler:
+def scheduler_maker(setup: Setup, setting: Setting) -> Callable[[Loaded], Scheduler]:
+    """For many schedulers over versions of one cluster: what is known of a pod is worked out once for all of them."""
+    from ksched_cli.cluster.known_pods import KnownPods
+
+    as_they_are = setting.release is NEWEST and not setting.gates.changed
+    known = KnownPods(setting.release) if as_they_are else None
+    return lambda loaded: make_scheduler(setup, loaded, setting, known)
+
+
+def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting, known: KnownPods | None = None) -> Scheduler:
     """A scheduler over what was loaded. Objects are taken by name, so that the order of the input does not matter."""
     from ksched_cli.api.core import Node, Pod
     from ksched_cli.api.policy import PriorityClass
@@ -386,7 +396,7 @@ def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting) -> Scheduler:
     if setting.release is not NEWEST or setting.gates.changed:
         pods = as_stored(pods, setting.release, setting.gates)
     nodes = sorted(loaded.of(Node), key=lambda node: node.metadata.name)
-    cluster = Cluster(nodes, pods, Catalog(loaded.others()), reuse=setup.reuse, release=setting.release)
+    cluster = Cluster(nodes, pods, Catalog(loaded.others()), reuse=setup.reuse, release=setting.release, known=known)
     timings = Timings() if setup.timings else None
     return Scheduler(
         cluster,

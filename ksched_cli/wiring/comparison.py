@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from ksched_cli.plan.diff import Diff, Side, diff
 from ksched_cli.plan.settled import place_until_settled
-from ksched_cli.wiring import Gathered, Setup, assemble, gather, make_scheduler, read_sources, wanted_pods
+from ksched_cli.wiring import Gathered, Setup, assemble, gather, read_sources, scheduler_maker, wanted_pods
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def _same_cluster(before: Setup, after: Setup) -> bool:
 
 
 def _place(setup: Setup, gathered: Gathered) -> Side:
-    settled = place_until_settled(gathered.loaded, lambda loaded: make_scheduler(setup, loaded, gathered.setting))
+    settled = place_until_settled(gathered.loaded, scheduler_maker(setup, gathered.setting))
     return Side(settled, gathered.refused)
 
 

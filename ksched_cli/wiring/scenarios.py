@@ -11,7 +11,7 @@ from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.scenario.load import load_scenario
 from ksched_cli.sources.scenario.rehearsal import rehearse
 from ksched_cli.sources.scenario.schema import schema
-from ksched_cli.wiring import Gathered, Setup, make_scheduler, read_input
+from ksched_cli.wiring import Gathered, Setup, read_input, scheduler_maker
 
 
 def play_scenario(
@@ -25,9 +25,7 @@ def play_scenario(
     problems += rehearse(scenario, gathered.loaded, namespace)
     if problems:
         raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
-    result, loaded = run_scenario(
-        scenario, gathered.loaded, lambda loaded: make_scheduler(setup, loaded, gathered.setting), namespace
-    )
+    result, loaded = run_scenario(scenario, gathered.loaded, scheduler_maker(setup, gathered.setting), namespace)
     return result, replace(gathered, loaded=loaded)
 
 

@@ -42,7 +42,7 @@ def parse(given: Iterable[tuple[str, str]]) -> tuple[list[Edit], list[Problem]]:
         try:
             edits.append(parse_one(flag, text))
         except EditMistake as mistake:
-            problems.append(Problem(str(mistake), f"--{flag} {text}", hint=mistake.hint))
+            problems.append(Problem(str(mistake), f"--{flag} {text}".rstrip(), hint=mistake.hint))
         except InputError as mistake:
             problems += mistake.problems
     return edits, problems
@@ -135,7 +135,7 @@ def _check_effect(effect: str) -> None:
 def _scale(text: str) -> Scale:
     target, found, number = text.rpartition("=")
     if not found:
-        raise EditMistake("there is no number", f"write {text or 'KIND/NAME'}=N")
+        raise EditMistake("there is no number", f"write {text if '/' in text else 'KIND/NAME'}=N")
     return Scale(reference(target), _whole(number, 0, MAX_REPLICAS, "replicas"))
 
 

@@ -1,0 +1,24 @@
+"""What is known of pods, for clusters that are alike: most of the pods of one are the very same in the next."""
+
+from __future__ import annotations
+
+from ksched_cli.api.core import Pod
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.resources import ResourceIndex
+from ksched_cli.config.releases import NEWEST, Release
+
+
+class KnownPods:
+    """Sums are worked out once for every pod object, however many clusters it is in. They share the resource rows."""
+
+    def __init__(self, release: Release = NEWEST) -> None:
+        self.resources = ResourceIndex()
+        self.release = release
+        # Each entry holds its pod, so that no other object comes to have its id.
+        self._infos: dict[int, PodInfo] = {}
+
+    def info(self, pod: Pod) -> PodInfo:
+        found = self._infos.get(id(pod))
+        if found is None:
+            found = self._infos[id(pod)] = PodInfo(pod, self.resources, self.release)
+        return found

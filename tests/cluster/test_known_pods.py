@@ -1,0 +1,41 @@
+"""Clusters that share what is known of their pods answer as those that do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ksched_cli.cluster.known_pods import KnownPods
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.place import Telling, place
+from ksched_cli.plan.results import PodOutcome
+from ksched_cli.wiring import Setup, gather, make_scheduler, scheduler_maker
+from tests.builders import make_pod
+
+CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
+
+
+def outcomes(scheduler: Scheduler) -> list[PodOutcome]:
+    return list(place(scheduler, Telling(detail=True)).outcomes)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in sorted(CORPUS.glob("*-00"))])
+def test_answers_are_the_same(case: Path) -> None:
+    setup = Setup(sources=[str(case / "cluster.json")])
+    gathered = gather(setup)
+    by_itself = outcomes(make_scheduler(setup, gathered.loaded, gathered.setting))
+    known = KnownPods()
+    # Another cluster has met other resources first, so that rows are others.
+    known.info(make_pod("first").requests(example_com__first="1").obj()).requests  # noqa: B018
+    for _ in range(2):
+        assert outcomes(make_scheduler(setup, gathered.loaded, gathered.setting, known)) == by_itself
+    make = scheduler_maker(setup, gathered.setting)
+    assert outcomes(make(gathered.loaded)) == outcomes(make(gathered.loaded)) == by_itself
+
+
+def test_a_pod_is_worked_out_once() -> None:
+    pod, same = make_pod().requests(cpu="1").obj(), make_pod().requests(cpu="1").obj()
+    known = KnownPods()
+    assert known.info(pod) is known.info(pod)
+    assert known.info(pod) is not known.info(same)
