@@ -89,12 +89,16 @@ def settle_and_show(setup: Setup, limits: Limits, shown: Shown) -> int:
     else:
         from ksched_cli.report.console import make_console
         from ksched_cli.report.settlement import print_settlement
-        from ksched_cli.report.table import print_omissions, print_others
+        from ksched_cli.report.table import print_groups, print_omissions, print_others, timings_table
 
         console = make_console(shown.width)
         print_settlement(found, console, wide=wide, headers=shown.headers)
         print_others(simulation, console)
+        print_groups(simulation, console)
         print_omissions(simulation.coverage, console)
+        if simulation.stats.timings:
+            console.print()
+            console.print(timings_table(simulation.stats.timings, shown.headers))
     return _verdict(found, shown, refused=bool(simulation.refused), warned=bool(simulation.warnings))
 
 

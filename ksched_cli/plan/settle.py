@@ -11,10 +11,13 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.resource import ResourceClaim
+from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.resource import ResourceClaim, ResourceClaimTemplate
+from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.cluster.pods import NOWHERE
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.loop import SchedulingLoop, Step
+from ksched_cli.engine.queue import Queue
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import (
@@ -24,11 +27,14 @@ from ksched_cli.framework.events import (
     UNSCHEDULED_POD_DELETE,
     ClusterEvent,
 )
+from ksched_cli.framework.status import Code, Status
+from ksched_cli.plan.groups import pod_group_outcomes
 from ksched_cli.plan.oscillation import Oscillation
 from ksched_cli.plan.place import Telling, outcome_of
-from ksched_cli.plan.results import PodOutcome
+from ksched_cli.plan.results import PodGroupOutcome, PodOutcome
 from ksched_cli.plan.returning import comes_back, successor
 from ksched_cli.plan.settlement import Ending, FinalPod, Happening, Settlement
+from ksched_cli.sources.controllers.claims import ephemeral_claims, templated_claims
 
 # terminationGracePeriodSeconds where a pod does not say.
 _GRACE = 30.0
@@ -161,8 +167,16 @@ class _Run:
             self._come_back(row)
 
     def _release_claims(self, pod: Pod) -> None:
-        """The resource claim controller: what nobody uses any more is free."""
-        for claim in list(self._cluster.catalog.in_namespace(ResourceClaim, pod.metadata.namespace)):
+        """The garbage collector and the resource claim controller: what was made for the pod goes with it, and what
+        nobody uses any more is free."""
+        catalog, namespace = self._cluster.catalog, pod.metadata.namespace
+        for made in [*catalog.in_namespace(PersistentVolumeClaim, namespace)]:
+            if _belongs_to(made.metadata, pod):
+                self.loop.handlers.delete(made)
+        for claim in [*catalog.in_namespace(ResourceClaim, namespace)]:
+            if _belongs_to(claim.metadata, pod):
+                self.loop.handlers.delete(claim)
+                continue
             left = tuple(each for each in claim.status.reserved_for if each.uid != pod.metadata.uid)
             if len(left) < len(claim.status.reserved_for):
                 allocation = claim.status.allocation if left else None
@@ -176,6 +190,19 @@ class _Run:
         new = len(self._cluster.pods)
         self._origin[new], self._replaces[new] = self._origin.get(row, old.key), old.key
         self.loop.handlers.add(made)
+        self._make_claims(made)
+
+    def _make_claims(self, pod: Pod) -> None:
+        """The controllers for the claims of ephemeral volumes and from templates."""
+        twin = replace(pod, status=replace(pod.status))
+        templates = {
+            (each.metadata.namespace, each.metadata.name): each
+            for each in self._cluster.catalog.all(ResourceClaimTemplate)
+        }
+        for claim in [*ephemeral_claims(twin), *templated_claims(twin, templates)]:
+            self.loop.handlers.add(claim)
+        if twin != pod:
+            self.loop.handlers.update(twin)
 
     # To the end
 
@@ -242,7 +269,16 @@ class _Run:
             self._oscillation.pods if oscillating else (),
             self._oscillation.period if oscillating else 0.0,
             tuple(dict.fromkeys(self.loop.hints.faults)),
+            self._groups(),
         )
+
+    def _groups(self) -> tuple[PodGroupOutcome, ...]:
+        held_back = {
+            pod.row: Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (pod.gating_message,), pod.gating_plugin)
+            for pod in self.loop.queue
+            if pod.gated
+        }
+        return pod_group_outcomes(self._scheduler, Queue(gated=held_back))
 
     def _final(self, row: int) -> FinalPod:
         cluster, info = self._cluster, self._cluster.pods.infos[row]
@@ -280,6 +316,10 @@ class _Run:
         if outcome is None:
             return "pending", ""
         return ("nominated" if self._scheduler.nominator.node_of(row) else outcome.result), message
+
+
+def _belongs_to(metadata: ObjectMeta, pod: Pod) -> bool:
+    return any(owner.controller and owner.uid == pod.metadata.uid for owner in metadata.owner_references)
 
 
 def _grace(pod: Pod) -> float:

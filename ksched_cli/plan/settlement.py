@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ksched_cli.plan.results import PodOutcome
+from ksched_cli.plan.results import PodGroupOutcome, PodOutcome
 
 Ending = Literal["settled", "max-time", "max-cycles", "oscillation"]
 
@@ -61,6 +61,7 @@ class Settlement:
     oscillating: tuple[str, ...] = ()
     period: float = 0.0
     faults: tuple[str, ...] = ()
+    pod_groups: tuple[PodGroupOutcome, ...] = ()
 
     @property
     def settled(self) -> bool:

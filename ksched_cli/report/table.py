@@ -52,8 +52,7 @@ def print_simulation(simulation: Simulation, console: Console, *, wide: bool = F
             Text.assemble((gated.pod, "bold"), "  ", ("held back", "yellow"), f"  {', '.join(gated.reasons)}")
         )
     print_others(simulation, console)
-    for group in simulation.pod_groups:
-        console.print(_group_line(group))
+    print_groups(simulation, console)
     if simulation.gated or simulation.ignored or simulation.refused or simulation.pod_groups:
         console.print()
     console.print(summary_line(simulation))
@@ -71,6 +70,11 @@ def print_others(simulation: Simulation, console: Console) -> None:
     for refused in simulation.refused:
         text = f"  {refused.plugin}: {refused.message}"
         console.print(Text.assemble((refused.pod, "bold"), "  ", ("refused", "bold red"), text))
+
+
+def print_groups(simulation: Simulation, console: Console) -> None:
+    for group in simulation.pod_groups:
+        console.print(_group_line(group))
 
 
 def _group_line(group: PodGroupOutcome) -> Text:

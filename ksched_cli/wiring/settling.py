@@ -39,5 +39,6 @@ def settle_prepared(
         replace(stats, pods=len(found.outcomes)),
         prepared.warnings,
         prepared.refused,
+        found.pod_groups,
     )
     return simulation, found

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar
 
+import msgspec
 import pytest
 
-from ksched_cli.api.resource import ResourceClaim
+from ksched_cli.api.resource import ResourceClaim, ResourceClaimTemplate
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.framework.interfaces import PermitPlugin, ReservePlugin
@@ -127,6 +129,50 @@ def test_devices_of_a_pod_that_left_are_free() -> None:
     released = scheduler.cluster.catalog.get(ResourceClaim, "taken", "default")
     assert released is not None
     assert released.status.allocation is None
+
+
+def test_a_pod_that_comes_back_has_new_claims_made() -> None:
+    template = msgspec.convert(
+        {
+            "metadata": {"name": "gpu", "namespace": "default"},
+            "spec": {"spec": {"devices": {"requests": [exactly()]}}},
+        },
+        ResourceClaimTemplate,
+    )
+    victim = running("victim", cpu="2", kind="StatefulSet")
+    victim.spec.resource_claims = (
+        make_pod().spec(resourceClaims=[{"name": "r", "resourceClaimTemplateName": "gpu"}]).obj().spec.resource_claims
+    )
+    victim.status.resource_claim_statuses = (
+        make_pod()
+        .status(resourceClaimStatuses=[{"name": "r", "resourceClaimName": "old"}])
+        .obj()
+        .status.resource_claim_statuses
+    )
+    owner = {"kind": "Pod", "name": "victim", "uid": "uid-victim", "controller": True}
+    old = make_claim(
+        "old",
+        exactly(),
+        metadata={"ownerReferences": [owner]},
+        status={
+            **allocated("d", pool="n1"),
+            "reservedFor": [{"resource": "pods", "name": "victim", "uid": "uid-victim"}],
+        },
+    )
+    objects = [make_class(), template, old, *(make_slice(f"s-{on}", [{"name": "d"}], node=on) for on in ("n1", "n2"))]
+    scheduler = make_scheduler([node()], [victim, urgent()], objects=objects)
+    found = settle(scheduler, events=[TimedEvent(50, "add", node("n2"))])
+    assert states(found)["victim"] == ("scheduled", "n2")
+    assert scheduler.cluster.catalog.get(ResourceClaim, "old", "default") is None
+    (made,) = scheduler.cluster.catalog.all(ResourceClaim)
+    assert made.status.allocation is not None
+
+
+def test_working_everything_out_afresh_settles_the_same() -> None:
+    pods = [running("victim", kind="ReplicaSet"), running("other", kind="StatefulSet"), urgent()]
+    nodes = [node(), node("n2", "1")]
+    told = [settle(make_scheduler(nodes, copy.deepcopy(pods), reuse=reuse)) for reuse in (True, False)]
+    assert told[0] == told[1]
 
 
 # What is left

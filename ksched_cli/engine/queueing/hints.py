@@ -58,6 +58,8 @@ class Hints:
     """The registrations of all profiles. `handle` is what the plugins have."""
 
     def __init__(self, by_profile: Mapping[str, Iterable[Plugin]], handle: Handle | None = None) -> None:
+        # Before queueing hints every event that a plugin registered for was worth a try.
+        self._asks = handle is None or handle.gates.enabled("SchedulerQueueingHints")
         extender = () if handle is None or handle.extenders is None else (_Extender(None, handle),)
         self._by_profile = {name: registrations([*extender, *plugins]) for name, plugins in by_profile.items()}
         self._interest: dict[ClusterEvent, bool] = {}
@@ -91,7 +93,7 @@ class Hints:
         for name, registered in self._matching(pod.info.pod.spec.scheduler_name, event):
             if name not in rejectors:
                 continue
-            if not registered.unasked and not self._ask(registered, pod, old, new):
+            if self._asks and not registered.unasked and not self._ask(registered, pod, old, new):
                 continue
             if name in pod.pending_plugins:
                 return Strategy.IMMEDIATELY

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ksched_cli.config.releases import release
 from ksched_cli.engine.queueing.hints import Hints, Strategy, registrations
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.framework.events import (
@@ -81,6 +82,13 @@ def test_the_plugins_of_another_profile_are_not_asked() -> None:
     assert hints.of_interest(NODE_ADD)
     assert hints.of_interest(ASSIGNED_POD_ADD)
     assert hints.events_of("Yes") == (NODE_ADD, ClusterEvent("Node", Action.UPDATE_NODE_TAINT), POD_ADD)
+
+
+@pytest.mark.parametrize(("gate", "expected"), [("true", "SKIP"), ("false", "AFTER_BACKOFF")])
+def test_without_the_gate_no_plugin_is_asked(gate: str, expected: str) -> None:
+    handle = make_scheduler([], [], gates=f"SchedulerQueueingHints={gate}", current=release("1.32")).handle
+    hints = Hints({"default-scheduler": [SKIPPING]}, handle)
+    assert hints.worth_requeuing(queued("No"), NODE_ADD, None, None) is Strategy[expected]
 
 
 def test_events_that_nobody_wants_are_of_no_interest() -> None:
