@@ -16,9 +16,19 @@ from typing import Any
 
 from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.api.resource import Device, DeviceAttribute
-from ksched_cli.framework.dra.cel_functions import GATED, GLOBAL, METHODS, NOT_MODELLED, QUALIFIED, Function
+from ksched_cli.framework.dra.cel_functions import (
+    GATED,
+    GLOBAL,
+    METHODS,
+    NOT_MODELLED,
+    QUALIFIED,
+    Function,
+    literal_mistake,
+)
 from ksched_cli.framework.dra.cel_operators import (
     MACROS,
+    PAIR,
+    PAIR_MACROS,
     UNARY,
     Program,
     binary,
@@ -27,7 +37,9 @@ from ksched_cli.framework.dra.cel_operators import (
     has_field,
     indexed,
     logical,
+    of_pair,
     opt_map,
+    pairs,
 )
 from ksched_cli.framework.dra.cel_syntax import (
     Binary,
@@ -57,8 +69,9 @@ from ksched_cli.framework.dra.cel_values import (
 
 _DEVICE_FIELDS = ("driver", "attributes", "capacity")
 _TYPES = {"bool", "int", "uint", "double", "string", "list", "map", "null_type", "type", "bytes"}
-_LIBRARIES = {"sets", "optional", "format"}
-_QUANTIFIERS = {"all", "exists", "exists_one", "map", "filter"}
+_LIBRARIES = {"sets", "optional", "format", "lists", "ip"}
+# How many arguments the macros with two variables take.
+_PAIRED = {name: (3, 4) if name.startswith("transform") else (3,) for name in PAIR_MACROS}
 
 
 class Selector:
@@ -198,8 +211,12 @@ class _Compiler:
             return self._has(node)
         if node.target == Name("cel") and node.function == "bind":
             return self._bind(node)
-        if node.target is not None and node.function in _QUANTIFIERS and len(node.arguments) in (2, 3):
+        if node.target is not None and node.function in MACROS and len(node.arguments) == 2:
             return self._quantifier(node, node.target)
+        if node.target is not None and node.function == "map" and len(node.arguments) == 3:
+            return self._quantifier(node, node.target)
+        if node.target is not None and node.function in PAIR_MACROS and len(node.arguments) in _PAIRED[node.function]:
+            return self._pair_macro(node, node.target)
         if node.target is not None and node.function in ("optMap", "optFlatMap") and len(node.arguments) == 2:
             return self._opt_map(node, node.target)
         return self._function(node)
@@ -213,15 +230,22 @@ class _Compiler:
             found = GLOBAL.get(name)
         else:
             found, operands = self._methods.get(name), (node.target, *operands)
-        if found is None and (node.function in NOT_MODELLED or "." in name):
+        fits = found is not None and len(node.arguments) in found[1]
+        if not fits and (node.function in NOT_MODELLED or (found is None and "." in name)):
             raise CelCompileError(f"the function '{name}' is not modelled")
         if found is None:
             raise CelCompileError(f"undeclared reference to '{name}' (in container '')")
-        function, counts = found
-        if len(node.arguments) not in counts:
+        if not fits:
             raise CelCompileError(f"found no matching overload for '{name}'")
+        if isinstance(last := operands[-1] if operands else None, Literal) and isinstance(last.value, str):
+            self._check_literal(node.function, last.value)
+        function = found[0]
         programs = tuple(map(self.compile, operands))
         return lambda variables: function(*[program(variables) for program in programs])
+
+    def _check_literal(self, function: str, text: str) -> None:
+        if literal_mistake(function, text):
+            raise CelCompileError(f"invalid {function} argument")
 
     def _has(self, node: Call) -> Program:
         if len(node.arguments) != 1 or not isinstance(node.arguments[0], Select):
@@ -249,12 +273,26 @@ class _Compiler:
         variable = node.arguments[0]
         if not isinstance(variable, Name):
             raise CelCompileError("argument must be a simple name")
-        if len(node.arguments) == 3 and node.function != "map":
-            raise CelCompileError(f"the macro '{node.function}' with two variables is not modelled")
         source = self.compile(target)
         bodies = [self._within(variable.name, body) for body in node.arguments[1:]]
         run = MACROS[node.function]
         return lambda variables: run(elements(source(variables)), variable.name, bodies, variables)
+
+    def _pair_macro(self, node: Call, target: Node) -> Program:
+        key, value, *written = node.arguments
+        if not isinstance(key, Name) or not isinstance(value, Name):
+            raise CelCompileError("argument must be a simple name")
+        source = self.compile(target)
+        bodies = [of_pair(key.name, value.name, self._within_both(key.name, value.name, body)) for body in written]
+        run = PAIR_MACROS[node.function]
+        return lambda variables: run(pairs(source(variables)), PAIR, bodies, variables)
+
+    def _within_both(self, key: str, value: str, body: Node) -> Program:
+        self._scope.append(key)
+        try:
+            return self._within(value, body)
+        finally:
+            self._scope.pop()
 
     def _opt_map(self, node: Call, target: Node) -> Program:
         variable, body = node.arguments

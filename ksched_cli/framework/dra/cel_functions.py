@@ -1,4 +1,5 @@
-"""The functions that device selectors may call: CEL's own, the string extensions, and Kubernetes' quantity and semver.
+"""The functions that device selectors may call: CEL's own, the string extensions, and Kubernetes' quantity and semver;
+those of lists, addresses and time stand apart.
 
 A function gets its evaluated arguments, the target of a method first. What is missing here is refused when an
 expression is compiled, so that nothing is ever guessed.
@@ -11,18 +12,20 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ksched_cli.framework.dra.cel_lists import LIST_METHODS, LIST_QUALIFIED
+from ksched_cli.framework.dra.cel_network import NETWORK_GLOBAL, NETWORK_METHODS, NETWORK_QUALIFIED
+from ksched_cli.framework.dra.cel_time import TIME_METHODS, Timestamp, seconds_of, to_duration, to_timestamp
 from ksched_cli.framework.dra.cel_values import (
     MAX_INT,
     MAX_UINT,
     MIN_INT,
     CelError,
     CelQuantity,
+    CelType,
     Maybe,
     Semver,
     UInt,
-    compare,
     equal,
-    is_number,
     no_overload,
     normalized_semver,
     parse_semver,
@@ -52,6 +55,8 @@ def _int(value: Any) -> int:
         if re.fullmatch(r"[+-]?\d+", value, re.ASCII) is None:
             raise CelError(f'strconv.ParseInt: parsing "{value}": invalid syntax')
         return whole_number(int(value), 0)
+    if isinstance(value, Timestamp):
+        return seconds_of(value)
     _need(value, int, float)
     if isinstance(value, float) and not (math.isfinite(value) and MIN_INT < value < MAX_INT):
         raise CelError("integer overflow")
@@ -83,7 +88,7 @@ def _string(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return repr(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)
-    return str(_need(value, str, int))
+    return str(_need(value, str, int, CelType))
 
 
 def _bool(value: Any) -> bool:
@@ -104,6 +109,15 @@ def _matches(text: Any, pattern: Any) -> bool:
 
 
 _NOT_RE2 = re.compile(r"\(\?(?:[=!>#(]|<[=!]|P=)|\\[1-9]|[*+?}]\+")
+
+
+def literal_mistake(function: str, text: str) -> bool:
+    """Whether a call with this text written out is refused before there is any device."""
+    convert = _LITERALS.get(function)
+    try:
+        return convert is not None and convert(text) is None
+    except CelError:
+        return True
 
 
 def _pattern(pattern: str) -> re.Pattern[str]:
@@ -179,32 +193,6 @@ def _join(items: Any, separator: Any = "") -> str:
 
 def _ascii(text: Any, change: Callable[[str], str]) -> str:
     return "".join(change(letter) if letter.isascii() else letter for letter in _need(text, str))
-
-
-# Lists (the Kubernetes list library)
-
-
-def _is_sorted(items: Any) -> bool:
-    return all(compare(left, right) <= 0 for left, right in zip(_need(items, list), items[1:], strict=False))
-
-
-def _sum(items: Any) -> Any:
-    total: Any = 0
-    for position, item in enumerate(_need(items, list)):
-        if not is_number(item):
-            raise no_overload()
-        total = item if position == 0 else total + item
-    return total if isinstance(total, float) else whole_number(total, items[0] if items else 0)
-
-
-def _extreme(items: Any, name: str, wanted: int) -> Any:
-    if not _need(items, list):
-        raise CelError(f"{name} called on empty list")
-    best = items[0]
-    for item in items[1:]:
-        if compare(item, best) == wanted:
-            best = item
-    return best
 
 
 # Kubernetes types
@@ -297,6 +285,12 @@ def _includes(target: Any, wanted: Any) -> bool:
     return False
 
 
+_LITERALS: dict[str, Callable[[str], object]] = {
+    "duration": to_duration,
+    "timestamp": to_timestamp,
+    "matches": _pattern,
+}
+
 # name -> (function, the numbers of arguments it takes)
 GLOBAL: dict[str, tuple[Function, tuple[int, ...]]] = {
     "size": (_size, (1,)),
@@ -305,6 +299,8 @@ GLOBAL: dict[str, tuple[Function, tuple[int, ...]]] = {
     "double": (_double, (1,)),
     "string": (_string, (1,)),
     "bool": (_bool, (1,)),
+    "duration": (to_duration, (1,)),
+    "timestamp": (to_timestamp, (1,)),
     "dyn": (lambda value: value, (1,)),
     "type": (type_name, (1,)),
     "matches": (_matches, (2,)),
@@ -312,9 +308,13 @@ GLOBAL: dict[str, tuple[Function, tuple[int, ...]]] = {
     "isQuantity": (_is_quantity, (1,)),
     "semver": (_semver, (1, 2)),
     "isSemver": (_is_semver, (1, 2)),
+    **NETWORK_GLOBAL,
 }
 
 METHODS: dict[str, tuple[Function, tuple[int, ...]]] = {
+    **LIST_METHODS,
+    **NETWORK_METHODS,
+    **TIME_METHODS,
     "size": (_size, (0,)),
     "contains": (lambda text, part: _need(part, str) in _need(text, str), (1,)),
     "startsWith": (lambda text, part: _need(text, str).startswith(_need(part, str)), (1,)),
@@ -332,10 +332,6 @@ METHODS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "substring": (_substring, (1, 2)),
     "trim": (lambda text: _need(text, str).strip(), (0,)),
     "join": (_join, (0, 1)),
-    "isSorted": (_is_sorted, (0,)),
-    "sum": (_sum, (0,)),
-    "min": (lambda items: _extreme(items, "min", -1), (0,)),
-    "max": (lambda items: _extreme(items, "max", 1), (0,)),
     "compareTo": (_order, (1,)),
     "isGreaterThan": (lambda left, right: _order(left, right) > 0, (1,)),
     "isLessThan": (lambda left, right: _order(left, right) < 0, (1,)),
@@ -359,6 +355,8 @@ GATED: dict[str, tuple[Function, tuple[int, ...]]] = {"includes": (_includes, (1
 
 # Functions of a library, by their full names.
 QUALIFIED: dict[str, tuple[Function, tuple[int, ...]]] = {
+    **LIST_QUALIFIED,
+    **NETWORK_QUALIFIED,
     "optional.of": (lambda value: Maybe(True, value), (1,)),
     "optional.none": (lambda: Maybe(False), (0,)),
     "optional.ofNonZeroValue": (lambda value: Maybe(bool(value), value if value else None), (1,)),
@@ -367,10 +365,8 @@ QUALIFIED: dict[str, tuple[Function, tuple[int, ...]]] = {
     "sets.intersects": (lambda left, right: any(_is_in(each, right) for each in _need(left, list)), (2,)),
 }
 
-# Known to kube-scheduler, not worked out here.
+# Known to kube-scheduler, not worked out here, at least not with other arguments: with a time zone, say.
 NOT_MODELLED = frozenset({
-    "bytes", "duration", "timestamp", "format", "quote", "ip", "isIP", "cidr", "isCIDR", "url", "isURL",
-    "getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getHours", "getMinutes",
-    "getSeconds", "getMilliseconds", "reverse", "transformList", "transformMap", "transformMapEntry", "existsOne",
-    "validate",
+    "bytes", "format", "quote", "sortBy", "transformMapEntry", "validate", "url", "isURL", "getScheme", "getHost",
+    "getHostname", "getPort", "getEscapedPath", "getQuery", *TIME_METHODS,
 })  # fmt: skip

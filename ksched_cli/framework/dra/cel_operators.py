@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ksched_cli.framework.dra.cel_time import Duration, added, subtracted
 from ksched_cli.framework.dra.cel_values import (
     CelError,
     DefaultingMap,
@@ -135,6 +136,8 @@ def _negative(operand: Program) -> Program:
         value = operand(variables)
         if isinstance(value, float):
             return -value
+        if isinstance(value, Duration):
+            return Duration(-value.nanos)
         if type(value) is not int:
             raise no_overload()
         return whole_number(-value, value)
@@ -163,7 +166,13 @@ def _add(left: Any, right: Any) -> Any:
         return left + right
     if isinstance(left, list) and isinstance(right, list):
         return left + right
-    return _arithmetic(left, right, lambda: left + right)
+    moment = added(left, right)
+    return moment if moment is not None else _arithmetic(left, right, lambda: left + right)
+
+
+def _subtract(left: Any, right: Any) -> Any:
+    moment = subtracted(left, right)
+    return moment if moment is not None else _arithmetic(left, right, lambda: left - right)
 
 
 def _arithmetic(left: Any, right: Any, work: Callable[[], Any]) -> Any:
@@ -213,7 +222,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ">=": lambda left, right: compare(left, right) >= 0,
     "in": _contains,
     "+": _add,
-    "-": lambda left, right: _arithmetic(left, right, lambda: left - right),
+    "-": _subtract,
     "*": lambda left, right: _arithmetic(left, right, lambda: left * right),
     "/": _divide,
     "%": _remainder,
@@ -252,6 +261,23 @@ def _holds(body: Program, variables: Variables) -> bool:
     return value
 
 
+def pairs(source: Any) -> list[tuple[Any, Any]]:
+    """What the macros with two variables go over: keys and values, or places and items."""
+    if not isinstance(source, (list, dict)):
+        raise no_overload()
+    return list(source.items() if isinstance(source, dict) else enumerate(source))
+
+
+def of_pair(key: str, value: str, body: Program) -> Program:
+    """A body with two variables, as a body with one, the pair."""
+
+    def run(variables: Variables) -> Any:
+        first, second = variables[PAIR]
+        return body({**variables, key: first, value: second})
+
+    return run
+
+
 def _exists_one(elements: list[Any], name: str, bodies: list[Program], variables: Variables) -> bool:
     return sum(_holds(bodies[0], {**variables, name: element}) for element in elements) == 1
 
@@ -266,12 +292,30 @@ def _map(elements: list[Any], name: str, bodies: list[Program], variables: Varia
     return [body({**variables, name: element}) for element in kept]
 
 
+def _map_values(pairs: list[Any], name: str, bodies: list[Program], variables: Variables) -> dict[Any, Any]:
+    *conditions, body = bodies
+    kept = _filter(pairs, name, conditions, variables) if conditions else pairs
+    return {pair[0]: body({**variables, name: pair}) for pair in kept}
+
+
 MACROS: dict[str, Callable[..., Any]] = {
     "all": _any_or_all(False),
     "exists": _any_or_all(True),
     "exists_one": _exists_one,
+    "existsOne": _exists_one,
     "filter": _filter,
     "map": _map,
+}
+
+# The macros with two variables; what goes over the pairs is one variable of a name that no expression can have.
+PAIR = "@pair"
+PAIR_MACROS: dict[str, Callable[..., Any]] = {
+    "all": MACROS["all"],
+    "exists": MACROS["exists"],
+    "exists_one": _exists_one,
+    "existsOne": _exists_one,
+    "transformList": _map,
+    "transformMap": _map_values,
 }
 
 

@@ -25,6 +25,15 @@ class UInt(int):
     """CEL's uint, a type apart from its int."""
 
 
+class CelType:
+    """A type of a library; it knows its own name, and its values are equal as Python's are."""
+
+    __slots__ = ()
+
+    def type_name(self) -> str:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
 class CelQuantity:
     """kubernetes.Quantity."""
@@ -120,6 +129,8 @@ def to_quantity(text: str) -> CelQuantity:
 
 def type_name(value: Any) -> str:
     """As cel-go names the type."""
+    if isinstance(value, CelType):
+        return value.type_name()
     for kind, name in _TYPE_NAMES:
         if isinstance(value, kind):
             return name
@@ -159,8 +170,9 @@ def equal(left: Any, right: Any) -> bool:
 
 def compare(left: Any, right: Any) -> int:
     """-1, 0 or 1 of what CEL's <, <=, > and >= take; CelError for the rest."""
-    comparable = (is_number(left) and is_number(right)) or (type(left) is type(right) and isinstance(left, (bool, str)))
-    if not comparable:
+    alike = type(left) is type(right)
+    comparable = (is_number(left) and is_number(right)) or (alike and isinstance(left, (bool, str)))
+    if not comparable and not (alike and isinstance(left, CelType) and hasattr(left, "nanos")):
         raise no_overload()
     return int(left > right) - int(left < right)
 
