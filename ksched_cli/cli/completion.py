@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
+
+from ksched_cli.cli.commands import Command, Option, commands_of
+from ksched_cli.cli.complete import HIDDEN
 
 SHORT = "A script that completes commands and options in your shell."
 HELP = "Prints a script that completes the commands, options and values of ksched in your shell."
@@ -29,26 +31,6 @@ class Shell(StrEnum):
     POWERSHELL = "powershell"
 
 
-@dataclass(frozen=True)
-class Option:
-    names: tuple[str, ...]
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command under its path ("config view"; "" is ksched itself) with what may follow it."""
-
-    path: str
-    commands: tuple[str, ...]
-    arguments: tuple[str, ...]
-    options: tuple[Option, ...]
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        return (*self.commands, *self.arguments, *(name for option in self.options for name in option.names))
-
-
 def completion(
     shell: Annotated[Shell, typer.Argument(help="Which shell to complete in.")], context: typer.Context
 ) -> None:
@@ -61,32 +43,6 @@ def script(shell: Shell, root: Any) -> str:
     return "\n".join([*lines, ""])
 
 
-def commands_of(command: Any, path: str = "") -> Iterator[Command]:
-    children = {name: child for name, child in getattr(command, "commands", {}).items() if not child.hidden}
-    options = tuple(
-        Option((*param.opts, *param.secondary_opts), _choices(param))
-        for param in command.params
-        if param.param_type_name == "option"
-    )
-    help_option = Option(("-h", "--help"), ())
-    arguments = tuple(
-        value for param in command.params if param.param_type_name == "argument" for value in _choices(param)
-    )
-    yield Command(path, tuple(children), arguments, (*options, help_option))
-    for name, child in children.items():
-        yield from commands_of(child, f"{path} {name}".strip())
-
-
-def _choices(param: Any) -> tuple[str, ...]:
-    """The values of an option that takes one of an enumeration, or several. Newer versions of typer keep the
-    annotation, older ones leave the type to click."""
-    annotation = getattr(getattr(param, "type_descriptor", None), "annotation", None)
-    for kind in (annotation, *get_args(annotation)):
-        if isinstance(kind, type) and issubclass(kind, StrEnum):
-            return tuple(each.value for each in kind)
-    return tuple(map(str, getattr(getattr(param, "type", None), "choices", ())))
-
-
 def _values(commands: list[Command]) -> Iterator[tuple[str, str, str]]:
     """Command, option and the values to choose from, for every option that has a list of them."""
     for command in commands:
@@ -95,14 +51,36 @@ def _values(commands: list[Command]) -> Iterator[tuple[str, str, str]]:
                 yield from ((command.path, name, " ".join(option.values)) for name in option.names)
 
 
+def _named(commands: list[Command]) -> list[tuple[str, str]]:
+    """Command and option, for every option that is given the name of an object."""
+    return [
+        (command.path, name)
+        for command in commands
+        for option in command.options
+        if option.kind
+        for name in option.names
+    ]
+
+
 def _steps(commands: list[Command]) -> list[str]:
     """`<where we are> <next word>` for each word that leads into a subcommand."""
     return [f'"{command.path} {name}"' for command in commands for name in command.commands]
 
 
+def _quoted(pairs: list[tuple[str, str]]) -> list[str]:
+    return [f'"{path} {name}"' for path, name in pairs]
+
+
+_BASH_NAMES = ("", " $(_ksched_names)")
+
+
 def _bash(commands: list[Command]) -> list[str]:
     return [
         "# Completion of ksched for bash; `ksched completion bash` prints it.",
+        "_ksched_names() {",
+        '    [[ "${COMP_WORDS[COMP_CWORD]}" == -* ]] && return',
+        f'    "${{COMP_WORDS[0]}}" {HIDDEN} "${{COMP_WORDS[@]:1:COMP_CWORD}}" 2>/dev/null | grep -v "^:"',
+        "}",
         "_ksched() {",
         '    local at="" word found=""',
         '    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
@@ -112,8 +90,12 @@ def _bash(commands: list[Command]) -> list[str]:
         "    done",
         '    case "$at ${COMP_WORDS[COMP_CWORD-1]}" in',
         *(f'        "{path} {name}") found="{values}" ;;' for path, name, values in _values(commands)),
+        f'        {"|".join(_quoted(_named(commands)))}) found="$(_ksched_names)" ;;',
         '        *) case "$at" in',
-        *(f'            "{command.path}") found="{" ".join(command.words)}" ;;' for command in commands),
+        *(
+            f'            "{command.path}") found="{" ".join(command.words)}{_BASH_NAMES[bool(command.names)]}" ;;'
+            for command in commands
+        ),
         "        esac ;;",
         "    esac",
         '    mapfile -t COMPREPLY < <(compgen -W "$found" -- "${COMP_WORDS[COMP_CWORD]}")',
@@ -122,10 +104,16 @@ def _bash(commands: list[Command]) -> list[str]:
     ]
 
 
+_ZSH_NAMES = ("", "; [[ $PREFIX == -* ]] || _ksched_names")
+
+
 def _zsh(commands: list[Command]) -> list[str]:
     return [
         f"#compdef {' '.join(PROGRAMS)}",
         "# Completion of ksched for zsh; `ksched completion zsh` prints it.",
+        "_ksched_names() {",
+        f'    compadd -- ${{(f)"$(${{words[1]}} {HIDDEN} "${{(@)words[2,CURRENT]}}" 2>/dev/null | grep -v "^:")"}}',
+        "}",
         "_ksched() {",
         '    local at="" word',
         '    for word in "${(@)words[2,CURRENT-1]}"; do',
@@ -135,9 +123,13 @@ def _zsh(commands: list[Command]) -> list[str]:
         "    done",
         '    case "$at ${words[CURRENT-1]}" in',
         *(f'        "{path} {name}") compadd -- {values}; return ;;' for path, name, values in _values(commands)),
+        f"        {'|'.join(_quoted(_named(commands)))}) _ksched_names; return ;;",
         "    esac",
         '    case "$at" in',
-        *(f'        "{command.path}") compadd -- {" ".join(command.words)} ;;' for command in commands),
+        *(
+            f'        "{command.path}") compadd -- {" ".join(command.words)}{_ZSH_NAMES[bool(command.names)]} ;;'
+            for command in commands
+        ),
         "    esac",
         "    _files",
         "}",
@@ -153,8 +145,16 @@ def _fish(commands: list[Command]) -> list[str]:
             if command.commands or command.arguments:
                 offered = " ".join((*command.commands, *command.arguments))
                 lines.append(f"complete -c {program} {where} -f -a '{offered}'")
+            if command.names:
+                lines.append(f"complete -c {program} {where} -f -a '{_FISH_NAMES}'")
             lines += [f"complete -c {program} {where}{_fish_option(option)}" for option in command.options]
     return lines
+
+
+_FISH_NAMES = (
+    f"(set -l typed (commandline -opc); $typed[1] {HIDDEN} $typed[2..] (commandline -ct) 2>/dev/null"
+    ' | string match -v ":*")'
+)
 
 
 def _fish_condition(command: Command) -> str:
@@ -167,7 +167,14 @@ def _fish_condition(command: Command) -> str:
 
 def _fish_option(option: Option) -> str:
     names = "".join(f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}" for name in option.names)
+    if option.kind:
+        return f"{names} -x -a '{_FISH_NAMES}'"
     return names + (f" -x -a '{' '.join(option.values)}'" if option.values else "")
+
+
+def _powershell_named(commands: list[Command]) -> list[str]:
+    options = [f"'{path} {name}'" for path, name in _named(commands)]
+    return [*options, *(f"'{command.path}'" for command in commands if command.names)]
 
 
 def _powershell(commands: list[Command]) -> list[str]:
@@ -182,15 +189,22 @@ def _powershell(commands: list[Command]) -> list[str]:
         "    $values = @{",
         *(f"        '{path} {name}' = @({quoted(values)})" for path, name, values in _values(commands)),
         "    }",
-        "    $at = ''; $previous = ''",
+        f"    $named = @({', '.join(_powershell_named(commands))})",
+        "    $at = ''; $previous = ''; $typed = @()",
         "    foreach ($element in $ast.CommandElements | Select-Object -Skip 1) {",
         "        if ($element.Extent.EndOffset -ge $position) { break }",
         "        $previous = $element.ToString()",
+        "        $typed += $previous",
         '        $next = "$at $previous".Trim()',
         "        if ($words.ContainsKey($next)) { $at = $next }",
         "    }",
         '    $found = $values["$at $previous"]',
-        "    if ($null -eq $found) { $found = $words[$at] }",
+        '    $names = $named -contains "$at $previous"',
+        "    if ($null -eq $found -and -not $names) { $found = $words[$at] }",
+        "    if ($names -or ($named -contains $at -and -not $current.StartsWith('-'))) {",
+        f"        $more = & $ast.CommandElements[0].ToString() {HIDDEN} @typed $current",
+        "        $found = @($found) + @($more | Where-Object { $_ -notlike ':*' })",
+        "    }",
         '    $found | Where-Object { $_ -like "$current*" }',
         "}",
     ]

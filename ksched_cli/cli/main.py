@@ -15,6 +15,7 @@ from ksched_cli.cli import (
     config,
     demo,
     diff,
+    drain,
     explain_code,
     plugins,
     scenario,
@@ -23,6 +24,8 @@ from ksched_cli.cli import (
     version,
     watch,
 )
+from ksched_cli.cli.complete import HIDDEN, print_completion
+from ksched_cli.cli.templates import captured, find_template, spelled
 from ksched_cli.errors import KschedError, UsageError
 
 INTERNAL_ERROR = 2
@@ -40,6 +43,7 @@ app = typer.Typer(
 )
 app.command("simulate", help=simulate.HELP, short_help=simulate.SHORT, epilog=simulate.EPILOG)(simulate.simulate)
 app.command("capacity", help=capacity.HELP, short_help=capacity.SHORT, epilog=capacity.EPILOG)(capacity.capacity)
+app.command("drain", help=drain.HELP, short_help=drain.SHORT, epilog=drain.EPILOG)(drain.drain)
 app.command("diff", help=diff.HELP, short_help=diff.SHORT, epilog=diff.EPILOG)(diff.diff)
 app.command("check", help=check.HELP, short_help=check.SHORT, epilog=check.EPILOG)(check.check)
 app.command("explain-code", help=explain_code.HELP, short_help=explain_code.SHORT, epilog=explain_code.EPILOG)(
@@ -62,13 +66,20 @@ def main() -> NoReturn:
     sys.exit(run(sys.argv[1:]))
 
 
+def complete_for_kubectl() -> NoReturn:
+    """`kubectl_complete-ksched`, which kubectl runs for `kubectl ksched <TAB>`."""
+    sys.exit(run([HIDDEN, *sys.argv[1:]]))
+
+
 def run(arguments: list[str]) -> int:
     if arguments == ["version"]:
         # Nothing to parse, and typer's parser would import pydantic for it, which takes longer than all the rest.
         version.version()
         return 0
+    if arguments[:1] == [HIDDEN]:
+        return print_completion(arguments[1:], typer.main.get_command(app))
     try:
-        code = app(args=arguments, prog_name=_program(), standalone_mode=False)
+        code = _invoke(spelled(arguments))
         sys.stdout.flush()
     except KschedError as mistake:
         for problem in mistake.problems:
@@ -90,6 +101,17 @@ def run(arguments: list[str]) -> int:
         _complain("set KSCHED_TRACEBACK=1 to see where, and please report it")
         return INTERNAL_ERROR
     return code if isinstance(code, int) else 0
+
+
+def _invoke(arguments: list[str]) -> object:
+    """The command, or a template over the document that it prints."""
+    template = find_template(arguments)
+    if template is None:
+        return app(args=arguments, prog_name=_program(), standalone_mode=False)
+    with captured() as printed:
+        code = app(args=template.arguments, prog_name=_program(), standalone_mode=False)
+    template.show(printed.getvalue())
+    return code
 
 
 def _usage_error(mistake: Exception) -> int:

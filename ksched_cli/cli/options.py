@@ -116,7 +116,12 @@ FeatureGates = Annotated[
 ]
 OutputOption = Annotated[
     Output,
-    typer.Option("-o", "--output", help="table for people, wide for more of it, json and yaml for programs, name."),
+    typer.Option(
+        "-o",
+        "--output",
+        help="table for people, wide for more of it, json and yaml for programs, name; or kubectl's jsonpath='{...}' "
+        "and custom-columns=NAME:path,... over the json (a row for each entry of its first list).",
+    ),
 ]
 DetailOption = Annotated[
     Detail, typer.Option(help="full: every node's first failure and every plugin's score, in json and yaml.")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.defaults import default_claim
 from ksched_cli.api.pod_facts import parse_time
-from ksched_cli.api.resource import ResourceClaimTemplate
+from ksched_cli.api.resource import ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.sources.admission.chain import Refused, admit
 from ksched_cli.sources.admission.storage_class import admit_storage_class
@@ -64,6 +64,16 @@ def let_in(cluster: Loaded, pods: Sequence[Pod]) -> list[Refused]:
     out = {id(each.pod) for each in refused}
     put_pods(cluster, [pod for pod in pods if id(pod) not in out])
     return refused
+
+
+def claims_for(pod: Pod, cluster: Loaded) -> Iterator[PersistentVolumeClaim | ResourceClaim]:
+    """What controllers make for a pod of its own; the cluster is left as it is."""
+    for claim in ephemeral_claims(pod):
+        admit_storage_class(claim, cluster.of(StorageClass))
+        default_claim(claim)
+        yield claim
+    templates = {(each.metadata.namespace, each.metadata.name): each for each in cluster.of(ResourceClaimTemplate)}
+    yield from templated_claims(pod, templates)
 
 
 def put_pods(cluster: Loaded, pods: Iterable[Pod]) -> None:

@@ -15,6 +15,7 @@ from ksched_cli.sources.live.options import LiveOptions
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Pod
+    from ksched_cli.api.selectors import Selector
     from ksched_cli.cluster.cache import Cluster
     from ksched_cli.cluster.known_pods import KnownPods
     from ksched_cli.config.model import SchedulerConfiguration
@@ -327,15 +328,20 @@ def assemble(setup: Setup, gathered: Gathered) -> Prepared:
     return Prepared(scheduler, warnings, coverage, seconds, setting.registry, refused, wanted_pods(setup))
 
 
-def wanted_pods(setup: Setup) -> Callable[[Pod], bool]:
-    """Which pods -n and -l ask for."""
+def read_query(text: str, option: str = "-l") -> Selector:
+    """Labels as the option gives them."""
     from ksched_cli.api.label_query import parse_query
     from ksched_cli.api.selectors import SelectorError
 
     try:
-        query = parse_query(setup.selector)
+        return parse_query(text)
     except SelectorError as mistake:
-        raise UsageError(f"-l {setup.selector}: {mistake}") from None
+        raise UsageError(f"{option} {text}: {mistake}") from None
+
+
+def wanted_pods(setup: Setup) -> Callable[[Pod], bool]:
+    """Which pods -n and -l ask for."""
+    query = read_query(setup.selector)
     namespace = setup.namespace
     return lambda pod: namespace in ("", pod.metadata.namespace) and query.matches(pod.metadata.labels)
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from ksched_cli.cli.completion import Shell, script
 from ksched_cli.cli.main import app, run
 
 ROOT = Path(__file__).parents[2]
+DUMP = "fixtures/clusters/drain.yaml"
 FILES = {"bash": "ksched.bash", "zsh": "_ksched", "fish": "ksched.fish", "powershell": "ksched.ps1"}
 
 
@@ -41,11 +43,16 @@ def test_the_command_prints_the_script(capsys: pytest.CaptureFixture[str]) -> No
         pytest.param("ksched completion z", ["zsh"], id="an argument"),
         pytest.param("ksched simulate --from x --output j", ["json"], id="a value after other options"),
         pytest.param("ksched simulate --from fil", [], id="files are left to the shell"),
+        pytest.param(f"ksched drain --from {DUMP} ea", ["east-1", "east-2"], id="nodes of a dump"),
+        pytest.param(f"ksched simulate --from {DUMP} --cordon we", ["west-1", "west-2"], id="a node for an option"),
+        pytest.param(f"ksched simulate --from {DUMP} -n sh", ["shop"], id="a namespace"),
+        pytest.param(f"ksched drain --from {DUMP} --each z", ["zone"], id="a value in a command that names nodes"),
     ],
 )
 def test_what_bash_offers(typed: str, offered: list[str]) -> None:
     words = typed.split()
     body = (
+        f'ksched() {{ {sys.executable} -m ksched_cli "$@"; }}; cd {ROOT};'
         f"source {ROOT}/completions/ksched.bash; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1};"
         ' _ksched; printf "%s\\n" "${COMPREPLY[@]}"'
     )

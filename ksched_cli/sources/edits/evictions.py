@@ -81,12 +81,12 @@ def evict(editor: Editor, pods: Sequence[Pod]) -> None:
         return
     forget(editor, pods)
     existing = editor.existing()
-    successors = [_successor(pod, owner, existing) for pod in pods if (owner := _remaker(pod)) is not None]
+    successors = [successor(pod, owner, existing) for pod in pods if (owner := remaker(pod)) is not None]
     date(successors, (*editor.loaded.of(Pod), *pods))
     put_pods(editor.loaded, successors)
 
 
-def _remaker(pod: Pod) -> OwnerReference | None:
+def remaker(pod: Pod) -> OwnerReference | None:
     """The controller that makes another pod instead. A DaemonSet makes one for the same node only, and a pod that is on
     its way out has a successor already unless that needs its name."""
     owner = controller_of(pod.metadata)
@@ -97,7 +97,7 @@ def _remaker(pod: Pod) -> OwnerReference | None:
     return owner
 
 
-def _successor(pod: Pod, owner: OwnerReference, existing: Existing) -> Pod:
+def successor(pod: Pod, owner: OwnerReference, existing: Existing) -> Pod:
     """What the pod was when it was made, under a name of its own unless its controller gives the same again."""
     metadata = pod.metadata
     name = metadata.name

@@ -1,0 +1,150 @@
+"""`ksched drain`."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from ksched_cli.cli import options
+from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
+from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, make_setup, takes_groups
+from ksched_cli.cli.running import SOME_DO_NOT_FIT, show_document, warn
+from ksched_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from ksched_cli.wiring.drains import Drained
+
+SHORT = "Where the pods of nodes go when they are drained, and what holds them."
+HELP = """What `kubectl drain` would do: which pods it evicts in which order, where each goes, which have no place,
+which a PodDisruptionBudget holds, and which pods make it refuse. Nothing is evicted.
+
+The nodes are cordoned and drained in the order in which they are named. Each is drained in rounds: every pod whose
+budget allows it is evicted; its controller makes another, which is placed by a scheduling cycle of its own and then
+counts as ready, so that its budget may allow more in the next round; a node where pods are stuck is tried again after
+the others. A node with a pod that kubectl refuses (see --force, --ignore-daemonsets, --delete-emptydir-data) is left
+as it is. Evictions go by the rules of the eviction API and never take a budget below what it needs; preemption, where
+a new pod needs it, does not ask budgets.
+
+The cluster's pending pods are placed first; --ignore-pending drains as if there were none. A budget whose status says
+nothing yet, and a pod without conditions, are taken as the controllers would: a pod that runs is ready.
+
+"""
+HELP += EDITS_HELP
+
+EPILOG = """Examples:
+
+  ksched drain node-1 --from cluster.json --ignore-daemonsets
+
+  ksched drain node-1 node-2 --from cluster.json --ignore-daemonsets --force
+
+  ksched drain -l pool=old --from cluster.json --ignore-daemonsets -o json
+
+  ksched drain --each node --from cluster.json --ignore-daemonsets
+
+  ksched drain --each zone --from cluster.json --ignore-daemonsets --force
+
+Exit codes: 0 every node is drained and every pod has a place, 1 not so, 2 the input or the command line is wrong,
+3 the cluster could not be read."""
+
+
+class Each(StrEnum):
+    NODE = "node"
+    ZONE = "zone"
+
+
+Nodes = Annotated[
+    Optional[list[str]],  # noqa: UP045  # typer reads the annotation at run time
+    typer.Argument(metavar="NODE", show_default=False, help="The nodes to drain, in this order."),
+]
+NodeSelector = Annotated[
+    str,
+    typer.Option("-l", "--selector", metavar="QUERY", help="Drain the nodes with these labels.", show_default=False),
+]
+EachOption = Annotated[
+    Optional[Each],  # noqa: UP045
+    typer.Option("--each", help="Drain every node, or every zone, by itself, and sum it up in one table."),
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Evict pods that no controller makes anew; those of lost DaemonSets, too.")
+]
+IgnoreDaemonSets = Annotated[
+    bool, typer.Option("--ignore-daemonsets", help="Leave the pods of DaemonSets where they are.")
+]
+DeleteEmptyDirData = Annotated[
+    bool, typer.Option("--delete-emptydir-data", help="Evict pods with emptyDir volumes, whose data is lost.")
+]
+PodSelector = Annotated[
+    str,
+    typer.Option("--pod-selector", metavar="QUERY", help="Evict pods with these labels only.", show_default=False),
+]
+IgnorePending = Annotated[bool, typer.Option("--ignore-pending", help="Drain as if no pods were pending.")]
+
+
+@takes_groups
+def drain(
+    cluster: ManifestOptions,
+    live: LiveClusterOptions,
+    scheduler: SchedulerOptions,
+    edits: EditOptions,
+    nodes: Nodes = None,
+    selector: NodeSelector = "",
+    each: EachOption = None,
+    force: Force = False,
+    ignore_daemonsets: IgnoreDaemonSets = False,
+    delete_emptydir_data: DeleteEmptyDirData = False,
+    pod_selector: PodSelector = "",
+    ignore_pending: IgnorePending = False,
+    output: options.OutputOption = options.Output.TABLE,
+    exit_zero: options.ExitZero = False,
+    no_headers: options.NoHeaders = False,
+) -> None:
+    if nodes and selector:
+        raise UsageError("cannot specify both a node name and a --selector option")
+    if not (nodes or selector or each):
+        raise UsageError("say which nodes to drain: NODE..., -l QUERY, or --each node for all in turn")
+    setup = make_setup(cluster, live, scheduler, edits)
+    from ksched_cli.plan.drain.filters import Flags
+    from ksched_cli.wiring import read_query
+    from ksched_cli.wiring.drains import drain_nodes
+
+    flags = Flags(force, ignore_daemonsets, delete_emptydir_data, read_query(pod_selector, "--pod-selector"))
+    drained = drain_nodes(
+        setup,
+        sys.stdin.buffer,
+        nodes or (),
+        selector,
+        flags,
+        each=each.value if each else None,
+        pending_first=not ignore_pending,
+    )
+    warn(drained.warnings)
+    _show(drained, each, output, headers=not no_headers)
+    safe = all(trial.drain.safe for trial in drained.trials)
+    raise typer.Exit(0 if safe or exit_zero else SOME_DO_NOT_FIT)
+
+
+def _show(drained: Drained, each: Each | None, output: options.Output, *, headers: bool) -> None:
+    from ksched_cli.report.console import make_console
+    from ksched_cli.report.document import stats_entry
+    from ksched_cli.report.drain import drain_document, print_drain, print_trials, result_of
+    from ksched_cli.report.table import print_omissions
+
+    if output is options.Output.NAME:
+        for trial in drained.trials:
+            print(f"{trial.name}\t{result_of(trial.drain)}")  # noqa: T201
+    elif output in (options.Output.JSON, options.Output.YAML):
+        kind = each.value if each else None
+        show_document(drain_document(drained.trials, kind, drained.coverage, stats_entry(drained.stats)), output)
+    else:
+        console = make_console()
+        if each and output is not options.Output.WIDE:
+            print_trials(drained.trials, each.value, console, headers=headers)
+        else:
+            for index, trial in enumerate(drained.trials):
+                if index:
+                    console.print()
+                print_drain(trial.drain, console, headers=headers)
+        print_omissions(drained.coverage, console)

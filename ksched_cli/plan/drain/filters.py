@@ -1,0 +1,98 @@
+"""What kubectl drain evicts, leaves, and refuses (kubectl/pkg/drain/filters.go), in its words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.meta import OwnerReference
+from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.selectors import Selector
+from ksched_cli.api.workloads import DaemonSet
+from ksched_cli.sources.controllers.existing import controller_of
+from ksched_cli.sources.edits.evictions import MIRROR
+from ksched_cli.sources.loaded import Loaded
+
+IGNORING_DAEMON_SETS = "ignoring DaemonSet-managed Pods"
+DELETING_LOCAL_STORAGE = "deleting Pods with local storage"
+DELETING_UNMANAGED = "deleting Pods that declare no controller"
+DAEMON_SETS = "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
+LOCAL_STORAGE = "cannot delete Pods with local storage (use --delete-emptydir-data to override)"
+UNMANAGED = "cannot delete Pods that declare no controller (use --force to override)"
+MIRROR_PODS = "mirror pods are the kubelet's own: drain skips them"
+NOT_SELECTED = "--pod-selector leaves it out"
+
+Verdict = Literal["evict", "stay", "refuse"]
+
+
+EVERYTHING = Selector()
+
+
+@dataclass(frozen=True)
+class Flags:
+    """kubectl drain's flags of these names."""
+
+    force: bool = False
+    ignore_daemonsets: bool = False
+    delete_emptydir_data: bool = False
+    pod_selector: Selector = EVERYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """`message` is what kubectl says of it; of several warnings it says the last."""
+
+    verdict: Verdict
+    message: str = ""
+
+
+class Filters:
+    def __init__(self, flags: Flags, loaded: Loaded) -> None:
+        self._flags = flags
+        sets = loaded.of(DaemonSet)
+        # A dump without any DaemonSets does not know which there are; one with some knows them all.
+        self._daemon_sets = {(each.metadata.namespace, each.metadata.name) for each in sets} if sets else None
+
+    def judge(self, pod: Pod) -> Filtered:
+        """One filter after the other, until one keeps the pod back."""
+        if not self._flags.pod_selector.matches(pod.metadata.labels):
+            return Filtered("stay", NOT_SELECTED)
+        warning = ""
+        for verdict in (self._daemon_set(pod), self._mirror(pod), self._local_storage(pod), self._unmanaged(pod)):
+            if verdict.verdict != "evict":
+                return verdict
+            warning = verdict.message or warning
+        return Filtered("evict", warning)
+
+    def _daemon_set(self, pod: Pod) -> Filtered:
+        """Its pods come back on the same node whatever one does; finished ones can go."""
+        owner = controller_of(pod.metadata)
+        if owner is None or not _is_daemon_set(owner) or is_terminal(pod):
+            return Filtered("evict")
+        if self._daemon_sets is not None and (pod.metadata.namespace, owner.name) not in self._daemon_sets:
+            missing = f'daemonsets.apps "{owner.name}" not found'
+            return Filtered("evict", missing) if self._flags.force else Filtered("refuse", f"cannot delete {missing}")
+        if not self._flags.ignore_daemonsets:
+            return Filtered("refuse", DAEMON_SETS)
+        return Filtered("stay", IGNORING_DAEMON_SETS)
+
+    def _mirror(self, pod: Pod) -> Filtered:
+        return Filtered("stay", MIRROR_PODS) if MIRROR in pod.metadata.annotations else Filtered("evict")
+
+    def _local_storage(self, pod: Pod) -> Filtered:
+        if is_terminal(pod) or all(volume.empty_dir is None for volume in pod.spec.volumes):
+            return Filtered("evict")
+        if self._flags.delete_emptydir_data:
+            return Filtered("evict", DELETING_LOCAL_STORAGE)
+        return Filtered("refuse", LOCAL_STORAGE)
+
+    def _unmanaged(self, pod: Pod) -> Filtered:
+        if is_terminal(pod) or controller_of(pod.metadata) is not None:
+            return Filtered("evict")
+        return Filtered("evict", DELETING_UNMANAGED) if self._flags.force else Filtered("refuse", UNMANAGED)
+
+
+def _is_daemon_set(owner: OwnerReference) -> bool:
+    """isControllerRefDaemonSet. A dump cut down by hand may lack the version."""
+    return owner.kind == "DaemonSet" and owner.api_version in ("apps/v1", "")

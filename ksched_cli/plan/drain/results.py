@@ -1,0 +1,114 @@
+"""What draining came to, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+# moves: evicted, and its successor has a place; unplaced: evicted, and its successor has none; gone: evicted, and
+# nobody makes another; stuck: a budget holds it; stays: drain leaves it; refused: drain wants a flag; waits: it would
+# be evicted, were it not for others on its node that are refused.
+Fate = Literal["moves", "unplaced", "gone", "stuck", "stays", "refused", "waits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """A pod that the scheduler preempts to make room for a successor, and where its own successor goes, if anywhere."""
+
+    pod: str
+    by: str
+    node: str
+    to: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PodFate:
+    """What becomes of one pod of a drained node. `why` has kubectl's or the API server's words, or the scheduler's."""
+
+    pod: str
+    fate: Fate
+    round: int = 0
+    successor: str = ""
+    to: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One of kubectl drain's messages, and the pods it is about."""
+
+    message: str
+    pods: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.message}: {', '.join(self.pods)}"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDrain:
+    """`refusals` stop kubectl before it evicts anything; `warnings` do not."""
+
+    node: str
+    rounds: int
+    pods: tuple[PodFate, ...]
+    refusals: tuple[Remark, ...] = ()
+    warnings: tuple[Remark, ...] = ()
+
+    def of(self, *fates: Fate) -> tuple[PodFate, ...]:
+        return tuple(pod for pod in self.pods if pod.fate in fates)
+
+    @property
+    def drained(self) -> bool:
+        return not self.refusals and not self.of("stuck")
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetChange:
+    """A budget that covers a pod of a drained node: what it allowed before and what it allows in the end."""
+
+    budget: str
+    desired: int
+    healthy_before: int
+    healthy_after: int
+    allowed_before: int
+    allowed_after: int
+    lowest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """Nodes in the order in which they are drained. `pending`: how many pods waited for a node before, and how many
+    of these found one."""
+
+    nodes: tuple[NodeDrain, ...]
+    budgets: tuple[BudgetChange, ...] = ()
+    preempted: tuple[Evicted, ...] = ()
+    pending: int = 0
+    pending_placed: int = 0
+
+    @property
+    def drained(self) -> bool:
+        return all(node.drained for node in self.nodes)
+
+    @property
+    def unplaced(self) -> tuple[PodFate, ...]:
+        return tuple(pod for node in self.nodes for pod in node.of("unplaced"))
+
+    @property
+    def homeless(self) -> tuple[Evicted, ...]:
+        """Preempted pods whose successors have no place."""
+        return tuple(each for each in self.preempted if not each.to)
+
+    @property
+    def safe(self) -> bool:
+        """Every node is empty in the end and every pod that left has a place."""
+        return self.drained and not self.unplaced and not self.homeless
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Some nodes that were drained by themselves, as one of many such trials."""
+
+    name: str
+    nodes: tuple[str, ...]
+    drain: Drain

@@ -1,0 +1,45 @@
+"""Which nodes are drained, together or in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from ksched_cli.api.core import Node
+from ksched_cli.api.selectors import Selector
+from ksched_cli.errors import Problem, UsageError
+from ksched_cli.sources.edits.editor import nearest
+from ksched_cli.sources.loaded import Loaded
+
+Each = Literal["node", "zone"]
+
+_ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+_NO_ZONE = "(no zone)"
+
+
+def find_nodes(loaded: Loaded, names: Sequence[str], selector: Selector | None) -> list[str]:
+    """The named nodes in that order, once each; those that the selector matches; all, when neither is given."""
+    nodes = {node.metadata.name: node for node in loaded.of(Node)}
+    wanted = list(dict.fromkeys(name.removeprefix("node/").removeprefix("nodes/") for name in names))
+    unknown = [name for name in wanted if name not in nodes]
+    if unknown:
+        raise UsageError(Problem(f'there is no node "{name}"', hint=nearest(name, nodes)) for name in unknown)
+    if names:
+        return wanted
+    return sorted(name for name, node in nodes.items() if selector is None or selector.matches(node.metadata.labels))
+
+
+def in_turn(loaded: Loaded, nodes: Sequence[str], each: Each | None) -> list[tuple[str, tuple[str, ...]]]:
+    """What is drained together, by its name: everything, or every node or zone by itself."""
+    if each is None:
+        return [(", ".join(nodes), tuple(nodes))]
+    if each == "node":
+        return [(node, (node,)) for node in nodes]
+    zones: dict[str, list[str]] = {}
+    for node in nodes:
+        found = loaded.named(Node, node)
+        assert found is not None
+        labels = found.metadata.labels
+        zone = next((labels[key] for key in _ZONES if key in labels), _NO_ZONE)
+        zones.setdefault(zone, []).append(node)
+    return [(zone, tuple(sorted(members))) for zone, members in sorted(zones.items())]

@@ -1,0 +1,221 @@
+"""What draining came to: the document, and the tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ksched_cli.plan.drain.results import BudgetChange, Drain, Evicted, Fate, NodeDrain, PodFate, Remark, Trial
+from ksched_cli.report.document import API_VERSION
+
+# The document
+
+
+def drain_document(
+    trials: Sequence[Trial], each: str | None, coverage: Mapping[str, Any], stats: Mapping[str, Any]
+) -> dict[str, Any]:
+    """One drain, or a list of them where every node or zone was drained by itself."""
+    if each is None:
+        body = {"kind": "Drain", **_drain(trials[0].drain)}
+    else:
+        entries = [{"name": trial.name, "result": result_of(trial.drain), **_drain(trial.drain)} for trial in trials]
+        body = {"kind": "DrainList", "each": each, "trials": entries}
+    return {"apiVersion": API_VERSION, **body, "coverage": dict(coverage), "stats": dict(stats)}
+
+
+def _drain(drain: Drain) -> dict[str, Any]:
+    return {
+        "safe": drain.safe,
+        "nodes": [_node(node) for node in drain.nodes],
+        "budgets": [_budget(budget) for budget in drain.budgets],
+        "preempted": [_present(pod=each.pod, node=each.node, by=each.by, to=each.to) for each in drain.preempted],
+        "pending": {"pods": drain.pending, "placed": drain.pending_placed},
+    }
+
+
+def _node(node: NodeDrain) -> dict[str, Any]:
+    return {
+        "node": node.node,
+        "drained": node.drained,
+        "rounds": node.rounds,
+        "refusals": [_remark(each) for each in node.refusals],
+        "warnings": [_remark(each) for each in node.warnings],
+        "pods": [
+            _present(pod=pod.pod, fate=pod.fate, round=pod.round, successor=pod.successor, to=pod.to, message=pod.why)
+            for pod in node.pods
+        ],
+    }
+
+
+def _remark(remark: Remark) -> dict[str, Any]:
+    return {"message": remark.message, "pods": list(remark.pods)}
+
+
+def _present(**entry: Any) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if value not in ("", 0)}
+
+
+def _budget(budget: BudgetChange) -> dict[str, Any]:
+    return {
+        "budget": budget.budget,
+        "desiredHealthy": budget.desired,
+        "currentHealthy": {"before": budget.healthy_before, "lowest": budget.lowest, "after": budget.healthy_after},
+        "disruptionsAllowed": {"before": budget.allowed_before, "after": budget.allowed_after},
+    }
+
+
+def result_of(drain: Drain) -> str:
+    """The worst that happened, in a word."""
+    if any(node.refusals for node in drain.nodes):
+        return "refused"
+    if not drain.drained:
+        return "stuck"
+    return "safe" if drain.safe else "no place"
+
+
+# The tables
+
+_COLOURS = {"safe": "green", "no place": "red", "stuck": "red", "refused": "red"}
+_PODS: Mapping[Fate, tuple[str, str]] = {
+    "moves": ("moves", "move"),
+    "unplaced": ("finds no place", "find no place"),
+    "gone": ("is gone for good", "are gone for good"),
+    "stuck": ("is stuck", "are stuck"),
+    "refused": ("is refused", "are refused"),
+    "waits": ("waits", "wait"),
+    "stays": ("stays", "stay"),
+}
+
+
+def print_drain(drain: Drain, console: Console, *, headers: bool = True) -> None:
+    """Node by node: each pod with its round and where it goes."""
+    for index, node in enumerate(drain.nodes):
+        if index:
+            console.print()
+        _print_node(node, console, headers)
+    if drain.preempted:
+        console.print()
+        console.print(Text("\n").join(_preempted(drain.preempted)))
+    if drain.budgets:
+        console.print()
+        console.print(_budgets(drain.budgets, headers))
+    if drain.pending:
+        console.print()
+        console.print(Text(f"{drain.pending} pods waited for a node before: {drain.pending_placed} found one first"))
+    if len(drain.nodes) > 1:
+        console.print()
+        console.print(Text(_counts(pod for node in drain.nodes for pod in node.pods) or "no pods"))
+
+
+def _print_node(node: NodeDrain, console: Console, headers: bool) -> None:
+    console.print(_headline(node))
+    for refusal in node.refusals:
+        console.print(Padding(Text(str(refusal), style="red"), (0, 0, 0, 2)))
+    for warning in node.warnings:
+        console.print(Padding(Text(str(warning), style="yellow"), (0, 0, 0, 2)))
+    shown = [pod for pod in node.pods if pod.fate not in ("stays", "refused")]
+    if shown and not node.refusals:
+        console.print()
+        table = _table(headers, "ROUND", "POD")
+        table.add_column("GOES TO", ratio=1)
+        for pod in shown:
+            table.add_row(str(pod.round or "-"), pod.pod, _destination(pod))
+        console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def _headline(node: NodeDrain) -> Text:
+    if node.refusals:
+        return Text.assemble(
+            (node.node, "bold"), ": ", ("kubectl drain would refuse", "bold red"), ", nothing is evicted"
+        )
+    counted = _counts(pod for pod in node.pods if pod.fate != "stays")
+    if not counted:
+        return Text.assemble((node.node, "bold"), ": ", ("nothing to evict", "bold green"))
+    word = "in" if node.drained else "after"
+    rounds = f" {word} {node.rounds} round{'' if node.rounds == 1 else 's'}" if node.rounds else ""
+    verdict = ("drained", "bold green") if node.drained else ("not drained", "bold red")
+    return Text.assemble((node.node, "bold"), ": ", verdict, f"{rounds}: {counted}")
+
+
+def _counts(pods: Iterable[PodFate]) -> str:
+    """`5 move, 1 is stuck`."""
+    counts = Counter(pod.fate for pod in pods)
+    return ", ".join(f"{counts[fate]} {words[counts[fate] > 1]}" for fate, words in _PODS.items() if counts[fate])
+
+
+def _destination(pod: PodFate) -> Text:
+    if pod.fate == "moves":
+        name = pod.successor.partition("/")[2]
+        same = pod.successor == pod.pod
+        return Text.assemble((pod.to, "green"), "" if same else f", as {name}")
+    if pod.fate == "gone":
+        return Text(f"gone: {pod.why}", style="yellow")
+    if pod.fate == "unplaced":
+        return Text.assemble(("no place", "red"), f": {pod.why}")
+    return Text.assemble(("stuck", "red"), f": {pod.why}")
+
+
+def _preempted(evicted: Sequence[Evicted]) -> list[Text]:
+    return [
+        Text.assemble(
+            (each.pod, "bold"),
+            f" is preempted on {each.node} by {each.by} and ",
+            (f"moves to {each.to}", "") if each.to else ("finds no place", "red"),
+        )
+        for each in evicted
+    ]
+
+
+def _budgets(budgets: Sequence[BudgetChange], headers: bool) -> Table:
+    table = _table(headers, "BUDGET")
+    for column in ("NEEDS", "HEALTHY", "LOWEST", "IN THE END", "ALLOWS"):
+        table.add_column(column, justify="right")
+    for each in budgets:
+        numbers = (each.desired, each.healthy_before, each.lowest, each.healthy_after, each.allowed_after)
+        table.add_row(each.budget, *map(str, numbers))
+    return table
+
+
+def _table(headers: bool, *columns: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False, show_header=headers)
+    for column in columns:
+        table.add_column(column, no_wrap=True, justify="right" if column == "ROUND" else "left")
+    return table
+
+
+def print_trials(trials: Sequence[Trial], each: str, console: Console, *, headers: bool = True) -> None:
+    """One line a trial, and how many are safe."""
+    table = _table(headers, each.upper(), "RESULT")
+    for column in ("ROUNDS", "MOVE", "LOST", "NO PLACE", "STUCK"):
+        table.add_column(column, justify="right")
+    table.add_column("WHY", ratio=1)
+    for trial in trials:
+        result = result_of(trial.drain)
+        nodes = trial.drain.nodes
+        counts = Counter(pod.fate for node in nodes for pod in node.pods)
+        no_place = counts["unplaced"] + len(trial.drain.homeless)
+        numbers = (sum(node.rounds for node in nodes), counts["moves"], counts["gone"], no_place, counts["stuck"])
+        table.add_row(trial.name, Text(result, style=_COLOURS[result]), *map(str, numbers), _first_reason(trial.drain))
+    console.print(table)
+    safe = sum(trial.drain.safe for trial in trials)
+    console.print()
+    console.print(Text(f"{safe} of {len(trials)} {each}s can be drained safely, each by itself"))
+
+
+def _first_reason(drain: Drain) -> str:
+    """The worst: what is refused, then what is stuck, then what has no place."""
+    for node in drain.nodes:
+        for refusal in node.refusals:
+            more = f" and {len(refusal.pods) - 1} more" if len(refusal.pods) > 1 else ""
+            return f"{refusal.message}: {refusal.pods[0]}{more}"
+    for fate in ("stuck", "unplaced"):
+        found = [pod for node in drain.nodes for pod in node.pods if pod.fate == fate]
+        if found:
+            return f"{found[0].pod}: {found[0].why}"
+    return f"{drain.homeless[0].pod} is preempted and finds no place" if drain.homeless else ""

@@ -1,0 +1,286 @@
+"""kubectl's JSONPath templates, read (client-go/util/jsonpath): text with `{…}` in it, and `{range …}{end}` around."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+
+class TemplateError(ValueError):
+    """A template that means nothing, or that cannot be applied to the document."""
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A text, number or truth value that stands for itself."""
+
+    value: str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+
+
+@dataclass(frozen=True)
+class Wildcard:
+    pass
+
+
+@dataclass(frozen=True)
+class Recursive:
+    pass
+
+
+@dataclass(frozen=True)
+class Slice:
+    """`[start:end:step]`; `single` is `[start]`."""
+
+    start: int | None
+    end: int | None
+    step: int | None
+    single: bool = False
+
+
+@dataclass(frozen=True)
+class Union:
+    paths: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """`[?(left operator right)]`; without an operator, whether there is anything at `left`."""
+
+    left: Path
+    operator: str = ""
+    right: Path = ()
+
+
+Step: TypeAlias = Literal | Field | Wildcard | Recursive | Slice | Union | Filter
+Path: TypeAlias = tuple[Step, ...]
+
+
+@dataclass
+class Range:
+    path: Path
+    body: list[Part] = field(default_factory=list)
+
+
+Part: TypeAlias = str | Path | Range
+
+_IDENTIFIER_END = " \t\r\n.,[]$@{}"
+_DICT_KEY = re.compile(r"'([^']*)'")
+_SLICE = re.compile(r"(-?\d*)(:-?\d*)?(:-?\d*)?", re.ASCII)
+_COMPARISON = re.compile(r"([^!<>=]+)([!<>=]+)(.+)", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?\d[\d.]*|[+-]", re.ASCII)
+_OPERATORS = ("<", ">", "==", "!=", "<=", ">=")
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[0-7]{3}|.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", "'": "'", '"': '"'}
+
+
+def parse(text: str) -> list[Part]:
+    """The parts of a template. A range that nothing ends goes on to the end."""
+    parts: list[Part] = []
+    open_ranges: list[list[Part]] = [parts]
+    at = 0
+    while (brace := text.find("{", at)) >= 0:
+        if brace > at:
+            open_ranges[-1].append(text[at:brace])
+        action = _Action(text, brace + 1)
+        path = action.read()
+        at = action.at
+        if action.keyword == "range":
+            loop = Range(path)
+            open_ranges[-1].append(loop)
+            open_ranges.append(loop.body)
+        elif action.keyword == "end":
+            if len(open_ranges) == 1:
+                raise TemplateError("not in range, nothing to end")
+            open_ranges.pop()
+        else:
+            open_ranges[-1].append(path)
+    if at < len(text):
+        open_ranges[-1].append(text[at:])
+    return parts
+
+
+class _Action:
+    """What is between one pair of braces."""
+
+    def __init__(self, text: str, at: int) -> None:
+        self._text = text
+        self.at = at
+        self.keyword = ""
+        self._steps: list[Step] = []
+
+    def read(self) -> Path:
+        """Up to and with the closing brace."""
+        while True:
+            here = self._text[self.at : self.at + 1]
+            if here in ("", "\r", "\n"):
+                raise TemplateError("unclosed action: a } is missing")
+            if here == "}":
+                self.at += 1
+                return tuple(self._steps)
+            self._step(here)
+
+    def _step(self, here: str) -> None:
+        if self._text.startswith("[?(", self.at):
+            self._steps.append(self._filter())
+        elif self._text.startswith("..", self.at):
+            self._recursive()
+        elif here in " @$":
+            self.at += 1
+        elif here == "[":
+            self._steps.extend(self._array())
+        elif here in "\"'":
+            self._steps.append(Literal(self._quoted(here)))
+        elif here == ".":
+            self.at += 1
+            self._steps.append(self._field())
+        elif here in "+-" or here.isdigit():
+            self._steps.append(Literal(self._number()))
+        elif here == "_" or here.isalpha():
+            self._word()
+        else:
+            raise TemplateError(f"unrecognized character in action: {here!r}")
+
+    def _name(self) -> str:
+        """Up to the next end of a name; a backslash takes the next character in."""
+        start = self.at
+        while self.at < len(self._text) and self._text[self.at] not in _IDENTIFIER_END:
+            self.at += 2 if self._text[self.at] == "\\" else 1
+        self.at = min(self.at, len(self._text))
+        return self._text[start : self.at]
+
+    def _word(self) -> None:
+        word = self._name()
+        if word in ("true", "false"):
+            self._steps.append(Literal(word == "true"))
+        elif word in ("range", "end"):
+            self.keyword = word
+        else:
+            raise TemplateError(f"unrecognized identifier {word}: a field begins with a dot, as in {{.{word}}}")
+
+    def _field(self) -> Step:
+        name = self._name()
+        return Wildcard() if name == "*" else Field(name.replace("\\", ""))
+
+    def _recursive(self) -> None:
+        if self._steps and isinstance(self._steps[-1], Recursive):
+            raise TemplateError("invalid multiple recursive descent")
+        self.at += 2
+        self._steps.append(Recursive())
+        here = self._text[self.at : self.at + 1]
+        if here == "_" or here.isalnum():
+            self._steps.append(self._field())
+
+    def _number(self) -> int | float:
+        found = _NUMBER.match(self._text, self.at)
+        assert found is not None
+        self.at = found.end()
+        try:
+            return int(found[0])
+        except ValueError:
+            try:
+                return float(found[0])
+            except ValueError:
+                raise TemplateError(f"cannot parse number {found[0]}") from None
+
+    def _quoted(self, quote: str) -> str:
+        end = self.at + 1
+        while end < len(self._text) and (self._text[end] != quote or self._text[end - 1] == "\\"):
+            if self._text[end] == "\n":
+                break
+            end += 1
+        if self._text[end : end + 1] != quote:
+            raise TemplateError("unterminated quoted string")
+        inside = self._text[self.at + 1 : end]
+        self.at = end + 1
+        return _unescaped(inside)
+
+    def _array(self) -> Sequence[Step]:
+        end = self._text.find("]", self.at)
+        if end < 0 or "\n" in self._text[self.at : end]:
+            raise TemplateError("unterminated array: a ] is missing")
+        inside = self._text[self.at + 1 : end]
+        self.at = end + 1
+        if "," in inside:
+            return [Union(tuple(tuple(_subscript(each.strip(" "))) for each in inside.split(",")))]
+        return _subscript(inside)
+
+    def _filter(self) -> Filter:
+        begin = self.at + len("[?(")
+        end = _filter_end(self._text, begin)
+        if self._text[end + 1 : end + 2] != "]":
+            raise TemplateError("unclosed array expect ]")
+        inside = self._text[begin:end]
+        self.at = end + 2
+        found = _COMPARISON.fullmatch(inside)
+        if found is None:
+            return Filter(_path(inside))
+        left, operator, right = found.groups()
+        if operator not in _OPERATORS:
+            raise TemplateError(f"unrecognized filter operator {operator}")
+        return Filter(_path(left), operator, _path(right))
+
+
+def _filter_end(text: str, at: int) -> int:
+    """The bracket that closes the filter, which is none within quotes."""
+    quote = ""
+    while at < len(text):
+        here = text[at]
+        if here == "\n":
+            break
+        if quote:
+            quote = "" if here == quote and text[at - 1] != "\\" else quote
+        elif here in "\"'":
+            quote = here
+        elif here == ")":
+            return at
+        at += 1
+    raise TemplateError("unterminated filter: a )] is missing")
+
+
+def _path(text: str) -> Path:
+    """A path by itself, as it stands on either side of a comparison."""
+    action = _Action(f"{text}}}", 0)
+    path = action.read()
+    if action.keyword:
+        raise TemplateError(f"unrecognized identifier {action.keyword}")
+    return path
+
+
+def _subscript(text: str) -> Sequence[Step]:
+    """Between square brackets: a key in quotes, an index, a slice, or a star."""
+    key = _DICT_KEY.fullmatch(text)
+    if key is not None:
+        return _path(f".{key[1]}")
+    found = _SLICE.fullmatch(":" if text == "*" else text)
+    if found is None or not text:
+        raise TemplateError(f"invalid array index {text}")
+    start, end, step = (_bound(part) for part in found.groups())
+    return [Slice(start, end, step, single=found[2] is None)]
+
+
+def _bound(text: str | None) -> int | None:
+    digits = (text or "").removeprefix(":")
+    if digits == "-":
+        raise TemplateError("array index - is not a number")
+    return int(digits) if digits else None
+
+
+def _unescaped(text: str) -> str:
+    def replaced(found: re.Match[str]) -> str:
+        code = found[1]
+        if code in _ESCAPED:
+            return _ESCAPED[code]
+        if code[0] in "xu" and len(code) > 1:
+            return chr(int(code[1:], 16))
+        if len(code) == 3:
+            return chr(int(code, 8))
+        raise TemplateError(f"invalid syntax: \\{code} in a quoted string")
+
+    return _ESCAPE.sub(replaced, text)

@@ -1,0 +1,100 @@
+"""`ksched __complete`: what may come next, names of the dump included."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node, make_pod
+from tests.cli.test_commands import ROOT, write
+
+DUMP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
+NODES = ["east-1", "east-2", "west-1", "west-2"]
+SCRIPT = ROOT / "completions" / "kubectl_complete-ksched"
+
+
+def offered(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[list[str], str]:
+    assert run(["__complete", *words]) == 0
+    captured = capsys.readouterr()
+    *candidates, directive = captured.out.splitlines()
+    assert captured.err == ""
+    return candidates, directive
+
+
+@pytest.mark.parametrize(
+    ("words", "candidates", "directive"),
+    [
+        pytest.param(["simu"], ["simulate"], ":4", id="a command"),
+        pytest.param(["config", "v"], ["view", "validate"], ":4", id="a subcommand"),
+        pytest.param(["config", ""], ["view", "validate", "schema"], ":4", id="all subcommands"),
+        pytest.param(["simulate", "--tie"], ["--tie-break"], ":4", id="an option"),
+        pytest.param(["simulate", "--tie-break", ""], ["name", "random"], ":4", id="its values"),
+        pytest.param(["simulate", "--tie-break=r"], ["--tie-break=random"], ":4", id="its value after an equals sign"),
+        pytest.param(["simulate", "--from", "x"], [], ":0", id="files"),
+        pytest.param(["completion", "z"], ["zsh"], ":4", id="an argument"),
+        pytest.param(["drain", "--from", DUMP, ""], NODES, ":4", id="nodes"),
+        pytest.param(["drain", "--from", DUMP, "w"], NODES[2:], ":4", id="nodes that begin so"),
+        pytest.param(["drain", "east-1", f"--from={DUMP}", "w"], NODES[2:], ":4", id="one more node"),
+        pytest.param(["drain", "--from", DUMP, "--each", ""], ["node", "zone"], ":4", id="not where a value is due"),
+        pytest.param(["simulate", "--from", DUMP, "--cordon", "e"], NODES[:2], ":4", id="a node for an option"),
+        pytest.param(["simulate", "--from", DUMP, "--taint", "e"], NODES[:2], ":4", id="a node that more follows"),
+        pytest.param(["simulate", "--from", DUMP, "-n", ""], ["kube-system", "shop"], ":4", id="namespaces"),
+        pytest.param(["simulate", "--from", DUMP, "--namespace=s"], ["--namespace=shop"], ":4", id="a namespace, long"),
+        pytest.param(["drain", ""], [], ":0", id="no dump, no names"),
+        pytest.param(["drain", "--from", "nowhere.yaml", ""], [], ":0", id="a dump that is not there"),
+        pytest.param(["drain", "--from", "-", ""], [], ":0", id="stdin is not read"),
+        pytest.param(["drain", "--from", "live", ""], [], ":0", id="no cluster is asked"),
+        pytest.param([], None, ":4", id="nothing typed at all"),
+    ],
+)
+def test_what_is_offered(
+    words: list[str], candidates: list[str] | None, directive: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, told = offered(capsys, *words)
+    assert told == directive
+    if candidates is None:
+        assert {"simulate", "drain", "capacity"} <= set(found)
+    else:
+        assert found == candidates
+
+
+@pytest.mark.parametrize("form", ["json", "gz", "directory", "snapshot"])
+def test_every_kind_of_dump(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = tmp_path / "c.json"
+    write(plain, make_node("n2").doc(), make_node("n1").doc(), make_pod("p", "dev").doc())
+    given = tmp_path / "d" if form == "directory" else tmp_path / f"given.{form}"
+    if form == "directory":
+        given.mkdir()
+        (given / "a.json").write_text(plain.read_text())
+    elif form == "gz":
+        given.write_bytes(gzip.compress(plain.read_bytes()))
+    elif form == "snapshot":
+        assert run(["snapshot", "--from", str(plain), "-o", str(given)]) == 0
+        capsys.readouterr()
+    else:
+        given = plain
+    assert offered(capsys, "drain", "--from", str(given), "") == (["n1", "n2"], ":4")
+
+
+def test_a_broken_dump_is_no_matter_while_one_types(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, text in enumerate(("{", "a: [", "\x00", "[]", "x", '{"items": 3}', "kind: [1]\n---\n3")):
+        (tmp_path / f"{number}.yaml").write_text(text)
+        assert offered(capsys, "drain", "--from", str(tmp_path / f"{number}.yaml"), "")[0] == []
+
+
+def test_kubectl_gets_the_same(tmp_path: Path) -> None:
+    """kubectl runs `kubectl_complete-ksched` from the PATH with the words, the last of them maybe empty."""
+    program = tmp_path / "kubectl-ksched"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m ksched_cli "$@"\n')
+    program.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    words = ["drain", "--from", DUMP, "east"]
+    done = subprocess.run([SCRIPT, *words], capture_output=True, text=True, check=True, env=environment, cwd=ROOT)
+    assert done.stdout == "east-1\neast-2\n:4\n"
+    assert os.access(SCRIPT, os.X_OK)

@@ -1,0 +1,122 @@
+"""`ksched drain` as a person runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node, make_pod
+from tests.cli.test_commands import GOLDEN, ROOT, without_stats, write
+
+SHOP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
+OVERRIDE = ["--ignore-daemonsets", "--force", "--delete-emptydir-data"]
+
+
+@pytest.fixture(autouse=True)
+def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "code"),
+    [
+        pytest.param("drain", ["east-1", "--ignore-daemonsets"], 1, id="one node"),
+        pytest.param("drain-refused", ["east-2", "west-2", "--ignore-daemonsets"], 1, id="refused"),
+        pytest.param("drain-two", ["east-2", "west-2", *OVERRIDE], 1, id="two nodes"),
+        pytest.param("drain-each-node", ["--each", "node", "--ignore-daemonsets"], 1, id="each node"),
+        pytest.param("drain-each-zone", ["--each", "zone", *OVERRIDE, "--delete", "pdb/db", "-n", "shop"], 1, id="each zone"),
+        pytest.param("drain-yaml", ["east-1", "--ignore-daemonsets", "-o", "yaml"], 1, id="yaml"),
+        pytest.param("drain-help", ["--help"], 0, id="help"),
+    ],
+)  # fmt: skip
+def test_transcript(name: str, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["drain", "--from", SHOP, *arguments]) == code
+    shown = without_stats(capsys.readouterr().out)
+    golden = GOLDEN / f"{name}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(shown)
+    assert shown == golden.read_text()
+    assert all(len(line) <= 80 for line in shown.splitlines()) or name == "drain-yaml"
+    assert not any(line != line.rstrip() for line in shown.splitlines())
+
+
+def managed(name: str, node: str) -> dict[str, Any]:
+    pod = make_pod(name).requests(cpu="2").on(node).phase("Running").doc()
+    pod["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "web", "controller": True}]
+    return pod
+
+
+@pytest.mark.parametrize(
+    ("items", "arguments", "code"),
+    [
+        pytest.param([managed("web-1", "a")], ["a"], 0, id="its pods have places"),
+        pytest.param([managed("web-1", "a"), managed("web-2", "a")], ["a"], 1, id="one has none"),
+        pytest.param([managed("web-1", "a"), managed("web-2", "a")], ["a", "--exit-zero"], 0, id="told to say zero"),
+        pytest.param([make_pod("bare").on("a").doc()], ["a"], 1, id="kubectl would refuse"),
+        pytest.param([make_pod("bare").on("a").doc()], ["a", "--force"], 0, id="kubectl would not refuse"),
+        pytest.param([make_pod("bare").on("a").doc()], ["--each", "node"], 1, id="one of them is not safe"),
+        pytest.param([], ["-l", "kubernetes.io/hostname in (a,b)"], 0, id="nothing to evict"),
+    ],
+)
+@pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "name"])
+def test_exit_codes(tmp_path: Path, items: list[Any], arguments: list[str], code: int, output: str) -> None:
+    nodes = [make_node("a").doc(), make_node("b").allocatable(cpu="3", memory="9Gi", pods=9).doc()]
+    cluster = write(tmp_path / "c.json", *nodes, *items)
+    assert run(["drain", "--from", cluster, "-o", output, *arguments]) == code
+
+
+def test_the_documents(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["drain", "--from", SHOP, "east-1", "--ignore-daemonsets", "-o", "json"])
+    document = json.loads(capsys.readouterr().out)
+    assert (document["apiVersion"], document["kind"], document["safe"]) == ("ksched/v1", "Drain", False)
+    (node,) = document["nodes"]
+    assert node["pods"][0] == {
+        "pod": "shop/web-7d4b9-aaaaa",
+        "fate": "moves",
+        "round": 1,
+        "successor": node["pods"][0]["successor"],
+        "to": "west-2",
+    }
+    assert node["warnings"] == [{"message": "ignoring DaemonSet-managed Pods", "pods": ["kube-system/logs-east-1"]}]
+    run(["drain", "--from", SHOP, "--each", "zone", "--ignore-daemonsets", "-o", "json"])
+    trials = json.loads(capsys.readouterr().out)
+    assert (trials["kind"], trials["each"]) == ("DrainList", "zone")
+    assert [(trial["name"], trial["result"], len(trial["nodes"])) for trial in trials["trials"]] == [
+        ("east", "refused", 2),
+        ("west", "refused", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param([], ["say which nodes to drain: NODE..., -l QUERY, or --each node"], id="no node"),
+        pytest.param(
+            ["east-9", "wets-1"],
+            [
+                'there is no node "east-9" (did you mean',
+                'there is no node "wets-1" (did you mean west-1',
+            ],
+            id="nodes that are not there",
+        ),
+        pytest.param(["east-1", "-l", "a=b"], ["cannot specify both a node name and a --selector option"], id="both"),
+        pytest.param(["-l", "a=b"], ["there is no node to drain: none matches -l a=b"], id="none matches"),
+        pytest.param(["-l", "a=="], ["there is no node to drain"], id="an empty value matches none"),
+        pytest.param(["-l", "a in b"], ["ksched: -l a in b: "], id="no selector"),
+        pytest.param(["east-1", "--pod-selector", "=x"], ["ksched: --pod-selector =x: "], id="no pod selector"),
+        pytest.param(["--each", "rack"], ["'rack'"], id="each what"),
+    ],
+)
+def test_mistakes(arguments: list[str], expected: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["drain", "--from", SHOP, *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert [text for text in expected if text not in captured.err] == []
+    assert "Traceback" not in captured.err

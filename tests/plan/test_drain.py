@@ -1,0 +1,396 @@
+"""Draining: no budget is ever broken, kubectl's filters, the eviction API's rules, and where pods go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.api.selectors import Selector
+from ksched_cli.api.workloads import DaemonSet, ReplicaSet, StatefulSet
+from ksched_cli.plan.drain.filters import Flags
+from ksched_cli.plan.drain.results import Drain, PodFate
+from ksched_cli.plan.drain.targets import find_nodes, in_turn
+from ksched_cli.plan.drain.trials import drain_in_turn
+from ksched_cli.sources.loaded import Loaded
+from tests.builders import PodBuilder, make_node, make_pod
+from tests.harness import make_scheduler
+
+ALL = Flags(force=True, ignore_daemonsets=True, delete_emptydir_data=True)
+
+
+def load(*items: Any) -> Loaded:
+    loaded = Loaded()
+    for each in items:
+        loaded.add(each)
+    return loaded
+
+
+def run(loaded: Loaded, *nodes: str, flags: Flags = ALL, watch: Any = None, pending_first: bool = True) -> Drain:
+    def make(changed: Loaded) -> Any:
+        from ksched_cli.api.core import Node
+
+        scheduler = make_scheduler(changed.of(Node), changed.of(Pod), objects=changed.others())
+        if watch:
+            watch(scheduler)
+        return scheduler
+
+    (trial,) = drain_in_turn(loaded, make, [("all", nodes)], flags, pending_first=pending_first)
+    return trial.drain
+
+
+def fates(drain: Drain) -> dict[str, tuple[str, int, str]]:
+    """Pod to what becomes of it, in which round, and where it goes."""
+    return {
+        pod.pod.removeprefix("default/"): (pod.fate, pod.round, pod.to) for node in drain.nodes for pod in node.pods
+    }
+
+
+def only(drain: Drain) -> PodFate:
+    ((pod,),) = (node.pods for node in drain.nodes)
+    return pod
+
+
+def owned(name: str, owner: str = "web", kind: str = "ReplicaSet", version: str = "apps/v1") -> PodBuilder:
+    builder = make_pod(name).uid(f"uid-{name}").label(app=owner).requests(cpu="1")
+    reference = {"kind": kind, "name": owner, "apiVersion": version, "uid": f"uid-{owner}", "controller": True}
+    builder.data["metadata"]["ownerReferences"] = [reference]
+    if kind == "ReplicaSet":
+        builder.data["metadata"]["generateName"] = f"{owner}-"
+    return builder
+
+
+def ready(builder: PodBuilder, is_ready: bool = True) -> PodBuilder:
+    conditions = [{"type": "Ready", "status": "True" if is_ready else "False"}]
+    return builder.phase("Running").status(conditions=conditions)
+
+
+def budget(
+    name: str = "web",
+    *,
+    labels: dict[str, str] | None = None,
+    status: tuple[int, int, int, int] = (0, 0, 0, 0),
+    **spec: Any,
+) -> Any:
+    """`status`: healthy, desired, expected, allowed."""
+    healthy, desired, expected, allowed = status
+    data = {
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "web"} if labels is None else labels}, **spec},
+        "status": {
+            "currentHealthy": healthy,
+            "desiredHealthy": desired,
+            "expectedPods": expected,
+            "disruptionsAllowed": allowed,
+        },
+    }
+    return msgspec.convert(data, PodDisruptionBudget)
+
+
+A = make_node("a").allocatable(cpu="8", memory="16Gi", pods=110).obj()
+B = make_node("b").allocatable(cpu="8", memory="16Gi", pods=110).obj()
+TIGHT = make_node("b").allocatable(cpu="1", memory="16Gi", pods=110).obj()
+APPS = ("x", "y", "z")
+
+
+# Properties
+
+
+@st.composite
+def shops(draw: st.DrawFn) -> tuple[Loaded, list[str]]:
+    """Pods of three applications on a few nodes, with budgets that cover some of them, sometimes the same ones."""
+    names = [f"n{index}" for index in range(draw(st.integers(2, 4)))]
+    nodes = [make_node(name).allocatable(cpu=draw(st.integers(1, 6)), memory="9Gi", pods=9).obj() for name in names]
+    pods = []
+    for index in range(draw(st.integers(1, 9))):
+        app = draw(st.sampled_from(APPS))
+        builder = ready(owned(f"p{index}", app), draw(st.integers(0, 3)) > 0).on(draw(st.sampled_from(names)))
+        if draw(st.integers(0, 5)) == 0:
+            builder.label(tier="web")
+        pods.append(builder.requests(cpu=draw(st.sampled_from(("500m", "1", "2")))).obj())
+    selectors = [{"app": app} for app in APPS] + [{"tier": "web"}]
+    wanted = draw(st.lists(st.sampled_from(range(4)), unique=True))
+    budgets = []
+    for number in wanted:
+        covered = [pod for pod in pods if selectors[number].items() <= pod.metadata.labels.items()]
+        healthy, desired = sum(map(is_ready, covered)), draw(st.integers(0, len(covered)))
+        allowed = max(0, healthy - desired) if covered else 0
+        policy = draw(st.sampled_from((None, "AlwaysAllow", "IfHealthyBudget")))
+        budgets.append(
+            budget(
+                f"b{number}",
+                labels=selectors[number],
+                status=(healthy, desired, len(covered), allowed) if draw(st.booleans()) else (0, 0, 0, 0),
+                minAvailable=desired,
+                unhealthyPodEvictionPolicy=policy,
+            )
+        )
+    return load(*nodes, *pods, *budgets), draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True))
+
+
+def is_ready(pod: Pod) -> bool:
+    return any(each.type == "Ready" and each.status == "True" for each in pod.status.conditions)
+
+
+class Watcher:
+    """Counts healthy pods of every budget as pods leave nodes and come to nodes, and looks at each eviction."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.budgets = loaded.of(PodDisruptionBudget)
+        self.pods = loaded.of(Pod)
+        self.healthy = {
+            each.metadata.name: sum(is_ready(pod) for pod in self.pods if self.covers(each, pod))
+            for each in self.budgets
+        }
+        self.evictions = 0
+
+    def covers(self, item: PodDisruptionBudget, pod: Pod) -> bool:
+        assert item.spec.selector is not None
+        return item.spec.selector.match_labels.items() <= pod.metadata.labels.items()
+
+    def desired(self, item: PodDisruptionBudget) -> int:
+        assert isinstance(item.spec.min_available, int)
+        return item.spec.min_available
+
+    def __call__(self, scheduler: Any) -> None:
+        cluster = scheduler.cluster
+        place, displace = cluster.place, cluster.displace
+
+        def placed(pod_row: int, node_row: int) -> None:
+            place(pod_row, node_row)
+            for item in self.budgets:
+                if self.covers(item, cluster.pods.infos[pod_row].pod):
+                    self.healthy[item.metadata.name] += 1
+
+        def displaced(pod_row: int) -> int:
+            self.evicted(cluster.pods.infos[pod_row].pod)
+            return int(displace(pod_row))
+
+        cluster.place, cluster.displace = placed, displaced
+
+    def evicted(self, pod: Pod) -> None:
+        self.evictions += 1
+        covering = [item for item in self.budgets if self.covers(item, pod)]
+        assert len(covering) <= 1
+        for item in covering:
+            name = item.metadata.name
+            if is_ready(pod):
+                self.healthy[name] -= 1
+                assert self.healthy[name] >= self.desired(item)
+            elif item.spec.unhealthy_pod_eviction_policy != "AlwaysAllow":
+                assert self.healthy[name] >= self.desired(item)
+
+    def holds(self, pod: Pod) -> bool:
+        covering = [item for item in self.budgets if self.covers(item, pod)]
+        return len(covering) > 1 or any(self.healthy[item.metadata.name] <= self.desired(item) for item in covering)
+
+
+@given(shops())
+@settings(max_examples=200, deadline=None)
+def test_no_budget_is_ever_broken(drawn: Any) -> None:
+    loaded, nodes = drawn
+    watcher = Watcher(loaded)
+    drain = run(loaded, *nodes, watch=watcher)
+    left = {pod.pod for node in drain.nodes for pod in node.of("moves", "unplaced")}
+    assert watcher.evictions == len(left)
+    pods = {f"default/{pod.metadata.name}": pod for pod in loaded.of(Pod)}
+    on_nodes = {key for key, pod in pods.items() if pod.spec.node_name in nodes}
+    stuck = {pod.pod for node in drain.nodes for pod in node.of("stuck")}
+    assert left | stuck == on_nodes
+    # Nothing that could still go is left behind.
+    assert all(watcher.holds(pods[key]) for key in stuck)
+    assert drain.drained == (not stuck)
+    for change in drain.budgets:
+        assert change.lowest >= min(change.desired, change.healthy_before)
+
+
+@given(shops())
+@settings(max_examples=60, deadline=None)
+def test_no_pod_goes_to_a_node_that_is_drained(drawn: Any) -> None:
+    loaded, nodes = drawn
+    assert all(to not in nodes for _, _, to in fates(run(loaded, *nodes)).values())
+
+
+# Rounds
+
+
+def test_a_budget_lets_one_go_a_round_and_recovers_when_its_successor_has_a_place() -> None:
+    pods = [ready(owned(f"web-{index}")).on("a").obj() for index in range(3)]
+    drain = run(load(A, B, *pods, budget(minAvailable=2)), "a")
+    assert fates(drain) == {f"web-{index}": ("moves", index + 1, "b") for index in range(3)}
+    assert (drain.safe, drain.nodes[0].rounds) == (True, 3)
+    (change,) = drain.budgets
+    assert (change.healthy_before, change.lowest, change.healthy_after, change.allowed_after) == (3, 2, 3, 1)
+
+
+def test_a_budget_whose_pods_find_no_place_holds_the_rest() -> None:
+    pods = [ready(owned(f"web-{index}")).on("a").obj() for index in range(4)]
+    drain = run(load(A, TIGHT, *pods, budget(minAvailable=2)), "a")
+    assert fates(drain)["web-0"] == ("moves", 1, "b")
+    assert fates(drain)["web-1"][:2] == ("unplaced", 1)
+    stuck = [pod for pod in drain.nodes[0].pods if pod.fate == "stuck"]
+    assert stuck[0].why.startswith("The disruption budget web needs 2 healthy pods and has 2 currently: default/web-")
+    assert stuck[0].why.endswith(" for a place")
+    assert (drain.drained, drain.safe) == (False, False)
+
+
+def test_nodes_are_drained_in_the_order_they_are_named_and_none_takes_what_another_gives() -> None:
+    pods = [ready(owned("web-0")).on("a").obj(), ready(owned("web-1")).on("b").obj()]
+    third = make_node("c").allocatable(cpu="8", memory="9Gi", pods=9).obj()
+    drain = run(load(A, B, third, *pods, budget(maxUnavailable=1)), "b", "a")
+    assert [node.node for node in drain.nodes] == ["b", "a"]
+    assert {to for _, _, to in fates(drain).values()} == {"c"}
+
+
+def test_pending_pods_take_their_places_first_unless_they_are_ignored() -> None:
+    pods = [ready(owned("web-0")).on("a").obj(), make_pod("waiting").requests(cpu="1").obj()]
+    assert fates(run(load(A, TIGHT, *pods), "a")) == {"web-0": ("unplaced", 1, "")}
+    drain = run(load(A, TIGHT, *pods), "a")
+    assert (drain.pending, drain.pending_placed) == (1, 1)
+    assert fates(run(load(A, TIGHT, *pods), "a", pending_first=False)) == {"web-0": ("moves", 1, "b")}
+
+
+def test_a_successor_may_preempt_and_its_victim_looks_for_a_place_too() -> None:
+    strong = ready(owned("web-0")).priority(10).on("a").obj()
+    weak = ready(owned("low-0", "low")).priority(0).on("b").obj()
+    drain = run(load(A, TIGHT, strong, weak), "a")
+    assert fates(drain) == {"web-0": ("moves", 1, "b")}
+    (evicted,) = drain.preempted
+    assert (evicted.pod, evicted.node, evicted.to) == ("default/low-0", "b", "")
+    assert evicted.by.startswith("default/web-")
+    assert (drain.drained, drain.safe) == (True, False)
+
+
+def test_stateful_pods_keep_their_names_and_others_get_new_ones() -> None:
+    pods = [ready(owned("db-0", "db", "StatefulSet")).on("a").obj(), ready(owned("web-abcde")).on("a").obj()]
+    by_pod = {pod.pod: pod.successor for pod in run(load(A, B, *pods), "a").nodes[0].pods}
+    assert by_pod["default/db-0"] == "default/db-0"
+    assert by_pod["default/web-abcde"].startswith("default/web-")
+    assert by_pod["default/web-abcde"] != "default/web-abcde"
+
+
+def test_what_was_loaded_stays_as_it_was() -> None:
+    loaded = load(A, B, ready(owned("web-0")).on("a").obj(), budget(minAvailable=1))
+    before = msgspec.json.encode({kind.__name__: items for kind, items in loaded.objects.items()})
+    run(loaded, "a")
+    assert msgspec.json.encode({kind.__name__: items for kind, items in loaded.objects.items()}) == before
+
+
+# What kubectl refuses
+
+DAEMON = owned("logs-0", "logs", "DaemonSet")
+MIRROR = make_pod("static")
+MIRROR.data["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+LOCAL = owned("web-0").spec(volumes=[{"name": "data", "emptyDir": {}}])
+BARE = make_pod("bare")
+
+
+@pytest.mark.parametrize(
+    ("pod", "flags", "fate", "message"),
+    [
+        pytest.param(DAEMON, Flags(), "refused", "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)", id="DaemonSet"),
+        pytest.param(DAEMON, Flags(ignore_daemonsets=True), "stays", "ignoring DaemonSet-managed Pods", id="DaemonSet ignored"),
+        pytest.param(MIRROR, Flags(), "stays", "mirror pods are the kubelet's own: drain skips them", id="mirror pod"),
+        pytest.param(LOCAL, Flags(), "refused", "cannot delete Pods with local storage (use --delete-emptydir-data to override)", id="emptyDir"),
+        pytest.param(LOCAL, Flags(delete_emptydir_data=True), "moves", "", id="emptyDir deleted"),
+        pytest.param(BARE, Flags(), "refused", "cannot delete Pods that declare no controller (use --force to override)", id="no controller"),
+        pytest.param(BARE, Flags(force=True), "gone", "nobody makes another", id="no controller, forced"),
+        pytest.param(make_pod("done").phase("Succeeded"), Flags(), "gone", "it is finished", id="finished"),
+        pytest.param(make_pod("bare").spec(volumes=[{"name": "d", "emptyDir": {}}]), Flags(force=True), "refused", "cannot delete Pods with local storage (use --delete-emptydir-data to override)", id="local storage comes before the controller"),
+        pytest.param(owned("logs-0", "logs", "DaemonSet", "extensions/v1beta1"), Flags(), "gone", "nobody makes another", id="a DaemonSet of an old API is none to kubectl"),
+        pytest.param(owned("web-0"), Flags(pod_selector=Selector()), "moves", "", id="selected"),
+        pytest.param(owned("web-0").terminating(), Flags(), "gone", "it is being deleted already", id="on its way out"),
+    ],
+)  # fmt: skip
+def test_what_kubectl_does_with_each_kind_of_pod(pod: PodBuilder, flags: Flags, fate: str, message: str) -> None:
+    found = only(run(load(A, B, pod.on("a").obj()), "a", flags=flags))
+    assert (found.fate, found.why) == (fate, message)
+
+
+def test_a_lost_daemon_set_is_told_by_a_dump_that_has_others() -> None:
+    other = msgspec.convert({"metadata": {"name": "other", "namespace": "default"}}, DaemonSet)
+    pod = owned("logs-0", "logs", "DaemonSet").on("a").obj()
+    refused = only(run(load(A, B, other, pod), "a", flags=Flags(ignore_daemonsets=True)))
+    assert (refused.fate, refused.why) == ("refused", 'cannot delete daemonsets.apps "logs" not found')
+    assert only(run(load(A, B, other, pod), "a")).fate == "gone"
+
+
+def test_a_node_with_a_pod_that_kubectl_refuses_is_left_as_it_is_and_the_next_is_drained() -> None:
+    pods = [BARE.on("a").obj(), ready(owned("web-0")).on("a").obj(), ready(owned("web-1")).on("b").obj()]
+    third = make_node("c").obj()
+    drain = run(load(A, B, third, *pods), "a", "b", flags=Flags())
+    assert fates(drain) == {"bare": ("refused", 0, ""), "web-0": ("waits", 0, ""), "web-1": ("moves", 1, "c")}
+    assert [str(each) for each in drain.nodes[0].refusals] == [
+        "cannot delete Pods that declare no controller (use --force to override): default/bare"
+    ]
+    assert [node.drained for node in drain.nodes] == [False, True]
+
+
+# What the eviction API allows
+
+HEALTHY, UNREADY = ready(owned("web-0")), ready(owned("web-0"), False)
+PENDING = owned("web-0").phase("Pending")
+PLAIN = owned("web-0")
+
+
+@pytest.mark.parametrize(
+    ("pod", "budgets", "why"),
+    [
+        pytest.param(HEALTHY, [budget(status=(2, 1, 2, 1))], "", id="allowed"),
+        pytest.param(HEALTHY, [budget(status=(1, 1, 1, 0))], "The disruption budget web needs 1 healthy pods and has 1 currently", id="not allowed"),
+        pytest.param(HEALTHY, [budget(status=(3, 1, 3, 0))], "The disruption budget web does not allow evicting pods currently", id="not allowed for another reason"),
+        pytest.param(HEALTHY, [budget("one", status=(2, 1, 2, 1)), budget("two", status=(2, 1, 2, 1))], "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.", id="two budgets"),
+        pytest.param(HEALTHY, [budget(labels={}, status=(1, 1, 1, 0))], "The disruption budget web needs 1 healthy pods and has 1 currently", id="an empty selector covers all"),
+        pytest.param(HEALTHY, [budget(labels={"app": "other"}, status=(1, 1, 1, 0))], "", id="a budget of others"),
+        pytest.param(UNREADY, [budget(status=(1, 1, 2, 0))], "", id="unready, and the others are healthy"),
+        pytest.param(UNREADY, [budget(status=(0, 1, 1, 0))], "The disruption budget web needs 1 healthy pods and has 0 currently", id="unready, and too few are healthy"),
+        pytest.param(UNREADY, [budget(status=(0, 1, 1, 0), unhealthyPodEvictionPolicy="AlwaysAllow")], "", id="unready may always go"),
+        pytest.param(UNREADY, [budget(status=(0, 1, 1, 0), unhealthyPodEvictionPolicy="IfHealthyBudget")], "The disruption budget web needs 1 healthy pods and has 0 currently", id="the default policy by name"),
+        pytest.param(PENDING, [budget(status=(1, 1, 1, 0)), budget("two", status=(1, 1, 1, 0))], "", id="not running yet"),
+        pytest.param(PLAIN, [budget(minAvailable=1)], "The disruption budget web needs 1 healthy pods and has 1 currently", id="a status that says nothing, and a pod without conditions"),
+        pytest.param(PLAIN, [budget(maxUnavailable=1)], "", id="one may be unavailable"),
+        pytest.param(PLAIN, [budget(maxUnavailable="50%")], "", id="half of one, rounded up"),
+        pytest.param(PLAIN, [budget(minAvailable="1%")], "The disruption budget web needs 1 healthy pods and has 1 currently", id="a share, rounded up"),
+        pytest.param(PLAIN, [budget()], "The disruption budget web does not allow evicting pods currently", id="a budget that says nothing expects nothing"),
+    ],
+)  # fmt: skip
+def test_what_budgets_say(pod: PodBuilder, budgets: list[Any], why: str) -> None:
+    found = only(run(load(A, B, pod.on("a").obj(), *budgets), "a"))
+    assert (found.fate, found.why) == (("stuck", why) if why else ("moves", ""))
+
+
+def test_a_share_is_of_what_the_controllers_want() -> None:
+    """getExpectedScale: a ReplicaSet by its own, a StatefulSet by its own, whatever runs of them."""
+    wanted = {"spec": {"replicas": 10}}
+    items = [
+        msgspec.convert({"metadata": {"name": "web", "namespace": "default"}, **wanted}, ReplicaSet),
+        msgspec.convert({"metadata": {"name": "db", "namespace": "default"}, **wanted}, StatefulSet),
+    ]
+    pods = [
+        ready(owned("web-0")).on("a").obj(),
+        ready(owned("db-0", "db", "StatefulSet")).label(app="web").on("b").obj(),
+    ]
+    drain = run(load(A, B, *items, *pods, budget(maxUnavailable="50%")), "a")
+    assert only(drain).why == "The disruption budget web needs 10 healthy pods and has 2 currently"
+
+
+# Which nodes
+
+
+@pytest.mark.parametrize(
+    ("each", "expected"),
+    [
+        pytest.param(None, [("n1, n2, n3", ("n1", "n2", "n3"))], id="together"),
+        pytest.param("node", [("n1", ("n1",)), ("n2", ("n2",)), ("n3", ("n3",))], id="nodes in turn"),
+        pytest.param("zone", [("(no zone)", ("n3",)), ("z", ("n1", "n2"))], id="zones in turn"),
+    ],
+)
+def test_what_is_drained_together(each: Any, expected: list[Any]) -> None:
+    loaded = load(make_node("n1").zone("z").obj(), make_node("n2").zone("z").obj(), make_node("n3").obj())
+    assert in_turn(loaded, find_nodes(loaded, (), None), each) == expected
+    assert find_nodes(loaded, ("node/n2", "n1", "n2"), None) == ["n2", "n1"]
