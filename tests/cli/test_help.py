@@ -1,0 +1,104 @@
+"""The help of every command is complete, and the README's table of commands tells of all of them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any
+
+import pytest
+import typer
+
+from ksched_cli.cli.commands import commands_of
+from ksched_cli.cli.main import app, run
+from tests.cli.test_commands import ROOT
+
+PROGRAM = typer.main.get_command(app)
+COMMANDS = {each.path: each for each in commands_of(PROGRAM)}
+LEAVES = [path for path, each in COMMANDS.items() if not each.commands]
+# Nothing can be said to it that an example would show.
+WITHOUT_EXAMPLES = {"version"}
+README = (ROOT / "README.md").read_text()
+
+
+def click_command(path: str) -> Any:
+    found: Any = PROGRAM
+    for word in path.split():
+        found = found.commands[word]
+    return found
+
+
+def shown_help(path: str, capsys: pytest.CaptureFixture[str]) -> str:
+    assert run([*path.split(), "--help"]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.fixture(autouse=True)
+def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.mark.parametrize("path", list(COMMANDS))
+def test_help_fits_80_columns_and_names_every_option_with_what_it_does(
+    path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = shown_help(path, capsys)
+    assert all(len(line) <= 80 for line in text.splitlines())
+    for option in COMMANDS[path].options:
+        assert option.names[-1] in text
+    for param in click_command(path).params:
+        assert param.help, f"{path}: {param.name} has no help"
+
+
+@pytest.mark.parametrize("path", [path for path in LEAVES if path not in WITHOUT_EXAMPLES])
+def test_help_has_examples_of_the_command_and_they_can_be_run(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command = click_command(path)
+    text = f"{command.help}\n{command.epilog or ''}"
+    _, found, after = text.partition("Examples:")
+    assert found
+    examples = [line.strip() for line in after.splitlines() if f"ksched {path}" in line]
+    assert examples
+    for example in examples:
+        for words in _calls(example):
+            _parse(words)
+
+
+def _calls(example: str) -> list[list[str]]:
+    """What stands behind `ksched` in a line of shell."""
+    parts = re.split(r"[|()]", re.sub(r"\s+>.*", "", example))
+    return [shlex.split(part)[1:] for part in parts if part.strip().startswith("ksched ")]
+
+
+def _parse(words: list[str]) -> None:
+    """click reads the words without running anything: an option that is not there is an error."""
+    command: Any = PROGRAM
+    while hasattr(command, "commands"):
+        command = command.commands[words[0]]
+        words = words[1:]
+    context = type(PROGRAM).context_class(command) if hasattr(type(PROGRAM), "context_class") else None
+    assert context is not None
+    command.parse_args(context, list(words))
+
+
+@pytest.mark.parametrize("path", [path for path in COMMANDS if path and " " not in path])
+def test_the_readme_has_a_row_for_every_command(path: str) -> None:
+    rows = re.findall(r"^\| `ksched ([a-z-]+)", README, re.MULTILINE)
+    assert rows.count(path) == 1
+
+
+def test_the_readme_has_rows_for_these_commands_only() -> None:
+    assert set(re.findall(r"^\| `ksched ([a-z-]+)", README, re.MULTILINE)) <= COMMANDS.keys()
+
+
+def test_options_that_the_readmes_table_names_are_there() -> None:
+    for row in re.findall(r"^\| `ksched ([^|]+)\|", README, re.MULTILINE):
+        for part in re.findall(r"(?<![\w-])(--[a-z][a-z-]+|-[a-zA-Z])\b", row):
+            command = COMMANDS[re.split(r"[ `]", row)[0]]
+            assert command.option(part), f"ksched {command.path} has no {part}"
+
+
+def test_the_list_of_commands_tells_what_each_does(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown_help("", capsys)
+    for path in COMMANDS:
+        if path and " " not in path:
+            assert re.search(rf"^  {path} +\S", text, re.MULTILINE)
