@@ -159,6 +159,10 @@ class Taint(Struct, rename="camel", frozen=True, gc=False):
     value: str = ""
     effect: str = ""
 
+    def __str__(self) -> str:
+        """As kubectl writes it."""
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
 
 class NodeSpec(Struct, rename="camel", gc=False):
     unschedulable: bool = False

@@ -16,6 +16,7 @@ from ksched_cli.cli import (
     demo,
     diff,
     drain,
+    explain,
     explain_code,
     plugins,
     scenario,
@@ -49,6 +50,7 @@ app.command("check", help=check.HELP, short_help=check.SHORT, epilog=check.EPILO
 app.command("explain-code", help=explain_code.HELP, short_help=explain_code.SHORT, epilog=explain_code.EPILOG)(
     explain_code.explain_code
 )
+app.command("explain", help=explain.HELP, short_help=explain.SHORT, epilog=explain.EPILOG)(explain.explain)
 app.command("snapshot", help=snapshot.HELP, short_help=snapshot.SHORT, epilog=snapshot.EPILOG)(snapshot.snapshot)
 app.command("demo", help=demo.HELP, short_help=demo.SHORT, epilog=demo.EPILOG)(demo.demo)
 app.add_typer(scenario.app, name="scenario", short_help=scenario.SHORT)

@@ -117,6 +117,20 @@ class Cycle:
             return
         decision.row = self._prioritize(runtime, state, decision, bare=found.bare)
 
+    def rehearse(self, runtime: Runtime, pod_row: int) -> CycleContext | None:
+        """The search alone, to be explained and not to be acted upon; None where it finds a node or does not end."""
+        if not len(self.cluster.nodes):
+            return None
+        state, start = CycleState(), self._next_start
+        pod = self.cluster.pods.infos[pod_row]
+        try:
+            found = self._find_nodes(runtime, state, Decision(pod_row, pod, "error"))
+        except CycleError:
+            return None
+        finally:
+            self._next_start = start
+        return None if len(found.feasible) else CycleContext(runtime, state, pod, found.diagnosis)
+
     # Filtering
 
     def _find_nodes(self, runtime: Runtime, state: CycleState, decision: Decision) -> Found:

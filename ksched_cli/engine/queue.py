@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOWHERE
 from ksched_cli.engine.faults import CycleError, told
 from ksched_cli.engine.runtime import Runtime
@@ -47,13 +48,26 @@ def enqueue(cluster: Cluster, rows: Iterable[int], runtimes: Mapping[str, Runtim
         try:
             refusal = runtime.run_pre_enqueue(info)
             if refusal is None:
-                keys[row] = (*runtime.profile.queue_sort.sort_key(info), info.created, info.namespace, info.name)
+                keys[row] = _sort_key(info, runtime)
             else:
                 queue.gated[row] = refusal
         except CycleError as problem:
             queue.failed[row] = str(problem)
     queue.active = _sorted(keys, runtimes)
     return queue
+
+
+def let_in(queue: Queue, row: int, cluster: Cluster, runtimes: Mapping[str, Runtime]) -> None:
+    """Put a pod that is held back where it would be if it were not."""
+    infos = cluster.pods.infos
+    keys = {
+        each: _sort_key(infos[each], runtimes[infos[each].pod.spec.scheduler_name]) for each in (*queue.active, row)
+    }
+    queue.active = _sorted(keys, runtimes)
+
+
+def _sort_key(info: PodInfo, runtime: Runtime) -> tuple[Any, ...]:
+    return (*runtime.profile.queue_sort.sort_key(info), info.created, info.namespace, info.name)
 
 
 def _sorted(keys: Mapping[int, tuple[Any, ...]], runtimes: Mapping[str, Runtime]) -> list[int]:

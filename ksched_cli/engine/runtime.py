@@ -194,7 +194,7 @@ class Runtime:
                 return feasible
             statuses.take_over(refused, np.nonzero(refused.codes)[0])
             return feasible.select(refused.codes[feasible.rows] == Code.SUCCESS)
-        refused = self._refused(state, pod, nodes)
+        refused = self.refused_beside(state, pod, nodes)
         if refused is not None:
             # As in Go: where the pod does not fit beside the others it is not tried without them.
             statuses.take_over(refused, np.nonzero(refused.codes)[0])
@@ -211,21 +211,22 @@ class Runtime:
         return self._run_filters(self._asked(state), state, pod, nodes, None)
 
     def _refused_everywhere(self, state: CycleState, pod: PodInfo) -> NodeStatuses | None:
-        """`_refused` for all nodes, remembered where it depends on what a node holds and who is nominated to it."""
+        """`refused_beside` for all nodes, remembered where that depends on what a node holds and who is nominated
+        to it."""
         if not self.nominator.nodes():
             return None
         asked = self._asked(state)
         everywhere = NodeRows(self.cluster)
         reusable = self.cluster.reuse and all(map(_signs_filter, asked))
         if not reusable or self.nominator.node_of(self.cluster.pods.row_of[pod.uid]):
-            return self._refused(state, pod, everywhere)
+            return self.refused_beside(state, pod, everywhere)
 
         def afresh() -> NodeStatuses:
-            return self._refused(state, pod, everywhere) or NodeStatuses(len(everywhere))
+            return self.refused_beside(state, pod, everywhere) or NodeStatuses(len(everywhere))
 
         def renew(known: NodeStatuses, rows: RowColumn) -> NodeStatuses:
             known.codes[rows] = Code.SUCCESS
-            found = self._refused(state, pod, NodeRows(self.cluster, rows))
+            found = self.refused_beside(state, pod, NodeRows(self.cluster, rows))
             if found is not None:
                 known.take_over(found, np.nonzero(found.codes)[0])
             return known
@@ -233,7 +234,7 @@ class Runtime:
         key = (pod.priority, self._signatures(asked, pod))
         return self._crowded.recall(key, afresh, renew)
 
-    def _refused(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> NodeStatuses | None:
+    def refused_beside(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> NodeStatuses | None:
         """The statuses of nodes that do not take the pod beside those that are nominated to them; None if no such pod
         is in the way anywhere."""
         rivals = self.rivals(pod, nodes)

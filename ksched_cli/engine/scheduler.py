@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
@@ -11,7 +11,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.profiles import expand_profile, leave_to_extenders
 from ksched_cli.config.releases import NEWEST, FeatureGates, Release
-from ksched_cli.engine.cycle import Cycle
+from ksched_cli.engine.cycle import Cycle, CycleContext
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.gang import GroupCycle, GroupDecision
 from ksched_cli.engine.nominator import NominatedPods
@@ -42,6 +42,14 @@ class SchedulerHandle:
     release: Release = NEWEST
     extenders: PreemptingExtenders | None = None
     waiting: WaitingPods = field(default_factory=WaitingPods)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Pods that have one cycle together: one pod, or all of a group's."""
+
+    group: GroupKey | None
+    rows: list[int]
 
 
 class Scheduler:
@@ -109,6 +117,21 @@ class Scheduler:
             profile.scheduler_name: Runtime(profile, self.cluster, self.nominator, self.timings) for profile in profiles
         }
 
+    def reweigh(self, scheduler_name: str, plugin: str, weight: int) -> None:
+        """Let a plugin of one profile weigh more or less, before anything is scheduled."""
+        self._profiles = [
+            replace(each, score_weights={**each.score_weights, plugin: weight})
+            if each.scheduler_name == scheduler_name
+            else each
+            for each in self._profiles
+        ]
+        self.runtimes = self._make_runtimes()
+
+    def rehearse(self, pod_row: int) -> CycleContext | None:
+        """What PostFilter would be given, were the pod tried now; None where it finds a node."""
+        info = self.cluster.pods.infos[pod_row]
+        return self._cycle.rehearse(self.runtimes[info.pod.spec.scheduler_name], pod_row)
+
     def _nominate_known(self) -> None:
         """Pods that an earlier preemption made room for say so in their status."""
         for row in pending(self.cluster):
@@ -124,23 +147,29 @@ class Scheduler:
     def run(self, queue: Queue) -> Iterator[Decision]:
         """One cycle per pod or pod group, in order; each decision is taken with the ones before it in force."""
         try:
-            yield from self._run(queue)
+            for row, message in queue.failed.items():
+                yield Decision(row, self.cluster.pods.infos[row], "error", message=message)
+            for turn in self.turns(queue):
+                yield from self.take(turn)
         finally:
-            if self.extenders is not None:
-                self.extenders.close()
+            self.close()
 
-    def _run(self, queue: Queue) -> Iterator[Decision]:
-        for row, message in queue.failed.items():
-            yield Decision(row, self.cluster.pods.infos[row], "error", message=message)
+    def close(self) -> None:
+        """There will be no more cycles: let go of connections to extenders."""
+        if self.extenders is not None:
+            self.extenders.close()
+
+    def turns(self, queue: Queue) -> Iterator[Turn]:
+        """The pods that share a cycle: each by itself, or a group with all its pods when the first is due."""
         if self._group_cycle is None:
-            for row in queue.active:
-                yield self.schedule(row)
-            return
-        for key, rows in _entities(self.cluster, queue):
-            if key is None:
-                yield self.schedule(rows[0])
-            else:
-                yield from self._schedule_group(self._group_cycle, key, rows)
+            return (Turn(None, [row]) for row in queue.active)
+        return _entities(self.cluster, queue)
+
+    def take(self, turn: Turn) -> list[Decision]:
+        """The turn's one cycle."""
+        if turn.group is None or self._group_cycle is None:
+            return [self.schedule(turn.rows[0])]
+        return self._schedule_group(self._group_cycle, turn.group, turn.rows)
 
     def schedule(self, pod_row: int) -> Decision:
         if not self.cluster.reuse:
@@ -185,7 +214,7 @@ def _group_cycle(cycle: Cycle, release: Release, gates: FeatureGates) -> GroupCy
     return GroupCycle(cycle, placements=gates.enabled("TopologyAwareWorkloadScheduling"))
 
 
-def _entities(cluster: Cluster, queue: Queue) -> Iterator[tuple[GroupKey | None, list[int]]]:
+def _entities(cluster: Cluster, queue: Queue) -> Iterator[Turn]:
     """Pods by themselves, and a group with all its pods when the first of them is due (podGroupInfoForPod)."""
     infos = cluster.pods.infos
     groups: dict[GroupKey, list[int]] = {}
@@ -196,6 +225,6 @@ def _entities(cluster: Cluster, queue: Queue) -> Iterator[tuple[GroupKey | None,
     for row in queue.active:
         key = group_of(infos[row])
         if key is None:
-            yield None, [row]
+            yield Turn(None, [row])
         elif key in groups:
-            yield key, groups.pop(key)
+            yield Turn(key, groups.pop(key))

@@ -148,6 +148,10 @@ class PostFilterPlugin(Plugin, ABC, Generic[State]):
     ) -> tuple[PostFilterResult | None, Status]:
         """When no node was feasible. Success ends the search for a remedy; `cycle.trial()` dry-runs one."""
 
+    def explain_post_filter(self, state: State | None, pod: PodInfo, cycle: CycleHandle) -> Detail:
+        """What `post_filter` would choose from and why it would choose that, by name; nothing is changed."""
+        return {}
+
 
 class PreScorePlugin(Plugin, ABC, Generic[S, State]):
     @abstractmethod

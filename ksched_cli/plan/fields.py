@@ -58,11 +58,11 @@ def _where(container: Container, name: str) -> str:
 
 def _node_selector(cause: Cause, pod: Pod) -> Path:
     """The first label that the closest node lacks, else the terms."""
-    unmet = cause.detail.get("nodeSelector") or {}
+    unmet = [each["key"] for each in cause.detail.get("nodeSelector", ())]
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
     if unmet or (pod.spec.node_selector and required is None):
-        return ("spec", "nodeSelector", *list(unmet)[:1])
+        return ("spec", "nodeSelector", *unmet[:1])
     terms: Path = ("spec", "affinity", "nodeAffinity", _REQUIRED, "nodeSelectorTerms")
     return (*terms, 0) if required is not None and len(required.node_selector_terms) == 1 else terms
 
@@ -72,7 +72,8 @@ def _tolerations(cause: Cause, pod: Pod) -> Path:
 
 
 def _host_port(cause: Cause, pod: Pod) -> Path:
-    clashing = {int(port.rpartition(":")[2].split("/")[0]) for port in cause.detail.get("ports", ())}
+    taken = (each["port"] for each in cause.detail.get("ports", ()))
+    clashing = {int(port.rpartition(":")[2].split("/")[0]) for port in taken}
     for index, container in enumerate(pod.spec.containers):
         for at, port in enumerate(container.ports):
             if port.host_port and (port.host_port in clashing or not clashing):
@@ -82,17 +83,18 @@ def _host_port(cause: Cause, pod: Pod) -> Path:
 
 def _max_skew(cause: Cause, pod: Pod) -> Path:
     """The constraint that one more pod would break on the closest node."""
+    broken = {(each["topologyKey"], each.get("maxSkew")) for each in cause.detail.get("constraints", ())}
     for index, constraint in enumerate(pod.spec.topology_spread_constraints):
-        numbers = cause.detail.get(constraint.topology_key)
         hard = constraint.when_unsatisfiable != "ScheduleAnyway"
-        if hard and (not numbers or numbers["matching"] + 1 - numbers["minimum"] > numbers["maxSkew"]):
+        if hard and (not broken or (constraint.topology_key, constraint.max_skew) in broken):
             return ("spec", "topologySpreadConstraints", index, "maxSkew")
     return ("spec", "topologySpreadConstraints")
 
 
 def _topology_key(cause: Cause, pod: Pod) -> Path:
+    missing = {each["topologyKey"] for each in cause.detail.get("constraints", ()) if each["domain"] is None}
     for index, constraint in enumerate(pod.spec.topology_spread_constraints):
-        if constraint.when_unsatisfiable != "ScheduleAnyway" and constraint.topology_key not in cause.detail:
+        if constraint.when_unsatisfiable != "ScheduleAnyway" and constraint.topology_key in missing:
             return ("spec", "topologySpreadConstraints", index, "topologyKey")
     hard = [at for at, each in enumerate(pod.spec.topology_spread_constraints) if each.when_unsatisfiable[:2] == "Do"]
     return ("spec", "topologySpreadConstraints", *hard[:1], *(["topologyKey"] if hard else []))

@@ -14,9 +14,11 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import DefaultPreemptionArgs
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, Handle
-from ksched_cli.framework.interfaces import PostFilterPlugin, PostFilterResult, PreEnqueuePlugin
+from ksched_cli.framework.interfaces import Detail, PostFilterPlugin, PostFilterResult, PreEnqueuePlugin
 from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.framework.preemption.evaluator import Evaluator, Found
+from ksched_cli.framework.preemption.importance import NOT_STARTED
+from ksched_cli.framework.preemption.outcomes import PRIORITY_OFFSET, Outcomes
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedulable
 
 NEVER = "not eligible due to preemptionPolicy=Never."
@@ -72,6 +74,34 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
                 return None, unschedulable(f"preemption: {NO_CANDIDATE}")
             best = self._evaluator.best_of(left)
         return PostFilterResult(nodes.names[best.row], best.victims, best.pdb_violations), SUCCESS
+
+    def explain_post_filter(self, state: None, pod: PodInfo, cycle: CycleHandle) -> Detail:
+        """The candidates from the best to the worst with the figures they are chosen by, and what is wrong with the
+        other nodes that were tried."""
+        reason = self._waits_for_placement(pod) or self._ineligible(pod, cycle)
+        if reason:
+            return {"ineligible": reason}
+        found = self._evaluator.find_candidates(cycle, pod)
+        names, outcomes = self.handle.cluster.nodes.names, found.outcomes
+        ranked = outcomes.ranked(self._shortlist(found), self.handle.cluster.nodes.name_rank)
+        others = [row for row in found.potential.tolist() if not outcomes.helps[row]]
+        return {
+            "candidates": [self._figures(outcomes, row) for row in ranked],
+            "others": {names[row]: list(outcomes.statuses.status(row).reasons) for row in others},
+            "beyondHelp": len(names) - len(found.potential),
+        }
+
+    def _figures(self, outcomes: Outcomes, row: int) -> dict[str, Any]:
+        infos, candidate = self.handle.cluster.pods.infos, outcomes.candidate(row)
+        started = float(outcomes.earliest[row])
+        return {
+            "node": self.handle.cluster.nodes.names[row],
+            "victims": [infos[victim].key for victim in candidate.victims],
+            "pdbViolations": candidate.pdb_violations,
+            "highestPriority": int(outcomes.highest[row]),
+            "sumOfPriorities": int(outcomes.priorities[row]) - int(outcomes.count[row]) * PRIORITY_OFFSET,
+            "highestStarted": None if started == NOT_STARTED else started,
+        }
 
     def _waits_for_placement(self, pod: PodInfo) -> str:
         """Why a pod may not preempt while its group is tried in one placement after the other, or nothing."""

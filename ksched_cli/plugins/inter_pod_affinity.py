@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ksched_cli.framework.affinity_index import AffinityIndex
 from ksched_cli.framework.affinity_terms import Labels, PodMatcher, PodTerms
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
+from ksched_cli.framework.holders import pods_that
 from ksched_cli.framework.interfaces import (
     Detail,
     FilterPlugin,
@@ -65,6 +67,18 @@ class AffinityState:
     affinity: TrialCounts
     anti_affinity: TrialCounts
     existing: TrialCounts
+    # For explain: pods by kind of rule, topology key and value.
+    named: dict[tuple[str, str, int], list[str]] = field(default_factory=dict)
+
+
+Concerned = Callable[[AffinityState, PodInfo, PodInfo, str], bool]
+
+
+def _avoided(state: AffinityState, pod: PodInfo, other: PodInfo, key: str) -> bool:
+    """Whether the pod keeps away from the other one."""
+    return any(
+        matcher.matches(other.namespace, other.labels) for matcher, of, _ in state.terms.anti_affinity if of == key
+    )
 
 
 @dataclass(frozen=True)
@@ -235,15 +249,22 @@ class InterPodAffinity(
         one = NodeRows(nodes.cluster, nodes.rows[index : index + 1])
         row, found = int(one.rows[0]), {}
         if state.terms.affinity and self._lacks_affinity(state, pod, one)[0]:
-            topologies = self._topologies(state.affinity, state.terms.affinity_keys, row)
+            topologies = self._topologies(state, state.affinity, state.terms.affinity_keys, row)
             found["podAffinity"] = [each for each in topologies if not each["matchingPods"]]
-        for name, counts in (("podAntiAffinity", state.anti_affinity), ("existingAntiAffinity", state.existing)):
-            crowded = [each for each in self._topologies(counts, counts.keys, row) if each["matchingPods"]]
+        for name, counts, has in (
+            ("podAntiAffinity", state.anti_affinity, _avoided),
+            ("existingAntiAffinity", state.existing, self._avoiding),
+        ):
+            crowded = [each for each in self._topologies(state, counts, counts.keys, row) if each["matchingPods"]]
+            for each in crowded:
+                each["pods"] = self._named(state, pod, each["topologyKey"], row, has)
             if crowded:
                 found[name] = crowded
         return found
 
-    def _topologies(self, counts: TrialCounts, keys: tuple[str, ...], row: int) -> list[dict[str, Any]]:
+    def _topologies(
+        self, state: AffinityState, counts: TrialCounts, keys: tuple[str, ...], row: int
+    ) -> list[dict[str, Any]]:
         listed = []
         for key in keys:
             column = self.handle.cluster.nodes.labels.column(key)
@@ -251,6 +272,20 @@ class InterPodAffinity(
             matching = int(counts.of(key, column)[value])
             listed.append({"topologyKey": key, "topologyValue": column.values[value], "matchingPods": matching})
         return listed
+
+    def _named(self, state: AffinityState, pod: PodInfo, key: str, row: int, has: Concerned) -> list[str]:
+        """Some of the pods that are counted in the node's topology."""
+        cluster = self.handle.cluster
+        ids = cluster.nodes.labels.column(key).ids
+        memory = has.__name__, key, int(ids[row])
+        if memory not in state.named:
+            rows = np.nonzero(ids == ids[row])[0].tolist()
+            state.named[memory] = pods_that(cluster, rows, lambda other: has(state, pod, other, key))
+        return state.named[memory]
+
+    def _avoiding(self, state: AffinityState, pod: PodInfo, other: PodInfo, key: str) -> bool:
+        terms = self._index.parser.of(other).required_anti_affinity
+        return any(term.topology_key == key and term.matches(pod, state.namespace_labels) for term in terms)
 
     # Score
 

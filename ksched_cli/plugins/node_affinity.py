@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ksched_cli.api.core import Node, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from ksched_cli.api.core import NodeAffinity as NodeAffinitySpec
-from ksched_cli.api.core import NodeSelectorTerm, PreferredSchedulingTerm
-from ksched_cli.api.selectors import SelectorError
+from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, make_requirement
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.node_selection import RequiredNodeAffinity, any_term_selects, selects
 from ksched_cli.cluster.pod_info import PodInfo
@@ -96,10 +96,19 @@ class NodeAffinity(
         return RequiredNodeAffinity.of(pod.pod)
 
     def explain(self, state: RequiredNodeAffinity | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        selection, row = nodes.cluster.selection, nodes.rows[index]
+        """The labels of nodeSelector that the node does not have, and of each required term what does not hold."""
+        node, found = nodes.cluster.nodes.objects[nodes.rows[index]], dict[str, Any]()
         wanted = state or RequiredNodeAffinity.of(pod.pod)
-        unmet = {key: value for key, value in wanted.node_selector if not selection.label_is(key, value)[row]}
-        return {"nodeSelector": unmet} if unmet else {}
+        labels = node.metadata.labels
+        unmet = [(key, value) for key, value in wanted.node_selector if labels.get(key) != value]
+        if unmet:
+            found["nodeSelector"] = [{"key": key, "wanted": value, "has": labels.get(key)} for key, value in unmet]
+        if wanted.terms is not None and not _any_holds(wanted.terms, node):
+            found["terms"] = [unmet_of_term(term, node) for term in wanted.terms]
+        enforced = self._added and self._added.required_during_scheduling_ignored_during_execution
+        if enforced and not _any_holds(enforced.node_selector_terms, node):
+            found["enforced"] = [unmet_of_term(term, node) for term in enforced.node_selector_terms]
+        return found
 
     def pre_score(self, state: RequiredNodeAffinity | None, pod: PodInfo, nodes: NodeRows) -> PreferredTerms | Status:
         affinity = _node_affinity(pod)
@@ -169,3 +178,28 @@ def _named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
             return None
         named |= set.intersection(*values)
     return frozenset(named)
+
+
+def _any_holds(terms: Iterable[NodeSelectorTerm], node: Node) -> bool:
+    return any(not _is_empty(term) and not unmet_of_term(term, node) for term in terms)
+
+
+def unmet_of_term(term: NodeSelectorTerm, node: Node) -> list[dict[str, Any]]:
+    """The requirements of a term that the node does not meet, with what it has instead."""
+    asked: list[tuple[NodeSelectorRequirement, str | None, tuple[str, ...]]] = [
+        (each, node.metadata.labels.get(each.key), NODE_OPERATORS) for each in term.match_expressions
+    ]
+    for each in term.match_fields:
+        asked.append((each, node.metadata.name if each.key == _NODE_NAME_FIELD else "", FIELD_OPERATORS))
+    return [
+        {"key": each.key, "operator": each.operator, "values": list(each.values), "has": has}
+        for each, has, operators in asked
+        if not _holds(each, has, operators)
+    ]
+
+
+def _holds(each: NodeSelectorRequirement, value: str | None, operators: tuple[str, ...]) -> bool:
+    try:
+        return make_requirement(each.key, each.operator, each.values, operators).holds(value)
+    except SelectorError:
+        return False

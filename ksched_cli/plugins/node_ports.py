@@ -7,8 +7,9 @@ from typing import Any
 
 from ksched_cli.api.pod_facts import holds_place
 from ksched_cli.cluster.pod_info import PodInfo, host_ports_of
-from ksched_cli.cluster.ports import HostPort, PortIndex
+from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort, PortIndex
 from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.holders import pods_that
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, Status, error, unschedulable
@@ -48,6 +49,23 @@ class NodePorts(PreFilterPlugin[WantedPorts], FilterPlugin[WantedPorts]):
         return pod.host_ports
 
     def explain(self, state: WantedPorts | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        row, cluster = nodes.rows[index], nodes.cluster
+        """The ports that are taken, and by whom."""
+        row, cluster = int(nodes.rows[index]), nodes.cluster
         clashing = [port for port in pod.host_ports if cluster.usage.ports.conflicts([port], len(cluster.nodes))[row]]
-        return {"ports": [f"{port.address}:{port.port}/{port.protocol}" for port in clashing]}
+        return {
+            "ports": [
+                {
+                    "port": f"{port.address}:{port.port}/{port.protocol}",
+                    "heldBy": pods_that(cluster, [row], lambda other, port=port: _clashes(port, other)),  # type: ignore[misc]
+                }
+                for port in clashing
+            ]
+        }
+
+
+def _clashes(wanted: HostPort, other: PodInfo) -> bool:
+    return any(
+        (port.protocol, port.port) == (wanted.protocol, wanted.port)
+        and (port.address == wanted.address or ANY_ADDRESS in (port.address, wanted.address))
+        for port in other.host_ports
+    )

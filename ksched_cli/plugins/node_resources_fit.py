@@ -17,6 +17,7 @@ from ksched_cli.framework.dra.extended import ExtendedResourceIndex
 from ksched_cli.framework.dra.totals import DeviceTotals
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
+from ksched_cli.framework.holders import largest_holders
 from ksched_cli.framework.interfaces import (
     Detail,
     FilterPlugin,
@@ -156,17 +157,18 @@ class NodeResourcesFit(
         return tuple(text for bit, text in enumerate(texts) if combination >> bit & 1)
 
     def explain(self, state: FitState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        """What lacks: asked, allocatable, used, free, and who holds it. Cpu is in thousandths."""
         row, cluster = int(nodes.rows[index]), nodes.cluster
-        numbers: dict[str, dict[str, int]] = {}
+        numbers: dict[str, dict[str, Any]] = {}
         if cluster.usage.pod_count[row] + 1 > cluster.nodes.allowed_pods[row]:
-            used, limit = int(cluster.usage.pod_count[row]), int(cluster.nodes.allowed_pods[row])
-            numbers["pods"] = {"asked": 1, "used": used, "allocatable": limit, "free": limit - used}
+            numbers["pods"] = _figures(1, int(cluster.usage.pod_count[row]), int(cluster.nodes.allowed_pods[row]))
         for resource, amount in state.requests if state else ():
             used = int(cluster.usage.requested[resource, row])
             limit = int(cluster.nodes.allocatable[resource, row])
-            if amount > limit - used:
-                name = cluster.resources.names[resource]
-                numbers[name] = {"asked": amount, "used": used, "allocatable": limit, "free": limit - used}
+            name = cluster.resources.names[resource]
+            delegated = self._extended.backs(name) and limit == 0
+            if amount > limit - used and not delegated:
+                numbers[name] = {**_figures(amount, used, limit), **largest_holders(cluster, row, resource)}
         return numbers
 
     def pre_score(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> list[MeasuredResource]:
@@ -196,6 +198,11 @@ class NodeResourcesFit(
 
 def _has_sidecar(pod: PodInfo) -> bool:
     return any(container.restart_policy == "Always" for container in pod.pod.spec.init_containers)
+
+
+def _figures(asked: int, used: int, allocatable: int) -> dict[str, Any]:
+    free = allocatable - used
+    return {"asked": asked, "used": used, "allocatable": allocatable, "free": free, "short": asked - free}
 
 
 def scorer_of(strategy: ScoringStrategy) -> Scorer:

@@ -17,6 +17,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import PodTopologySpreadArgs
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
+from ksched_cli.framework.holders import NAMED
 from ksched_cli.framework.interfaces import (
     Detail,
     FilterPlugin,
@@ -227,15 +228,28 @@ class PodTopologySpread(
         return Verdict.by_group(failing, _STATUSES)
 
     def explain(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        row = nodes.rows[index]
-        return {
-            each.constraint.topology_key: {
-                "matching": int(each.counts[each.ids[row]]),
-                "minimum": each.minimum,
-                "maxSkew": each.constraint.max_skew,
-            }
-            for each in (state.domains if state else ())
-        }
+        """Of every constraint that the node breaks its domain, how many pods match there and in the emptiest."""
+        row = int(nodes.rows[index])
+        broken = [each for each in (state.domains if state else ()) if each.outcomes()[each.ids[row]]]
+        return {"constraints": [self._explained(each, row) for each in broken]}
+
+    def _explained(self, each: Domains, row: int) -> dict[str, Any]:
+        column = self.handle.cluster.nodes.labels.column(each.constraint.topology_key)
+        domain = each.ids[row]
+        found: dict[str, Any] = {"topologyKey": each.constraint.topology_key, "domain": column.values[domain]}
+        if domain == ABSENT:
+            return found
+        skew = int(each.counts[domain]) + int(each.matches_itself) - each.minimum
+        emptiest = [
+            column.values[value]
+            for value in np.nonzero(each.present & (each.counts == each.minimum))[0].tolist()
+            if value != ABSENT
+        ]
+        found |= {"matching": int(each.counts[domain]), "minimum": each.minimum, "emptiest": emptiest[:NAMED]}
+        found |= {"skew": skew, "maxSkew": each.constraint.max_skew}
+        if int(each.present.sum()) < each.constraint.min_domains:
+            found |= {"domains": int(each.present.sum()), "minDomains": each.constraint.min_domains}
+        return found
 
     # Score
 

@@ -73,9 +73,13 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
         return unresolvable(f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}")
 
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        taints = nodes.cluster.nodes.objects[nodes.rows[index]].spec.taints
-        found = find_untolerated(taints, pod.pod.spec.tolerations, _HARD, comparison=self._comparison)
-        return {} if found is None else {"taint": f"{found.key}={found.value}:{found.effect}"}
+        """All of the node's taints that are in the way; kube-scheduler goes by the first."""
+        taints = [
+            taint
+            for taint in nodes.cluster.nodes.objects[nodes.rows[index]].spec.taints
+            if find_untolerated([taint], pod.pod.spec.tolerations, _HARD, comparison=self._comparison)
+        ]
+        return {"taints": [str(each) for each in taints]} if taints else {}
 
     def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> SoftTolerations:
         # A toleration without an effect is for every effect, so for the soft one too.

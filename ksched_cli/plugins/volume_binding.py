@@ -43,7 +43,7 @@ from ksched_cli.framework.volumes.claims import (
     waits_for_consumer,
 )
 from ksched_cli.framework.volumes.migration import migrated_plugins
-from ksched_cli.framework.volumes.placement import Placement, PodClaims, place_claims
+from ksched_cli.framework.volumes.placement import Placement, PodClaims, affinity_mask, place_claims
 from ksched_cli.framework.volumes.scoring import Shape, storage_scores
 
 _IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
@@ -139,11 +139,19 @@ class VolumeBinding(
         return Verdict(nodes.take(whole.codes), nodes.take(whole.reason_ids), whole.reasons)
 
     def explain(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        """Volumes that do not reach the node or do not exist, and the claims that wait for a node to be chosen."""
         if state is None:
             return {}
-        bound = {claim.metadata.name: claim.spec.volume_name for claim in state.claims.bound}
-        waiting = [claim.metadata.name for claim in state.claims.delayed]
-        return {"bound": bound, "waitingForNode": waiting}
+        row, cluster = int(nodes.rows[index]), nodes.cluster
+        found: dict[str, Any] = {"unreachable": {}, "missing": {}}
+        for claim in state.claims.bound:
+            volume = cluster.catalog.get(PersistentVolume, claim.spec.volume_name)
+            if volume is None:
+                found["missing"][claim.metadata.name] = claim.spec.volume_name
+            elif not affinity_mask(cluster, volume)[row]:
+                found["unreachable"][claim.metadata.name] = claim.spec.volume_name
+        found["waitingForNode"] = [claim.metadata.name for claim in state.claims.delayed]
+        return {key: value for key, value in found.items() if value}
 
     def pre_score(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Volumes | Status:
         if not self._shape:

@@ -14,6 +14,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.holders import pods_that
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
@@ -96,13 +97,30 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
         return Verdict.by_group(conflict.astype(np.int32), (other, _DISK_CONFLICT))
 
     def explain(self, state: ClaimsInUse | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        return {"exclusiveClaims": sorted(state.claims)} if state is not None and state.claims else {}
+        """Claims for one pod with who uses them, and disks that are mounted on the node."""
+        cluster, found = nodes.cluster, dict[str, Any]()
+        if state is not None and state.claims and state.references > 0:
+            everywhere = cluster.nodes.all_rows.tolist()
+            users = pods_that(cluster, everywhere, lambda other: _uses(state.claims, pod, other))
+            found |= {"exclusiveClaims": sorted(state.claims), "usedBy": users}
+        row = nodes.rows[index : index + 1]
+        if _disk_conflicts(pod.pod, NodeRows(cluster, row))[0]:
+            found["disksHeldBy"] = pods_that(cluster, row.tolist(), lambda other: _shares_disk(pod.pod, other.pod))
+        return found
 
 
 def _claims(pod: Pod) -> Iterable[str]:
     """Claims that the pod's volumes name; those of ephemeral volumes belong to the pod alone anyway."""
     claims = (volume.persistent_volume_claim for volume in pod.spec.volumes)
     return (claim.claim_name for claim in claims if claim is not None)
+
+
+def _uses(claims: frozenset[str], pod: PodInfo, other: PodInfo) -> bool:
+    return other.namespace == pod.namespace and not claims.isdisjoint(_claims(other.pod))
+
+
+def _shares_disk(pod: Pod, other: Pod) -> bool:
+    return any(clashes(mine, theirs) for theirs in other.spec.volumes for mine in pod.spec.volumes)
 
 
 def _claims_in_use(cluster: Cluster, namespace: str) -> set[str]:

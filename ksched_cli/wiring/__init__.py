@@ -283,12 +283,14 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Gathered:
-    """The input as it was read, with its manifests and edits applied, before any scheduler is made of it."""
+    """The input as it was read, with its manifests and edits applied, before any scheduler is made of it. `made` are
+    the pods that came with the manifests."""
 
     loaded: Loaded
     setting: Setting
     refused: tuple[RefusedPod, ...]
     seconds: float
+    made: tuple[str, ...] = ()
 
 
 def gather(setup: Setup, stdin: BinaryIO | None = None, cluster: Loaded | None = None) -> Gathered:
@@ -308,13 +310,18 @@ def gather(setup: Setup, stdin: BinaryIO | None = None, cluster: Loaded | None =
 
 def read_input(setup: Setup, stdin: BinaryIO | None, cluster: Loaded | None = None) -> Gathered:
     """The cluster, unless it has been read already, with the manifests and edits of the setup."""
+    from ksched_cli.api.core import Pod
+    from ksched_cli.api.pod_facts import pod_key
+
     started = time.perf_counter()
     wanted_pods(setup)
     loaded = read_sources(setup, stdin) if cluster is None else cluster.copied()
+    before = len(loaded.of(Pod))
     refused = apply_manifests(loaded, setup, stdin)
+    made = tuple(pod_key(pod) for pod in loaded.of(Pod)[before:])
     loaded, refused_too = apply_edits(loaded, setup.edits, setup.edit_problems, setup.namespace)
     setting = make_setting(setup, loaded.server_version)
-    return Gathered(loaded, setting, refused + refused_too, time.perf_counter() - started)
+    return Gathered(loaded, setting, refused + refused_too, time.perf_counter() - started, made)
 
 
 def assemble(setup: Setup, gathered: Gathered) -> Prepared:

@@ -367,13 +367,13 @@ def test_normalized_from_least_to_most() -> None:
 
 def test_explain_counts_pods_per_topology() -> None:
     made = bench(pod(apart=[about()]), [pod("r", on="a1", app="db"), pod("s", on="a2", app="db")])
-    here = [{"topologyKey": "zone", "topologyValue": "a", "matchingPods": 2}]
+    here = [{"topologyKey": "zone", "topologyValue": "a", "matchingPods": 2, "pods": ["default/r", "default/s"]}]
     assert made.plugin.explain(made.state(), made.pod, made.nodes(), 0) == {"podAntiAffinity": here}
     near = bench(pod(near=[about()]), [pod("r", on="a1", app="db")])
     missing = {"topologyKey": "zone", "topologyValue": None, "matchingPods": 0}
     assert near.plugin.explain(near.state(), near.pod, near.nodes(), ALL.index("x")) == {"podAffinity": [missing]}
     theirs = bench(pod(app="db"), [pod("r", on="b1", apart=[about()])])
-    there = [{"topologyKey": "zone", "topologyValue": "b", "matchingPods": 1}]
+    there = [{"topologyKey": "zone", "topologyValue": "b", "matchingPods": 1, "pods": ["default/r"]}]
     assert theirs.plugin.explain(theirs.state(), theirs.pod, theirs.nodes(), 3) == {"existingAntiAffinity": there}
 
 

@@ -129,7 +129,17 @@ def test_explain_gives_the_numbers() -> None:
     running = [make_pod("r").requests(cpu="3").on("n").obj()]
     made = make_bench(NodeResourcesFit, [node()], make_pod().requests(cpu="2").obj(), running)
     detail = made.plugin.explain(made.state(), made.pod, made.nodes(), 0)
-    assert detail == {"cpu": {"asked": 2000, "used": 3000, "allocatable": 4000, "free": 1000}}
+    held = [{"pod": "default/r", "amount": 3000}]
+    figures = {"asked": 2000, "used": 3000, "allocatable": 4000, "free": 1000, "short": 1000}
+    assert detail == {"cpu": {**figures, "heldBy": held}}
+
+
+def test_explain_names_the_largest_holders_and_counts_the_others() -> None:
+    running = [make_pod(f"r{index}").requests(cpu=f"{index}00m").on("n").obj() for index in range(1, 8)]
+    made = make_bench(NodeResourcesFit, [node()], make_pod().requests(cpu="2").obj(), running)
+    detail = made.plugin.explain(made.state(), made.pod, made.nodes(), 0)["cpu"]
+    assert [each["pod"] for each in detail["heldBy"]] == [f"default/r{index}" for index in (7, 6, 5, 4, 3)]
+    assert detail["heldByOthers"] == {"pods": 2, "amount": 300}
 
 
 def test_without_pre_filter_there_is_nothing_to_go_by() -> None:

@@ -130,7 +130,7 @@ def test_soft_taints_are_compared_with_the_gate(operator: str, limit: str, score
 
 def test_explain_names_the_taint() -> None:
     made = make_bench(TaintToleration, [make_node("n").taint("a", "1").obj()], make_pod().obj())
-    assert made.plugin.explain(None, made.pod, made.nodes(), 0) == {"taint": "a=1:NoSchedule"}
+    assert made.plugin.explain(None, made.pod, made.nodes(), 0) == {"taints": ["a=1:NoSchedule"]}
 
 
 @given(clusters())

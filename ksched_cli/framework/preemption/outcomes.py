@@ -76,6 +76,14 @@ class Outcomes:
 
     def best(self, rows: RowColumn, name_rank: RowColumn) -> Candidate:
         """The criteria one after the other; where all tie Go takes any node, and here it is the lowest name."""
+        return self.candidate(int(rows[self._order(rows, name_rank)[0]]))
+
+    def ranked(self, rows: RowColumn, name_rank: RowColumn) -> list[int]:
+        """The rows from the best to the worst."""
+        ranked: list[int] = rows[self._order(rows, name_rank)].tolist()
+        return ranked
+
+    def _order(self, rows: RowColumn, name_rank: RowColumn) -> RowColumn:
         criteria = (
             name_rank,
             -self.earliest,
@@ -84,5 +92,5 @@ class Outcomes:
             self.highest,
             self.pdb_violations,
         )
-        first = np.lexsort([column[rows] for column in criteria])[0]
-        return self.candidate(int(rows[first]))
+        order: RowColumn = np.lexsort([column[rows] for column in criteria])
+        return order

@@ -1,0 +1,136 @@
+"""One pod looked at with every plugin on every node: what a cycle would have found out had it not stopped early.
+
+Nothing is decided here. The cycle that follows decides as if nobody had looked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ksched_cli.cluster.columns import BoolColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.sandbox import Sandbox
+from ksched_cli.engine.faults import CycleError
+from ksched_cli.engine.runtime import CycleState, Runtime
+from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterResult
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, error
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a plugin said of the pod as a whole. `node_names`: the only nodes it leaves, None for all."""
+
+    plugin: str
+    status: Status
+    node_names: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What one filter says of every node. `beside` are the nodes that it would pass but for pods that are nominated
+    to them; `problem` is there when it could not say anything."""
+
+    plugin: FilterPlugin[Any]
+    statuses: NodeStatuses
+    beside: BoolColumn
+    problem: str = ""
+
+
+@dataclass
+class Inspection:
+    """All that the plugins of a profile say of one pod before its cycle."""
+
+    runtime: Runtime
+    pod: PodInfo
+    state: CycleState = field(default_factory=CycleState)
+    pre_enqueue: list[Answer] = field(default_factory=list)
+    pre_filter: list[Answer] = field(default_factory=list)
+    filters: list[Judgement] = field(default_factory=list)
+
+    def detail(self, judgement: Judgement, row: int) -> Detail:
+        """The numbers behind the verdict on a node, with the pods in place that made it."""
+        plugin = judgement.plugin
+        nodes = NodeRows(self.runtime.cluster, np.array([row], dtype=np.int64))
+        try:
+            with self._as_judged(judgement, row) as state, self.runtime.calling(plugin.name, "explain"):
+                return plugin.explain(state.filter_states.get(plugin.name), self.pod, nodes, 0)
+        except CycleError:
+            # What the filter tripped over has no numbers either; its reason says what it was.
+            return {}
+
+    @contextmanager
+    def _as_judged(self, judgement: Judgement, row: int) -> Iterator[CycleState]:
+        if not judgement.beside[row]:
+            yield self.state
+            return
+        everywhere = NodeRows(self.runtime.cluster)
+        others = np.array(self.runtime.rivals(self.pod, everywhere)[row], dtype=np.int64)
+        state = self.runtime.clone(self.state)
+        with Sandbox(self.runtime.cluster) as sandbox:
+            for index, other in enumerate(others.tolist()):
+                sandbox.add(others[index : index + 1], np.array([row], dtype=np.int64))
+                self.runtime.add_pod(state, self.pod, other, row)
+            yield state
+
+
+def inspect(runtime: Runtime, pod: PodInfo) -> Inspection:
+    """Ask PreEnqueue, PreFilter and every filter about every node."""
+    inspection = Inspection(runtime, pod)
+    for plugin in runtime.profile.pre_enqueue:
+        with runtime.calling(plugin.name, "preEnqueue"):
+            inspection.pre_enqueue.append(Answer(plugin.name, plugin.pre_enqueue(pod).by(plugin.name)))
+    _ask_pre_filters(inspection)
+    inspection.filters.extend(_judgements(inspection))
+    return inspection
+
+
+def _ask_pre_filters(inspection: Inspection) -> None:
+    """All of them, also behind one that rejects the pod."""
+    state = inspection.state
+    for plugin in inspection.runtime.profile.pre_filter:
+        name = plugin.name
+        try:
+            with inspection.runtime.calling(name, "preFilter"):
+                answer = plugin.pre_filter(inspection.pod)
+        except CycleError as problem:
+            answer = error(str(problem))
+        if isinstance(answer, PreFilterResult):
+            state.filter_states[name] = answer.state
+            if answer.skip:
+                state.skip_filter.add(name)
+            inspection.pre_filter.append(Answer(name, SKIP if answer.skip else SUCCESS, answer.node_names))
+        else:
+            # Without a state its filter has nothing to go by, be it for having none to do or for a rejection.
+            state.skip_filter.add(name)
+            inspection.pre_filter.append(Answer(name, answer.by(name)))
+
+
+def _judgements(inspection: Inspection) -> Iterator[Judgement]:
+    runtime, state = inspection.runtime, inspection.state
+    everywhere = NodeRows(runtime.cluster)
+    names = {plugin.name for plugin in runtime.profile.filter}
+    for plugin in runtime.profile.filter:
+        if plugin.name in state.skip_filter:
+            continue
+        alone = replace(state, skip_filter=names - {plugin.name})
+        statuses = NodeStatuses(len(everywhere))
+        nowhere = np.zeros(len(everywhere), dtype=np.bool_)
+        try:
+            passed = runtime.run_filter(alone, inspection.pod, everywhere, statuses)
+            refused = runtime.refused_beside(alone, inspection.pod, everywhere)
+        except CycleError as problem:
+            yield Judgement(plugin, NodeStatuses(len(everywhere)), nowhere, str(problem))
+            continue
+        beside = nowhere
+        if refused is not None:
+            rows = np.nonzero(refused.codes != Code.SUCCESS)[0]
+            statuses.take_over(refused, rows)
+            beside = passed.mask() & (refused.codes != Code.SUCCESS)
+        yield Judgement(plugin, statuses, beside)

@@ -1,0 +1,150 @@
+"""What an explanation holds, by name: no rows, no columns, nothing that changes any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ksched_cli.plan.fixes.values import Fixes
+from ksched_cli.plan.results import PodOutcome
+
+# How the pod stands before anything is worked out. "running": it has a node already and is looked at as if it had none.
+Standing = Literal["pending", "running", "gated", "ignored", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """One plugin's rejection of one node, and the numbers behind it. `beside`: only for pods nominated to the node."""
+
+    plugin: str
+    code: str
+    reasons: tuple[str, ...]
+    detail: Mapping[str, Any]
+    beside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedNode:
+    """Every plugin that rejects the node, in the order in which the profile asks them."""
+
+    name: str
+    rejections: tuple[Rejection, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginAnswer:
+    """What a plugin said of the pod as a whole; `nodes` are the only ones it leaves where it narrows them."""
+
+    plugin: str
+    code: str
+    reasons: tuple[str, ...] = ()
+    nodes: tuple[str, ...] | None = None
+
+    @property
+    def rejects(self) -> bool:
+        return self.code not in ("Success", "Skip")
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePlace:
+    """The pod's turn, counted from 1. `placed` of those before it found a place."""
+
+    position: int
+    pods: int
+    placed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """What puts the chosen node ahead of another one, or behind it: the difference of the weighted scores."""
+
+    node: str
+    total: int
+    by_plugin: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Cluster events that a plugin waits for."""
+
+    plugin: str
+    events: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node that the pod would fit on if the victims left it; `why` it was chosen or was not."""
+
+    node: str
+    victims: tuple[str, ...]
+    pdb_violations: int
+    highest_priority: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptionStudy:
+    """What preemption looked at: why the pod may not preempt, or the candidates from the best to the worst, the nodes
+    that were tried in vain, and how many have a problem that no eviction solves."""
+
+    ineligible: str = ""
+    candidates: tuple[Candidate, ...] = ()
+    others: Mapping[str, str] = field(default_factory=dict)
+    beyond_help: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WeightChange:
+    """Another weight of one score plugin with which the pod goes to the node: tried, pods before it included."""
+
+    plugin: str
+    weight: int
+    new_weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFocus:
+    """Why not this node. `behind` the chosen one where it fits, with its rank and the difference by plugin."""
+
+    node: str
+    rejections: tuple[Rejection, ...] = ()
+    chosen: bool = False
+    rank: int = 0
+    behind: Margin | None = None
+    weights: tuple[WeightChange, ...] = ()
+    text: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """`outcome` is what `simulate` says of the pod; for a pod that is held back or runs already it is what would
+    happen if it were tried. `nodes` are in name order."""
+
+    pod: str
+    standing: Standing
+    asks: Mapping[str, str] = field(default_factory=dict)
+    priority: int = 0
+    scheduler: str = ""
+    node: str = ""
+    nominated: str = ""
+    outcome: PodOutcome | None = None
+    summary: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    queue: QueuePlace | None = None
+    pre_enqueue: tuple[PluginAnswer, ...] = ()
+    pre_filter: tuple[PluginAnswer, ...] = ()
+    problems: Mapping[str, str] = field(default_factory=dict)
+    nodes: tuple[ExplainedNode, ...] = ()
+    runner_up: Margin | None = None
+    retries: tuple[Retry, ...] = ()
+    preemption: PreemptionStudy | None = None
+    focus: NodeFocus | None = None
+    fixes: Fixes | None = None
+
+    @property
+    def unplaced(self) -> bool:
+        """Whether the pod has no place and none is being made for it."""
+        if self.standing in ("ignored", "refused", "gated"):
+            return True
+        return self.standing == "pending" and (self.outcome is None or self.outcome.unplaced)

@@ -1,0 +1,244 @@
+"""The plain sentences that an explanation begins with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from ksched_cli.plan.explain.results import ExplainedNode, Explanation, Rejection
+from ksched_cli.plan.explain.wording import briefly, named, plain_reason
+from ksched_cli.plan.explain.wording import nodes as nodes_text
+
+_CORDONED = "node.kubernetes.io/unschedulable:NoSchedule"
+
+
+def summarise(found: Explanation, profiles: Sequence[str]) -> tuple[str, ...]:
+    """What came of the pod and why, the most important first."""
+    if found.standing == "ignored":
+        known = f"profiles are {', '.join(profiles)}" if len(profiles) > 1 else f"the profile is {profiles[0]}"
+        return (f'No profile is named "{found.scheduler}", so this scheduler leaves the pod alone; {known}.',)
+    lines = list(_standing(found))
+    lines.append(_outcome(found))
+    return tuple(line for line in lines if line)
+
+
+def _standing(found: Explanation) -> Iterator[str]:
+    if found.standing == "running":
+        yield f"It runs on {found.node}. Were it pending now, alone and with its place given back:"
+    elif found.standing == "gated":
+        held = "; ".join(f"{each.plugin}: {', '.join(each.reasons)}" for each in found.pre_enqueue if each.rejects)
+        yield f"Held back and not tried ({held}). Were it let in:"
+
+
+def _outcome(found: Explanation) -> str:
+    outcome = found.outcome
+    assert outcome is not None
+    if outcome.result == "scheduled":
+        return _scheduled(found)
+    if outcome.result == "skipped":
+        return "It is being deleted, so it is not tried."
+    if outcome.result == "error":
+        return f"Its cycle ends in an error: {outcome.message}"
+    if outcome.preemption and outcome.nominated_node:
+        count = len(outcome.preemption.victims)
+        leave = "leaves" if count == 1 else "leave"
+        return (
+            f"No node fits as things are. On {outcome.nominated_node} it fits when "
+            f"{named(outcome.preemption.victims, 5)} {leave}: it preempts {'that pod' if count == 1 else 'those pods'} "
+            f"and waits. {_why_nowhere(found)}"
+        )
+    if outcome.nominated_node:
+        return f"It waits for {outcome.nominated_node} until other pods of its group have a place."
+    return _why_nowhere(found)
+
+
+def _scheduled(found: Explanation) -> str:
+    outcome = found.outcome
+    assert outcome is not None
+    total = outcome.total_nodes
+    back = " again" if found.node == outcome.node else ""
+    fitting = sum(not each.rejections for each in found.nodes)
+    if outcome.feasible_nodes == 1 and fitting > 1:
+        first = (
+            "which an earlier preemption nominated it to" if outcome.node == found.nominated else "the first that fits"
+        )
+        return f"It goes to {outcome.node}{back}, {first}: the others of {nodes_text(fitting)} that fit are not asked."
+    if outcome.feasible_nodes == 1:
+        return f"It goes to {outcome.node}{back}, the only one of {nodes_text(total)} that fits."
+    text = f"It goes to {outcome.node}{back}, the best of the {outcome.feasible_nodes} nodes that fit"
+    text += f" (of {total})" if total != outcome.feasible_nodes else ""
+    margin = found.runner_up
+    if margin is None:
+        return f"{text}."
+    chosen = next(each.total for each in outcome.top if each.node == outcome.node)
+    if margin.total == 0:
+        others = [name for name in outcome.ties if name != outcome.node]
+        return f"{text}: its score of {chosen} is also that of {named(others)}."
+    by, most = max(margin.by_plugin.items(), key=lambda each: each[1])
+    text += f": its score of {chosen} is {margin.total} more than that of {margin.node}"
+    return f"{text}, most of it by {by} (+{most})."
+
+
+def _why_nowhere(found: Explanation) -> str:
+    outcome = found.outcome
+    assert outcome is not None
+    if outcome.pre_filter is not None:
+        by_reason: dict[str, list[str]] = {}
+        for each in found.pre_filter:
+            if each.rejects:
+                by_reason.setdefault(", ".join(each.reasons), []).append(each.plugin)
+        told = [f"{reason} ({', '.join(plugins)})" for reason, plugins in by_reason.items()]
+        return f"No node is even looked at: {'; '.join(told) or ', '.join(outcome.pre_filter.reasons)}."
+    if not found.nodes:
+        return "There are no nodes."
+    problems = _problems(found.nodes)
+    if not problems:
+        return f"{outcome.message}"
+    text = _problem_list(problems, len(found.nodes))
+    near = closest(found.nodes)
+    if near is None or not near.rejections:
+        fitting = sum(not each.rejections for each in found.nodes)
+        return f"{text}; {nodes_text(fitting)} would take it, and yet: {outcome.message}."
+    why = " and ".join(briefly(each) for each in near.rejections)
+    return f"{text}; closest is {near.name}, {why}."
+
+
+def _problem_list(problems: Mapping[str, int], total: int) -> str:
+    """`12 of 14 nodes lack cpu, 2 are cordoned`."""
+    parts = []
+    for index, (problem, count) in enumerate(problems.items()):
+        verb = _singular(problem) if count == 1 else problem
+        many = f"{count} of {total} nodes" if count < total else "The only node" if total == 1 else f"All {total} nodes"
+        parts.append(f"{many} {verb}" if index == 0 else f"{count} {verb}")
+    return ", ".join(parts)
+
+
+_SINGULAR = {
+    "lack": "lacks",
+    "are": "is",
+    "have": "has",
+    "do": "does",
+    "hold": "holds",
+    "would": "would",
+    "exceed": "exceeds",
+}
+
+
+def _singular(problem: str) -> str:
+    verb, space, rest = problem.partition(" ")
+    return f"{_SINGULAR.get(verb, verb)}{space}{rest}"
+
+
+def _problems(nodes: Sequence[ExplainedNode]) -> dict[str, int]:
+    """How many nodes have each problem, by all plugins, the most frequent first."""
+    counts: Counter[str] = Counter()
+    for node in nodes:
+        counts.update(set(_problems_of(node.rejections)))
+    return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+
+
+def _problems_of(rejections: Sequence[Rejection]) -> Iterator[str]:
+    cordoned = any(each.plugin == "NodeUnschedulable" for each in rejections)
+    for each in rejections:
+        match each.plugin:
+            case "NodeResourcesFit" if each.detail:
+                for name in each.detail:
+                    yield "are full (pods)" if name == "pods" else f"lack {name}"
+            case "NodeUnschedulable":
+                yield "are cordoned"
+            case "TaintToleration":
+                # The node controller puts this taint on a cordoned node: that is one problem and not two.
+                for taint in each.detail.get("taints", ()):
+                    if not (cordoned and taint == _CORDONED):
+                        yield f"have taint {taint}"
+            case "NodeAffinity":
+                yield from _label_problems(each)
+            case "NodePorts":
+                for port in each.detail.get("ports", ()):
+                    yield f"have host port {port['port'].removeprefix('0.0.0.0:')} taken"
+            case "PodTopologySpread":
+                for constraint in each.detail.get("constraints", ()):
+                    key = constraint["topologyKey"]
+                    lacks = constraint["domain"] is None
+                    yield f"do not have label {key} to spread over" if lacks else f"would break the spread over {key}"
+            case "InterPodAffinity":
+                yield from _pod_problems(each)
+            case _:
+                yield from (_as_predicate(plain_reason(reason)) for reason in each.reasons)
+
+
+def _as_predicate(reason: str) -> str:
+    if reason.startswith("Insufficient "):
+        return f"lack {reason.removeprefix('Insufficient ')}"
+    if reason == "Too many pods":
+        return "are full (pods)"
+    return f"are {reason}" if reason.startswith("unavailable") else reason
+
+
+def _label_problems(rejection: Rejection) -> Iterator[str]:
+    for unmet in rejection.detail.get("nodeSelector", ()):
+        yield f"lack label {unmet['key']}={unmet['wanted']}"
+    if "terms" in rejection.detail:
+        yield "do not match its node affinity"
+    if "enforced" in rejection.detail:
+        yield "do not match the profile's node affinity"
+
+
+def _pod_problems(rejection: Rejection) -> Iterator[str]:
+    if "podAffinity" in rejection.detail:
+        yield "do not have the pods it wants to be with"
+    if "podAntiAffinity" in rejection.detail:
+        yield "have pods near that it keeps away from"
+    if "existingAntiAffinity" in rejection.detail:
+        yield "have pods near that keep it away"
+
+
+def closest(nodes: Sequence[ExplainedNode]) -> ExplainedNode | None:
+    """The node with the least in the way: fewest plugins, then the smallest shortage in proportion."""
+    return min(nodes, key=_distance, default=None)
+
+
+def by_distance(nodes: Sequence[ExplainedNode]) -> list[ExplainedNode]:
+    """The closest first."""
+    return sorted(nodes, key=_distance)
+
+
+# What takes least to change, for nodes with one problem each.
+_EASE = {"NodeResourcesFit": 0, "NodePorts": 1, "TaintToleration": 1, "NodeUnschedulable": 1}
+
+
+def _distance(node: ExplainedNode) -> tuple[int, int, float, str]:
+    hopeless = sum(each.plugin not in _EASE for each in node.rejections)
+    return len(node.rejections), hopeless, sum(map(_shortage, node.rejections)), node.name
+
+
+def _shortage(rejection: Rejection) -> float:
+    if rejection.plugin != "NodeResourcesFit":
+        return 1.0
+    return sum((float(each["short"]) / max(each["asked"], 1) for each in rejection.detail.values()), 0.0)
+
+
+def notes_of(found: Explanation) -> tuple[str, ...]:
+    """How the answer was come by."""
+    notes = []
+    place = found.queue
+    if place is not None and place.pods > 1:
+        before = place.position - 1
+        if before:
+            ones = "one before it was" if before == 1 else f"{before} before it were"
+            notes.append(
+                f"Tried as number {place.position} of {place.pods} pending pods; the {ones} tried "
+                f"first, as `ksched simulate` does, and {place.placed} found a place."
+            )
+        else:
+            notes.append(f"Tried first of {place.pods} pending pods.")
+    if found.standing == "running":
+        notes.append("Pending pods were not placed first: this is the cluster as it is, without the pod.")
+    if found.outcome is not None and found.outcome.pod_group:
+        notes.append(
+            f"It belongs to group {found.outcome.pod_group}, which has one cycle: what is said of the nodes is how "
+            "they were before any pod of the group."
+        )
+    if any(each.beside for node in found.nodes for each in node.rejections):
+        notes.append("Pods that wait for a node which preemption clears for them count there.")
+    return tuple(notes)

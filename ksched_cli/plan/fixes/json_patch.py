@@ -1,0 +1,38 @@
+"""JSON patches on pods: `add`, `replace` and `remove` of RFC 6902, which is what fixes are written in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from ksched_cli.api.core import Pod
+from ksched_cli.plan.fixes.values import Operation
+
+
+def patch_pod(pod: Pod, operations: Iterable[Operation]) -> Pod:
+    """A pod with the operations made, in order."""
+    return msgspec.convert(apply_patch(msgspec.json.decode(msgspec.json.encode(pod)), operations), Pod)
+
+
+def apply_patch(document: Any, operations: Iterable[Operation]) -> Any:
+    """Changes the document and returns it."""
+    for operation in operations:
+        *parents, last = _steps(operation["path"])
+        parent = document
+        for step in parents:
+            parent = parent[int(step)] if isinstance(parent, list) else parent[step]
+        if operation["op"] == "remove":
+            del parent[int(last) if isinstance(parent, list) else last]
+        elif isinstance(parent, list) and operation["op"] == "add":
+            parent.insert(len(parent) if last == "-" else int(last), operation["value"])
+        elif isinstance(parent, list):
+            parent[int(last)] = operation["value"]
+        else:
+            parent[last] = operation["value"]
+    return document
+
+
+def _steps(path: str) -> list[str]:
+    return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]

@@ -1,0 +1,120 @@
+"""How much less a pod would have to ask for, container by container."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from ksched_cli.api.core import Container, Pod
+from ksched_cli.api.quantity import format_bytes, format_milli, parse_quantity
+from ksched_cli.api.resources import requests_of
+from ksched_cli.cluster.resources import is_extended
+from ksched_cli.plan.explain.amounts import amount_text, is_bytes
+from ksched_cli.plan.fixes.json_patch import patch_pod
+from ksched_cli.plan.fixes.values import Change, Operation, add, patched
+
+# What is left of a request has to be worth something: a pod that asks for a tenth is another pod.
+_LEAST_SHARE = 10
+_ROUND = 2**20
+
+
+def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[Change, ...]:
+    """Ask for no more of each resource than is free; nothing where that is no remedy."""
+    changes: list[Change] = []
+    for resource, most in free.items():
+        change = _lower(pod, resource, most)
+        if change is None:
+            return ()
+        changes.append(change)
+        # The next resource of the same container starts from what is left.
+        pod = patch_pod(pod, change.operations)
+    return tuple(changes)
+
+
+def _lower(pod: Pod, resource: str, free: int) -> Change | None:
+    """Takes from the containers that ask for most."""
+    asked = requests_of(pod, use_status=False).get(resource, 0)
+    if free * _LEAST_SHARE < asked or free <= 0:
+        return None
+    target = _rounded(resource, free)
+    operations: list[Operation] = []
+    current, total = pod, asked
+    # A container may share the total with others, or be an init container that alone decides: one at a time.
+    while total > target:
+        step = next(_steps(current, resource, total - target, total), None)
+        if step is None:
+            return None
+        operations += step
+        current = patch_pod(current, step)
+        total = requests_of(current, use_status=False).get(resource, 0)
+    text = f"ask for {amount_text(resource, total)} {resource} and not {amount_text(resource, asked)}"
+    return patched(text, f"request {resource}", 1 + (asked - total) / asked, *operations)
+
+
+def _rounded(resource: str, amount: int) -> int:
+    """Bytes to whole mebibytes, if there are any."""
+    return amount - amount % _ROUND if is_bytes(resource) and amount >= _ROUND else amount
+
+
+def _steps(pod: Pod, resource: str, over: int, total: int) -> Iterator[list[Operation]]:
+    """Ways to lower the total by lowering one request, the largest first."""
+    own = pod.spec.resources
+    if own is not None and resource in own.requests:
+        yield [
+            add(
+                quantity_text(resource, _amount(resource, own.requests[resource]) - over),
+                "spec",
+                "resources",
+                "requests",
+                resource,
+            )
+        ]
+        return
+    lists: tuple[tuple[str, tuple[Container, ...]], ...] = (
+        ("containers", pod.spec.containers),
+        ("initContainers", pod.spec.init_containers),
+    )
+    choices = sorted(
+        (
+            (_amount(resource, each.resources.requests.get(resource, 0)), where, index, each)
+            for where, containers in lists
+            for index, each in enumerate(containers)
+        ),
+        key=lambda choice: (-choice[0], choice[1], choice[2]),
+    )
+    for amount, where, index, container in choices:
+        lowered = amount - min(over, amount - max(amount // _LEAST_SHARE, 1))
+        if lowered >= amount:
+            continue
+        step = _lowered(resource, lowered, where, index, container)
+        if requests_of(patch_pod(pod, step), use_status=False).get(resource, 0) < total:
+            yield step
+
+
+def _lowered(resource: str, amount: int, where: str, index: int, container: Container) -> list[Operation]:
+    """Extended resources and huge pages are asked for in limits, and requests have to be the same."""
+    quantity, resources = quantity_text(resource, amount), container.resources
+    at = ("spec", where, index, "resources")
+    # Requests that are all like the limits may have been filled in from them, and are in no manifest.
+    filled_in = all(resources.limits.get(name) == each for name, each in resources.requests.items())
+    step = [
+        add({**resources.requests, resource: quantity}, *at, "requests")
+        if filled_in
+        else add(quantity, *at, "requests", resource)
+    ]
+    if resource in resources.limits and (is_extended(resource) or resource.startswith("hugepages-")):
+        step.append(add(quantity, *at, "limits", resource))
+    return step
+
+
+def _amount(resource: str, quantity: str | int | float) -> int:
+    """In the units of the scheduler, rounded up."""
+    exact = parse_quantity(quantity) * (1000 if resource == "cpu" else 1)
+    return -(-Fraction(exact).numerator // Fraction(exact).denominator)
+
+
+def quantity_text(resource: str, amount: int) -> str:
+    """The amount as it is written in a manifest."""
+    if resource == "cpu":
+        return format_milli(amount)
+    return format_bytes(amount) if is_bytes(resource) else str(amount)

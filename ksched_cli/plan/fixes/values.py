@@ -1,0 +1,114 @@
+"""Changes, the fixes that they make, and what came of trying one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ksched_cli.sources.edits.values import Edit
+
+# One operation of a JSON patch (RFC 6902).
+Operation = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that is done: to the pod, by a JSON patch, or to the cluster, by an edit. `kind` says what sort of
+    thing it is, `cost` how large it is among its like and others, `command` how kubectl does it."""
+
+    text: str
+    kind: str
+    cost: float
+    patch: tuple[tuple[tuple[str, Any], ...], ...] = ()
+    edit: Edit | None = None
+    command: str = ""
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        return tuple(dict(each) for each in self.patch)
+
+
+def patched(text: str, kind: str, cost: float, *operations: Operation, command: str = "") -> Change:
+    """A change of the pod."""
+    return Change(text, kind, cost, tuple(tuple(each.items()) for each in operations), None, command)
+
+
+def edited(text: str, kind: str, cost: float, edit: Edit, command: str = "") -> Change:
+    """A change of the cluster."""
+    return Change(text, kind, cost, (), edit, command)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Changes that together may make the pod fit."""
+
+    changes: tuple[Change, ...]
+
+    @property
+    def cost(self) -> float:
+        return sum(each.cost for each in self.changes)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(sorted(each.kind for each in self.changes))
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """All in order. Entries for a list that is not there yet become one list."""
+        made: list[Operation] = []
+        for operation in (each for change in self.changes for each in change.operations):
+            before = next((each for each in made if each["path"] == operation["path"]), None)
+            if before is not None and isinstance(operation.get("value"), list):
+                made[made.index(before)] = {**before, "value": [*before["value"], *operation["value"]]}
+            else:
+                made.append(operation)
+        return tuple(made)
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        return tuple(each.edit for each in self.changes if each.edit is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A proposal that was tried and works: the pod goes to the node, or preempts there. `left_out` are pods that find
+    no place then and did before."""
+
+    text: str
+    cost: float
+    flags: tuple[str, ...]
+    patch: tuple[Operation, ...]
+    commands: tuple[str, ...]
+    node: str
+    victims: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fixes:
+    """The smallest first. `tried` proposals were run; `why_none` where nothing could be thought of; `note`: where the
+    patches go; `on`: the node that the pod was to fit on, if it was one."""
+
+    found: tuple[Fix, ...] = ()
+    tried: int = 0
+    why_none: str = ""
+    note: str = ""
+    on: str = ""
+
+
+def pointer(*steps: str | int) -> str:
+    """A JSON pointer (RFC 6901)."""
+    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
+
+
+def add(value: Any, *steps: str | int) -> Operation:
+    return {"op": "add", "path": pointer(*steps), "value": value}
+
+
+def drop(*steps: str | int) -> Operation:
+    return {"op": "remove", "path": pointer(*steps)}
+
+
+def joined(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

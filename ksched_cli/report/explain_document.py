@@ -1,0 +1,131 @@
+"""An explanation as a document (apiVersion ksched/v1, kind Explanation)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+from ksched_cli.plan.explain.results import Explanation, Margin, NodeFocus, PluginAnswer, PreemptionStudy, Rejection
+from ksched_cli.plan.fixes.values import Fix
+from ksched_cli.report.document import API_VERSION, pod_entry
+
+KIND = "Explanation"
+
+
+def explanation_document(found: Explanation, coverage: Mapping[str, Any]) -> dict[str, Any]:
+    """What `simulate` says of the pod, with everything that explains it. Amounts of cpu are in thousandths."""
+    outcome = pod_entry(found.outcome) if found.outcome else {"pod": found.pod, "result": found.standing}
+    document: dict[str, Any] = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        **outcome,
+        "standing": found.standing,
+        "runsOn": found.node,
+        "asks": dict(found.asks),
+        "priority": found.priority,
+        "scheduler": found.scheduler,
+        "summary": list(found.summary),
+        "notes": list(found.notes),
+        "queue": _queue(found),
+        "preEnqueueAnswers": [_answer(each) for each in found.pre_enqueue],
+        "preFilterAnswers": [_answer(each) for each in found.pre_filter],
+        "rejections": {
+            node.name: [_rejection(each) for each in node.rejections] for node in found.nodes if node.rejections
+        },
+        "problems": dict(found.problems),
+        "runnerUp": _margin(found.runner_up) if found.runner_up else None,
+        "whyNot": _focus(found.focus) if found.focus else None,
+        "preemptionStudy": _study(found.preemption) if found.preemption else None,
+        "fixes": [_fix(each) for each in found.fixes.found] if found.fixes else None,
+        "fixesOn": found.fixes.on if found.fixes else "",
+        "fixesTried": found.fixes.tried if found.fixes else None,
+        "retriedOn": {each.plugin: list(each.events) for each in found.retries},
+    }
+    document = {key: value for key, value in document.items() if value not in ("", None, [], {})}
+    return {**document, "coverage": dict(coverage)}
+
+
+def _queue(found: Explanation) -> dict[str, Any] | None:
+    place = found.queue
+    return {"position": place.position, "pods": place.pods, "placedBefore": place.placed} if place else None
+
+
+def _answer(answer: PluginAnswer) -> dict[str, Any]:
+    entry: dict[str, Any] = {"plugin": answer.plugin, "code": answer.code}
+    if answer.reasons:
+        entry["reasons"] = list(answer.reasons)
+    if answer.nodes is not None:
+        entry["nodes"] = list(answer.nodes)
+    return entry
+
+
+def _rejection(rejection: Rejection) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "plugin": rejection.plugin,
+        "code": rejection.code,
+        "reasons": list(rejection.reasons),
+        "detail": rejection.detail,
+    }
+    if rejection.beside:
+        entry["besideNominated"] = True
+    return entry
+
+
+def _focus(focus: NodeFocus) -> dict[str, Any]:
+    entry: dict[str, Any] = {"node": focus.node, "chosen": focus.chosen, "text": list(focus.text)}
+    if focus.behind:
+        entry |= {"rank": focus.rank, "behind": focus.behind.total, "byPlugin": dict(focus.behind.by_plugin)}
+        entry["weights"] = [
+            {"plugin": each.plugin, "weight": each.weight, "newWeight": each.new_weight} for each in focus.weights
+        ]
+    return entry
+
+
+def _study(study: PreemptionStudy) -> dict[str, Any]:
+    if study.ineligible:
+        return {"ineligible": study.ineligible}
+    candidates = [
+        {
+            "node": each.node,
+            "victims": list(each.victims),
+            "pdbViolations": each.pdb_violations,
+            "highestPriority": each.highest_priority,
+            "why": each.why,
+        }
+        for each in study.candidates
+    ]
+    return {"candidates": candidates, "others": dict(study.others), "beyondHelp": study.beyond_help}
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    """How to make the change: with flags of ksched, by a JSON patch of the pod (or its template), by kubectl."""
+    entry = {
+        "text": fix.text,
+        "cost": fix.cost,
+        "flags": list(fix.flags),
+        "patch": [dict(each) for each in fix.patch],
+        "commands": list(fix.commands),
+        "node": fix.node,
+        "victims": list(fix.victims),
+        "leftOut": list(fix.left_out),
+    }
+    return {key: value for key, value in entry.items() if value != []}
+
+
+def _margin(margin: Margin) -> dict[str, Any]:
+    return {"node": margin.node, "behind": margin.total, "byPlugin": dict(margin.by_plugin)}
+
+
+def write_json(document: Mapping[str, Any], out: TextIO) -> None:
+    json.dump(document, out, ensure_ascii=False, indent=2)
+    out.write("\n")
+
+
+def write_yaml(document: Mapping[str, Any], out: TextIO) -> None:
+    import yaml
+
+    # Through JSON, so that nothing but plain values reaches the dumper.
+    plain = json.loads(json.dumps(document, ensure_ascii=False))
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    yaml.dump(plain, out, Dumper=dumper, sort_keys=False, allow_unicode=True, width=120)

@@ -1,0 +1,206 @@
+"""`ksched explain` as a person runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node, make_pod
+from tests.cli.test_pod_groups import pod_group
+from tests.pod_groups import GANG, member
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = Path(__file__).parent / "golden"
+DEMO = str(ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml")
+
+
+@pytest.fixture(autouse=True)
+def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def write(path: Path, *items: Any) -> str:
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)}))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "code"),
+    [
+        pytest.param("explain-help", ["--help"], 0, id="help"),
+        pytest.param("explain-unschedulable", ["report-1", "--from", DEMO], 1, id="a pod that lacks cpu"),
+        pytest.param("explain-scheduled", ["shop/web-1", "--from", DEMO], 0, id="a pod that has the choice"),
+        pytest.param("explain-gated", ["canary-1", "--from", DEMO], 1, id="a pod that is held back"),
+        pytest.param("explain-running", ["search-0", "-n", "shop", "--from", DEMO], 0, id="a pod that runs"),
+    ],
+)
+def test_transcript(name: str, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", *arguments]) == code
+    shown = capsys.readouterr().out
+    golden = GOLDEN / f"{name}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(shown)
+    assert shown == golden.read_text()
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    assert not any(line != line.rstrip() for line in shown.splitlines())
+
+
+def test_transcript_of_a_preemption(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["explain", "p", "--from", write(tmp_path / "c.json", *crowded()), "--node", "n1"])
+    shown = capsys.readouterr().out
+    golden = GOLDEN / "explain-preempts.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(shown)
+    assert shown == golden.read_text()
+
+
+def crowded() -> list[Any]:
+    """Two candidates for preemption, a node of pods that are more important, one that is too small, one that is
+    cordoned."""
+
+    def running(name: str, on: str, cpu: str, priority: int) -> Any:
+        return make_pod(name).requests(cpu=cpu).priority(priority).on(on).doc()
+
+    nodes = [make_node(f"n{index}").allocatable(cpu="4", memory="8Gi", pods=9).doc() for index in (1, 2, 3)]
+    return [
+        *nodes,
+        make_node("n4").allocatable(cpu="1", memory="8Gi", pods=9).doc(),
+        make_node("n5").allocatable(cpu="4", memory="8Gi", pods=9).cordoned().doc(),
+        running("one", "n1", "4", 1),
+        running("two-a", "n2", "2", 0),
+        running("two-b", "n2", "2", 0),
+        running("high", "n3", "4", 100),
+        make_pod("p").requests(cpu="3").priority(9).doc(),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param(["reprt-1"], "there is no pod reprt-1; the nearest names are shop/report-1", id="misspelt"),
+        pytest.param(["zzz"], "there is no pod zzz; pending pods are shop/batch-1, ", id="like no other"),
+        pytest.param(["web-1", "-n", "shp"], "there is no pod shp/web-1; there is shop/web-1", id="elsewhere"),
+        pytest.param(["abc", "-n", "shp"], "no pod is in namespace shp (did you mean shop?)", id="namespace misspelt"),
+        pytest.param(["shop/web-1", "-n", "dev"], "-n dev and shop/web-1 name two namespaces", id="contradiction"),
+        pytest.param([], "say which pod: NAME or NAMESPACE/NAME, or -f FILE", id="no name"),
+    ],
+)
+def test_a_pod_that_cannot_be_meant(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", *arguments, "--from", DEMO]) == 2
+    output = capsys.readouterr()
+    assert said in output.err
+    assert output.out == ""
+
+
+def test_a_name_in_several_namespaces_is_asked_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = write(tmp_path / "c.json", make_node("n").doc(), make_pod("web", "a").doc(), make_pod("web", "b").doc())
+    assert run(["explain", "web", "--from", cluster]) == 2
+    assert "several pods are named web: a/web, b/web; give namespace/name or -n NAMESPACE" in capsys.readouterr().err
+    assert run(["explain", "web", "-n", "b", "--from", cluster]) == 0
+    assert capsys.readouterr().out.startswith("b/web  -> n")
+
+
+def test_a_finished_pod_is_nobodys_business(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = write(tmp_path / "c.json", make_node("n").doc(), make_pod("done").phase("Succeeded").doc())
+    assert run(["explain", "done", "--from", cluster]) == 2
+    assert "pod default/done has finished (Succeeded)" in capsys.readouterr().err
+
+
+def test_a_pod_of_another_scheduler(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = write(tmp_path / "c.json", make_node("n").doc(), make_pod("p").scheduler("volcano").doc())
+    assert run(["explain", "p", "--from", cluster]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        'No profile is named "volcano", so this scheduler leaves the pod alone; the profile is default-scheduler.'
+        in said
+    )
+
+
+def test_of_the_pods_of_a_manifest_the_first_that_does_not_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = write(tmp_path / "c.json", make_node("n").allocatable(cpu="3", memory="4Gi", pods=9).doc())
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": make_pod().requests(cpu="2").doc()["spec"]}
+    replicas = {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    workload = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": replicas}
+    path = tmp_path / "web.json"
+    path.write_text(json.dumps(workload))
+    assert run(["explain", "--from", cluster, "-f", str(path)]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "unschedulable 0 of 1 nodes fit" in said
+    assert "cpu: asks 2, 1 free of 3 (held by default/web-" in said
+
+
+def test_a_pod_that_fits_and_whose_gang_does_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    items = [
+        make_node("n1").allocatable(cpu=2, pods=20).doc(),
+        make_node("n2").allocatable(cpu=1, pods=20).doc(),
+        make_pod("old").requests(cpu="1").on("n2").doc(),
+        pod_group("big", gang={"minCount": 3}),
+        *(member(f"big-{index}", "big").doc() for index in (1, 2, 3)),
+    ]
+    cluster = write(tmp_path / "c.json", *items)
+    assert run(["explain", "big-1", "--from", cluster, "--feature-gates", GANG]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1 of 2 nodes lacks cpu; 1 node would take it, and yet: pod group is unschedulable" in said
+    assert "It belongs to group default/big, which has one cycle" in said
+    assert "delete pod/default/old (1 cpu on n2) -> n1" in said
+
+
+def test_a_refused_pod_says_who_refuses_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = write(tmp_path / "c.json", make_node("n").doc())
+    manifest = write(tmp_path / "p.json", make_pod("p").spec(priorityClassName="nope").doc())
+    assert run(["explain", "p", "--from", cluster, "-f", manifest]) == 1
+    assert "The API server would refuse it (Priority): no PriorityClass with name nope was" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("pod", ["report-1", "web-1", "canary-1", "search-0"])
+def test_json_and_yaml_are_the_same_document(pod: str, capsys: pytest.CaptureFixture[str]) -> None:
+    import yaml
+
+    run(["explain", pod, "--from", DEMO, "-o", "json"])
+    document = json.loads(capsys.readouterr().out)
+    assert (document["apiVersion"], document["kind"]) == ("ksched/v1", "Explanation")
+    run(["explain", pod, "--from", DEMO, "-o", "yaml"])
+    assert yaml.safe_load(capsys.readouterr().out) == document
+
+
+def test_the_documents_verdict_is_that_of_simulate(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["simulate", "--from", DEMO, "-o", "json", "--detail", "full"])
+    simulated = {pod["pod"]: pod for pod in json.loads(capsys.readouterr().out)["pods"]}
+    for pod, wanted in simulated.items():
+        run(["explain", pod, "--from", DEMO, "-o", "json"])
+        document = json.loads(capsys.readouterr().out)
+        assert {key: document[key] for key in wanted} == wanted
+
+
+def test_numbers_are_in_the_document(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["explain", "report-1", "--from", DEMO, "-o", "json"])
+    document = json.loads(capsys.readouterr().out)
+    (fit,) = document["rejections"]["west-2"]
+    assert fit["plugin"] == "NodeResourcesFit"
+    cpu = fit["detail"]["cpu"]
+    assert (cpu["asked"], cpu["free"], cpu["short"]) == (6000, 5000, 1000)
+    assert cpu["heldBy"] == [{"pod": "shop/search-0", "amount": 3000}]
+    assert [each["plugin"] for each in document["rejections"]["old-1"]] == [
+        "NodeUnschedulable",
+        "TaintToleration",
+        "NodeResourcesFit",
+    ]
+    assert document["queue"] == {"position": 4, "pods": 5, "placedBefore": 3}
+    assert document["retriedOn"]["NodeResourcesFit"] == [
+        "Pod Delete/UpdatePodScaleDown",
+        "Node Add/UpdateNodeAllocatable",
+    ]
+
+
+def test_the_name_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["explain", "web-1", "--from", DEMO, "-o", "name"])
+    assert capsys.readouterr().out == "pod/shop/web-1\tnode/east-2\n"

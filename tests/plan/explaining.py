@@ -1,0 +1,35 @@
+"""Explanations over a few objects, without files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.explain.results import Explanation
+from ksched_cli.plan.explain.run import explain
+from ksched_cli.plan.explain.subject import find_subject
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.wiring import Setup, make_scheduler, make_setting
+
+
+def loaded(*items: Any) -> Loaded:
+    found = Loaded()
+    for item in items:
+        found.add(item)
+    return found
+
+
+def explained(items: Iterable[Any], pod: str, *, node: str = "", **options: Any) -> Explanation:
+    setup = Setup(**options)
+    setting = make_setting(setup)
+
+    def make(objects: Loaded) -> Scheduler:
+        return make_scheduler(setup, objects, setting)
+
+    return explain(find_subject(loaded(*items), pod), make, node)
+
+
+def why(found: Explanation) -> dict[str, list[str]]:
+    """Which plugins reject which node."""
+    return {node.name: [each.plugin for each in node.rejections] for node in found.nodes if node.rejections}

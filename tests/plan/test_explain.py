@@ -1,0 +1,300 @@
+"""What an explanation says: sentences, all rejections, margins, weights, preemption."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from ksched_cli.errors import UsageError
+from ksched_cli.plan.explain.wording import describe
+from tests.builders import PodBuilder, make_node, make_pod
+from tests.clusters import clusters
+from tests.plan.explaining import explained, why
+
+ZONE = "topology.kubernetes.io/zone"
+
+
+def node(name: str, zone: str = "a", cpu: str = "4") -> Any:
+    return make_node(name).allocatable(cpu=cpu, memory="8Gi", pods=10).zone(zone)
+
+
+def sentence(items: list[Any], pod: str = "p") -> str:
+    return " ".join(explained([each.obj() for each in items], pod).summary)
+
+
+def running(name: str, on: str, cpu: str = "1") -> PodBuilder:
+    return make_pod(name).requests(cpu=cpu).on(on)
+
+
+def anti(**labels: str) -> dict[str, Any]:
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": labels}}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def spread(skew: int = 1) -> list[dict[str, Any]]:
+    own = {"topologyKey": ZONE, "maxSkew": skew, "whenUnsatisfiable": "DoNotSchedule"}
+    return [{**own, "labelSelector": {"matchLabels": {"app": "web"}}}]
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        pytest.param(
+            [
+                node("n1"),
+                node("n2"),
+                running("r", "n1", "3"),
+                make_pod("p").requests(cpu="3500m"),
+                running("s", "n2", "1"),
+            ],
+            "All 2 nodes lack cpu; closest is n2, short by 500m cpu.",
+            id="cpu",
+        ),
+        pytest.param(
+            [node("n"), make_pod("p").requests(cpu="5", memory="9Gi")],
+            "The only node lacks cpu, 1 lacks memory; closest is n, short by 1 cpu and 1Gi memory.",
+            id="two resources of the only node",
+        ),
+        pytest.param(
+            [make_node("n").allocatable(cpu="4", memory="1Gi", pods=1), running("r", "n"), make_pod("p")],
+            "The only node is full (pods); closest is n, short by 1 pod.",
+            id="full of pods",
+        ),
+        pytest.param(
+            [node("n1").taint("gpu", "yes"), node("n2").cordoned(), make_pod("p")],
+            "1 of 2 nodes is cordoned, 1 has taint gpu=yes:NoSchedule; closest is n1, tainted gpu=yes:NoSchedule.",
+            id="taint and cordon",
+        ),
+        pytest.param(
+            [node("n1").label(disk="hdd"), make_pod("p").selector(disk="ssd")],
+            "The only node lacks label disk=ssd; closest is n1, disk should be ssd and is hdd.",
+            id="node selector",
+        ),
+        pytest.param(
+            [node("n1"), make_pod("r").host_port(80).on("n1"), make_pod("p").host_port(80)],
+            "The only node has host port 80/TCP taken; closest is n1, host port 80/TCP taken.",
+            id="host port",
+        ),
+        pytest.param(
+            [node("n1"), make_pod("r").label(app="db").on("n1"), make_pod("p").spec(affinity=anti(app="db"))],
+            "The only node has pods near that it keeps away from; closest is n1, keeps away from default/r in "
+            f"{ZONE}=a.",
+            id="anti-affinity",
+        ),
+        pytest.param(
+            [node("n1"), make_pod("r").spec(affinity=anti(app="db")).on("n1"), make_pod("p").label(app="db")],
+            f"The only node has pods near that keep it away; closest is n1, is kept away by default/r in {ZONE}=a.",
+            id="anti-affinity of another pod",
+        ),
+        pytest.param(
+            [
+                node("n1", "a"),
+                node("n2", "b", cpu="1"),
+                make_pod("r").label(app="web").on("n1"),
+                make_pod("p").label(app="web").requests(cpu="2").spec(topologySpreadConstraints=spread()),
+            ],
+            f"1 of 2 nodes lacks cpu, 1 would break the spread over {ZONE}; closest is n2, short by 1 cpu.",
+            id="spread",
+        ),
+        pytest.param([make_pod("p")], "There are no nodes.", id="no nodes"),
+        pytest.param(
+            [node("n1"), make_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}])],
+            'No node is even looked at: persistentvolumeclaim "gone" not found (VolumeRestrictions, VolumeBinding, VolumeZone).',
+            id="a claim that is not there",
+        ),
+        pytest.param([node("n1"), make_pod("p")], "It goes to n1, the only one of 1 node that fits.", id="one node"),
+        pytest.param(
+            [node("n1"), node("n2"), running("r", "n1"), make_pod("p")],
+            "It goes to n2, the best of the 2 nodes that fit: its score of ",
+            id="the better node",
+        ),
+        pytest.param(
+            [node("n"), make_pod("p").terminating()], "It is being deleted, so it is not tried.", id="leaving"
+        ),
+        pytest.param(
+            [node("n1"), running("r", "n1", "3"), make_pod("p").requests(cpu="3").priority(5)],
+            "On n1 it fits when default/r leaves: it preempts that pod and waits.",
+            id="preemption",
+        ),
+    ],
+)
+def test_the_sentence(items: list[Any], said: str) -> None:
+    found = sentence(items)
+    assert said in found or found.startswith(said)
+
+
+@given(clusters())
+@settings(max_examples=100, deadline=None)
+def test_a_node_is_rejected_or_feasible_and_the_first_rejection_counts(drawn: Any) -> None:
+    nodes, others, pod = drawn
+    found = explained([*nodes, *others, pod], pod.metadata.name)
+    assert found.outcome is not None
+    assert found.outcome.detail is not None
+    if found.outcome.pre_filter is None:
+        rejected = {each.name: each.rejections[0] for each in found.nodes if each.rejections}
+        asked = {name: each for name, each in found.outcome.detail.filters.items() if each.plugin}
+        assert {name: rejected[name].plugin for name in asked} == {name: each.plugin for name, each in asked.items()}
+        assert not rejected.keys() & set(found.outcome.detail.feasible)
+    assert found.summary
+    for each in found.nodes:
+        assert all(describe(rejection) for rejection in each.rejections)
+
+
+def test_a_pod_that_runs_is_taken_off_its_node_first() -> None:
+    found = explained([node("n").obj(), running("p", "n", "4").obj()], "p")
+    assert (found.standing, found.node, found.unplaced) == ("running", "n", False)
+    assert found.outcome is not None
+    assert found.outcome.node == "n"
+    assert " ".join(found.summary).startswith("It runs on n. Were it pending now")
+
+
+def test_a_pod_that_runs_where_it_would_not_go_now() -> None:
+    cluster = [node("n1").cordoned().obj(), node("n2").obj(), running("p", "n1").obj()]
+    found = explained(cluster, "p", node="n1")
+    assert found.outcome is not None
+    assert found.outcome.node == "n2"
+    assert found.focus is not None
+    assert found.focus.text == ("Not on n1: cordoned.",)
+
+
+def test_pods_nominated_to_a_node_count_there() -> None:
+    waiting = make_pod("first").priority(9).requests(cpu="3").nominated("n1").gate("x")
+    found = explained([node("n1").obj(), waiting.obj(), make_pod("p").requests(cpu="2").obj()], "p")
+    ((rejection,),) = [each.rejections for each in found.nodes]
+    assert rejection.beside
+    assert rejection.detail["cpu"]["free"] == 1000
+    assert describe(rejection).endswith("with the pods nominated there")
+
+
+# --node
+
+
+def weighed(**labels: str) -> list[Any]:
+    """Two nodes: n1 is emptier, n2 is preferred."""
+    pod = make_pod("p").requests(cpu="1").prefers(10, {"matchExpressions": [{"key": "gen", "operator": "Exists"}]})
+    return [node("n1").obj(), node("n2").label(gen="2").obj(), running("r", "n2", "3").obj(), pod.obj()]
+
+
+def test_why_not_this_node_and_with_which_weight() -> None:
+    found = explained(weighed(), "p")
+    assert found.outcome is not None
+    assert found.outcome.node == "n2"
+    focus = explained(weighed(), "p", node="n1").focus
+    assert focus is not None
+    assert focus.behind is not None
+    assert focus.rank == 2
+    assert sum(focus.behind.by_plugin.values()) == focus.behind.total
+    assert [(each.plugin, each.weight, each.new_weight) for each in focus.weights] == [("NodeResourcesFit", 1, 6)]
+    assert focus.text[1] == "With weight 6 and not 1 for NodeResourcesFit it goes to n1."
+
+
+@given(clusters(max_nodes=4, max_running=4))
+@settings(max_examples=60, deadline=None)
+def test_every_weight_that_is_named_takes_the_pod_there_and_no_nearer_one_does(drawn: Any) -> None:
+    nodes, others, pod = drawn
+    items = [*nodes, *others, pod]
+    plain = explained(items, pod.metadata.name)
+    assert plain.outcome is not None
+    for scored in plain.outcome.top:
+        focus = explained(items, pod.metadata.name, node=scored.node).focus
+        assert focus is not None
+        for change in focus.weights:
+            step = 1 if change.weight < change.new_weight else -1
+            for weight in (change.new_weight, change.new_weight - step):
+                totals = {
+                    each.node: each.total + (weight - change.weight) * each.scores[change.plugin].normalized
+                    for each in plain.outcome.top
+                }
+                best = min(totals, key=lambda name: (-totals[name], name))
+                assert (best == scored.node) is (weight == change.new_weight)
+
+
+def test_a_node_that_is_not_there() -> None:
+    with pytest.raises(UsageError, match="--node n3: there is no such node; there is n1, n2"):
+        explained(weighed(), "p", node="n3")
+
+
+# Preemption
+
+
+def crowded(priority: int = 9, **spec: Any) -> list[Any]:
+    """n1 has one victim of priority 1, n2 two of priority 0, n3 one that may not be evicted, n4 is too small."""
+    return [
+        *(node(f"n{index}").obj() for index in (1, 2, 3)),
+        node("n4", cpu="1").obj(),
+        running("one", "n1", "4").priority(1).obj(),
+        running("two-a", "n2", "2").obj(),
+        running("two-b", "n2", "2").obj(),
+        running("high", "n3", "4").priority(100).obj(),
+        make_pod("p").requests(cpu="3").priority(priority).spec(**spec).obj(),
+    ]
+
+
+def test_candidates_and_why_they_were_or_were_not_chosen() -> None:
+    found = explained(crowded(), "p")
+    study = found.preemption
+    assert study is not None
+    assert [(each.node, each.victims, each.why) for each in study.candidates] == [
+        ("n2", ("default/two-b", "default/two-a"), "chosen"),
+        ("n1", ("default/one",), "a victim has priority 1, on n2 none over 0"),
+    ]
+    assert study.others == {"n3": "No preemption victims found for incoming pod"}
+    assert study.beyond_help == 1
+    assert found.outcome is not None
+    assert found.outcome.nominated_node == "n2"
+
+
+def test_looking_at_preemption_evicts_nobody() -> None:
+    found = explained(crowded(priority=0), "p")
+    assert found.preemption is not None
+    assert found.preemption.candidates == ()
+    assert found.outcome is not None
+    assert found.outcome.preemption is None
+
+
+def test_a_pod_that_may_not_preempt() -> None:
+    found = explained(crowded(preemptionPolicy="Never"), "p")
+    assert found.preemption is not None
+    assert found.preemption.ineligible == "not eligible due to preemptionPolicy=Never."
+
+
+@pytest.mark.parametrize(
+    ("victims", "why_not"),
+    [
+        pytest.param(
+            [
+                running("a1", "n1", "4").priority(1),
+                running("b1", "n2", "2").priority(1),
+                running("b2", "n2", "2").priority(1),
+            ],
+            "its victims weigh more by their number and priorities than those of n1",
+            id="more of them",
+        ),
+        pytest.param(
+            [
+                running("a1", "n1", "4").started("2026-01-02T00:00:00Z"),
+                running("b1", "n2", "4").started("2026-01-01T00:00:00Z"),
+            ],
+            "its most important victim has run longer than that of n1",
+            id="older",
+        ),
+        pytest.param(
+            [running("a1", "n1", "4"), running("b1", "n2", "4")],
+            "as good as n1, which has the lower name (kube-scheduler takes any)",
+            id="a tie",
+        ),
+    ],
+)
+def test_by_which_criterion_a_candidate_loses(victims: list[Any], why_not: str) -> None:
+    pod = make_pod("p").requests(cpu="4").priority(9)
+    found = explained([node("n1").obj(), node("n2").obj(), *(each.obj() for each in victims), pod.obj()], "p")
+    assert found.preemption is not None
+    assert [each.why for each in found.preemption.candidates] == ["chosen", why_not]
+
+
+def test_all_plugins_that_reject_a_node_are_named() -> None:
+    cluster = [node("n1").cordoned().taint("gpu").obj(), make_pod("p").requests(cpu="9").selector(disk="ssd").obj()]
+    names = ["NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodeResourcesFit"]
+    assert why(explained(cluster, "p")) == {"n1": names}

@@ -1,0 +1,396 @@
+"""Changes that make a pod fit: which are thought of, in which order, and that what is told was tried."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.api.policy import PriorityClass
+from ksched_cli.api.resources import requests_of
+from ksched_cli.plan.fixes.json_patch import apply_patch, patch_pod
+from ksched_cli.plan.fixes.requests import lower_requests
+from ksched_cli.plan.fixes.values import Fix, Fixes, add, drop, pointer
+from tests.builders import PodBuilder, make_node, make_pod
+from tests.clusters import clusters
+from tests.plan.explaining import explained
+from tests.plan.test_explain import ZONE, anti, running, spread
+
+
+def node(name: str, cpu: str = "4", **labels: str) -> Any:
+    return make_node(name).allocatable(cpu=cpu, memory="8Gi", pods=10).label(**labels)
+
+
+def fixes(items: list[Any], pod: str = "p") -> Fixes:
+    found = explained([each.obj() if hasattr(each, "obj") else each for each in items], pod)
+    assert found.fixes is not None
+    return found.fixes
+
+
+def by_text(items: list[Any]) -> dict[str, Fix]:
+    return {fix.text: fix for fix in fixes(items).found}
+
+
+def pod(**requests: Any) -> PodBuilder:
+    return make_pod("p").requests(**requests)
+
+
+@pytest.mark.parametrize(
+    ("items", "text", "flags", "patch", "on"),
+    [
+        pytest.param(
+            [node("n1"), running("r", "n1", "3"), pod(cpu="2")],
+            "ask for 1 cpu and not 2",
+            (),
+            [{"op": "add", "path": "/spec/containers/0/resources/requests/cpu", "value": "1"}],
+            "n1",
+            id="a lower request",
+        ),
+        pytest.param(
+            [node("n1"), running("r", "n1", "3"), pod(cpu="2")],
+            "delete pod/default/r (3 cpu on n1)",
+            ("--delete pod/default/r",),
+            [],
+            "n1",
+            id="a pod fewer",
+        ),
+        pytest.param(
+            [node("n1"), running("r", "n1", "3"), pod(cpu="2")],
+            "one more node like n1",
+            ("--clone-node n1",),
+            [],
+            "n1-clone-1",
+            id="one more node",
+        ),
+        pytest.param(
+            [node("n1").taint("gpu", "yes"), pod(cpu="1").toleration("x")],
+            "tolerate taint gpu=yes:NoSchedule",
+            (),
+            [
+                {
+                    "op": "add",
+                    "path": "/spec/tolerations/-",
+                    "value": {"key": "gpu", "operator": "Equal", "effect": "NoSchedule", "value": "yes"},
+                }
+            ],
+            "n1",
+            id="a toleration",
+        ),
+        pytest.param(
+            [node("n1").taint("gpu"), pod(cpu="1")],
+            "take taint gpu:NoSchedule off n1",
+            ("--taint n1=gpu:NoSchedule-",),
+            [],
+            "n1",
+            id="a taint taken off",
+        ),
+        pytest.param(
+            [node("n1").cordoned().taint("node.kubernetes.io/unschedulable"), pod(cpu="1")],
+            "uncordon n1",
+            ("--uncordon n1",),
+            [],
+            "n1",
+            id="a cordoned node with the node controller's taint",
+        ),
+        pytest.param(
+            [node("n1", disk="hdd"), pod().selector(disk="ssd")],
+            "leave disk=ssd out of the node selector",
+            (),
+            [{"op": "remove", "path": "/spec/nodeSelector/disk"}],
+            "n1",
+            id="a selector less",
+        ),
+        pytest.param(
+            [node("n1", disk="hdd"), pod().selector(disk="ssd")],
+            "label n1 disk=ssd",
+            ("--label n1=disk=ssd",),
+            [],
+            "n1",
+            id="a label",
+        ),
+        pytest.param(
+            [
+                node("n1", disk="hdd"),
+                pod().node_affinity({"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}),
+            ],
+            "let its node affinity take disk=hdd too",
+            (),
+            [
+                {
+                    "op": "add",
+                    "path": "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchExpressions/0/values/-",
+                    "value": "hdd",
+                }
+            ],
+            "n1",
+            id="one more value of an affinity",
+        ),
+        pytest.param(
+            [node("n1"), make_pod("r").host_port(80).on("n1"), make_pod("p").host_port(80)],
+            "do without host port 80/TCP",
+            (),
+            [{"op": "remove", "path": "/spec/containers/0/ports/0/hostPort"}],
+            "n1",
+            id="a host port less",
+        ),
+        pytest.param(
+            [
+                node("n1").zone("a"),
+                node("n2", cpu="1").zone("b"),
+                make_pod("r").label(app="web").on("n1"),
+                pod(cpu="2").label(app="web").spec(topologySpreadConstraints=spread()),
+            ],
+            f"allow a skew of 2 and not 1 over {ZONE}",
+            (),
+            [{"op": "add", "path": "/spec/topologySpreadConstraints/0/maxSkew", "value": 2}],
+            "n1",
+            id="a larger skew",
+        ),
+        pytest.param(
+            [node("n1").zone("a"), make_pod("r").label(app="db").on("n1"), make_pod("p").spec(affinity=anti(app="db"))],
+            f"do without its required pod anti-affinity over {ZONE}",
+            (),
+            [{"op": "remove", "path": "/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution"}],
+            "n1",
+            id="no anti-affinity",
+        ),
+        pytest.param(
+            [node("n1").zone("a"), make_pod("r").spec(affinity=anti(app="db")).on("n1"), make_pod("p").label(app="db")],
+            "delete pod/default/r",
+            ("--delete pod/default/r",),
+            [],
+            "n1",
+            id="the pod that keeps it away",
+        ),
+        pytest.param(
+            [node("n1"), make_pod("p").gate("a").gate("b")],
+            "remove its scheduling gates (a, b)",
+            (),
+            [{"op": "add", "path": "/spec/schedulingGates", "value": []}],
+            "n1",
+            id="gates",
+        ),
+        pytest.param(
+            [node("n1"), make_pod("p").scheduler("volcano")],
+            "let default-scheduler schedule it",
+            (),
+            [{"op": "add", "path": "/spec/schedulerName", "value": "default-scheduler"}],
+            "n1",
+            id="another scheduler",
+        ),
+        pytest.param(
+            [node("n1", cpu="1"), pod(cpu="20", example_com__gpu=2).selector(disk="ssd")],
+            "a new node with cpu=20,example.com/gpu=2 and label new-node disk=ssd",
+            ("--add-node name=new-node,cpu=20,example.com/gpu=2", "--label new-node=disk=ssd"),
+            [],
+            "new-node",
+            id="a node of its own",
+        ),
+    ],
+)
+def test_a_fix(items: list[Any], text: str, flags: tuple[str, ...], patch: list[Any], on: str) -> None:
+    fix = by_text(items)[text]
+    assert (fix.flags, list(fix.patch), fix.node) == (flags, patch, on)
+
+
+def workload(kind: str, name: str, replicas: int, owner: tuple[str, str] | None = None) -> Any:
+    from ksched_cli.api import workloads
+
+    made = {
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": []}},
+        },
+    }
+    if owner:
+        made["metadata"]["ownerReferences"] = [owned(*owner)]
+    import msgspec
+
+    return msgspec.convert(made, getattr(workloads, kind))
+
+
+def owned(kind: str, name: str) -> dict[str, Any]:
+    return {"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": True}
+
+
+def test_one_replica_fewer_by_way_of_the_deployment() -> None:
+    other = running("web-1-x", "n1", "3").label(app="web")
+    other.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web-1")]
+    sets = [workload("Deployment", "web", 1), workload("ReplicaSet", "web-1", 1, ("Deployment", "web"))]
+    found = by_text([node("n1"), other, pod(cpu="2"), *sets])
+    fix = found["one replica fewer of deployment/default/web (3 cpu on n1)"]
+    assert fix.flags == ("--scale deployment/default/web=0",)
+    assert fix.commands == ("kubectl -n default scale deployment/web --replicas=0",)
+
+
+def test_its_own_replicas_and_daemons_are_left_alone() -> None:
+    def of(name: str, kind: str, owner: str, **spec: Any) -> PodBuilder:
+        made = running(name, "n1", "2") if name != "p" else pod(cpu="2")
+        made.data["metadata"]["ownerReferences"] = [owned(kind, owner)]
+        return made
+
+    items = [node("n1"), of("d", "DaemonSet", "logs"), of("q", "ReplicaSet", "web"), of("p", "ReplicaSet", "web")]
+    assert not any("delete" in text or "fewer" in text for text in by_text(items))
+
+
+def test_what_is_changed_in_a_template_is_changed_for_all_replicas_that_wait() -> None:
+    """One more cpu is free on n1, and the replicas before it would take it if they asked for less, too."""
+
+    def replica(name: str) -> PodBuilder:
+        made = make_pod(name).requests(cpu="2")
+        made.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web")]
+        return made
+
+    cluster = [node("n1"), running("r", "n1", "3")]
+    alone = by_text([*cluster, replica("p")])
+    assert "ask for 1 cpu and not 2" in alone
+    among = by_text([*cluster, replica("a"), replica("p")])
+    assert "ask for 1 cpu and not 2" not in among
+    first = fixes([*cluster, replica("a"), replica("p")], "a")
+    assert "ask for 1 cpu and not 2" in [each.text for each in first.found]
+
+
+def test_a_priority_class_that_is_there_comes_before_one_that_is_not() -> None:
+    import msgspec
+
+    classes = [
+        msgspec.convert({"metadata": {"name": name}, "value": value}, PriorityClass)
+        for name, value in (("low", 0), ("mid", 5), ("high", 50))
+    ]
+    found = fixes([node("n1"), running("r", "n1", "4").priority(4), pod(cpu="4").priority(0), *classes])
+    fix = next(each for each in found.found if "priority" in each.text)
+    assert fix.text == "give it priority class mid (5)"
+    assert {each["path"]: each["value"] for each in fix.patch} == {
+        "/spec/priorityClassName": "mid",
+        "/spec/priority": 5,
+        "/spec/preemptionPolicy": "PreemptLowerPriority",
+    }
+    assert (fix.node, fix.victims) == ("n1", ("default/r",))
+
+
+def test_where_one_change_does_nothing_is_added_to_it() -> None:
+    texts = list(by_text([node("n1").taint("gpu"), node("n2").taint("gpu").taint("spot"), pod(cpu="1")]))
+    assert texts == ["tolerate taint gpu:NoSchedule", "take taint gpu:NoSchedule off n1", "a new node with cpu=1"]
+
+
+def test_two_tolerations_become_one_list() -> None:
+    (fix, *_) = fixes([node("n1").taint("a").taint("b"), pod(cpu="1")]).found
+    assert fix.text == "tolerate taint a:NoSchedule and tolerate taint b:NoSchedule"
+    (operation,) = fix.patch
+    assert operation["path"] == "/spec/tolerations"
+    assert [each["key"] for each in operation["value"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        pytest.param(
+            [node("n1"), make_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}])],
+            "no change of the pod or of nodes is known that satisfies VolumeRestrictions, VolumeBinding, VolumeZone",
+            id="a claim that is not there",
+        ),
+        pytest.param([node("n1"), make_pod("p").gate("x").terminating()], "none, it is being deleted", id="leaving"),
+    ],
+)
+def test_where_nothing_helps(items: list[Any], said: str) -> None:
+    found = fixes(items)
+    assert (found.found, found.tried, found.why_none) == ((), 0, said)
+
+
+def test_who_finds_no_place_then_is_told() -> None:
+    other = running("q", "n1", "3")
+    other.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "gone")]
+    (fix,) = [
+        each for each in fixes([node("n1"), other, pod(cpu="2")]).found if each.flags == ("--delete pod/default/q",)
+    ]
+    # A pod of a controller comes back.
+    assert len(fix.left_out) == 1
+    assert fix.left_out[0].startswith("default/")
+
+
+def test_fixes_for_one_node() -> None:
+    cluster = [node("n1"), node("n2").cordoned(), node("n3").taint("gpu"), pod(cpu="1")]
+    found = explained([each.obj() for each in cluster], "p", node="n3").fixes
+    assert found is not None
+    assert [each.text for each in found.found] == ["tolerate taint gpu:NoSchedule", "take taint gpu:NoSchedule off n3"]
+    assert found.on == "n3"
+    assert explained([each.obj() for each in cluster], "p", node="n1").fixes is None
+
+
+def test_a_placed_pod_needs_no_fix() -> None:
+    assert explained([node("n1").obj(), pod(cpu="1").obj()], "p").fixes is None
+
+
+@given(clusters(max_nodes=4, max_running=5))
+@settings(max_examples=40, deadline=None)
+def test_fixes_are_sorted_differ_in_kind_and_leave_the_input_alone(drawn: Any) -> None:
+    nodes, others, pending = drawn
+    before = [repr(each) for each in (*nodes, *others, pending)]
+    found = explained([*nodes, *others, pending], pending.metadata.name)
+    assert [repr(each) for each in (*nodes, *others, pending)] == before
+    if found.fixes is not None:
+        costs = [each.cost for each in found.fixes.found]
+        assert costs == sorted(costs)
+        assert len({each.text for each in found.fixes.found}) == len(costs)
+        assert all(each.flags or each.patch for each in found.fixes.found)
+
+
+# Requests
+
+
+amounts = st.integers(1, 4000)
+
+
+@given(st.lists(amounts, min_size=1, max_size=3), st.lists(amounts, max_size=2), st.booleans(), amounts)
+@settings(max_examples=200, deadline=None)
+def test_a_lowered_request_fits_and_wastes_little(main: list[int], init: list[int], sidecar: bool, free: int) -> None:
+    made = make_pod("p").requests(cpu=f"{main[0]}m")
+    for each in main[1:]:
+        made.container(resources={"requests": {"cpu": f"{each}m"}})
+    for each in init:
+        made.init(resources={"requests": {"cpu": f"{each}m"}}, **({"restartPolicy": "Always"} if sidecar else {}))
+    wanted = made.obj()
+    asked = requests_of(wanted, use_status=False)["cpu"]
+    changes = lower_requests(wanted, {"cpu": min(free, asked)})
+    if not changes:
+        assert free * 10 < asked or asked <= free or len(main) + len(init) > 1
+        return
+    changed = wanted
+    for change in changes:
+        changed = patch_pod(changed, change.operations)
+    assert requests_of(changed, use_status=False)["cpu"] <= free
+
+
+def test_extended_resources_are_lowered_in_their_limits_too() -> None:
+    made = make_pod("p").requests(example_com__gpu=4).limits(example_com__gpu=4).obj()
+    (change,) = lower_requests(made, {"example.com/gpu": 3})
+    at = "/spec/containers/0/resources"
+    assert list(change.operations) == [
+        {"op": "add", "path": f"{at}/requests", "value": {"example.com/gpu": "3"}},
+        {"op": "add", "path": f"{at}/limits/example.com~1gpu", "value": "3"},
+    ]
+
+
+def test_memory_is_lowered_to_whole_mebibytes() -> None:
+    made = make_pod("p").requests(memory="1Gi").obj()
+    (change,) = lower_requests(made, {"memory": 700 * 2**20 + 5})
+    assert [each["value"] for each in change.operations] == ["700Mi"]
+
+
+def test_less_than_a_tenth_is_no_remedy() -> None:
+    assert lower_requests(make_pod("p").requests(cpu="10").obj(), {"cpu": 999}) == ()
+
+
+# JSON patches
+
+
+def test_patches_are_those_of_the_rfc() -> None:
+    document = {"a": [1, 2], "b/c": {"d~": 1}}
+    operations = [add(3, "a", "-"), add(0, "a", 0), drop("a", 1), {"op": "replace", "path": "/b~1c/d~0", "value": 2}]
+    assert apply_patch(json.loads(json.dumps(document)), operations) == {"a": [0, 2, 3], "b/c": {"d~": 2}}
+    assert pointer("b/c", "d~", 0) == "/b~1c/d~0/0"

@@ -1,0 +1,93 @@
+"""Every fix that `explain` prints for a pod of the corpus without a place, applied to the input, gives it one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.explain.results import Explanation
+from ksched_cli.plan.explain.run import explain
+from ksched_cli.plan.explain.subject import find_subject
+from ksched_cli.plan.fixes.values import Fix
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.wiring import Setup, assemble, gather, make_scheduler, prepare, read_edits
+from tests.test_conformance import CASES
+
+
+def setup_of(case: Path, cluster: Path, flags: Sequence[str] = ()) -> Setup:
+    config = case / "config.yaml"
+    given = [(flag.removeprefix("--"), text) for flag, _, text in (each.partition(" ") for each in flags)]
+    edits, problems = read_edits(given)
+    assert not problems
+    return Setup([str(cluster)], config=str(config) if config.exists() else None, edits=edits)
+
+
+def patch(document: Any, operations: Sequence[Mapping[str, Any]]) -> None:
+    """RFC 6902 as far as it is used, written without a look at the code under test."""
+    for operation in operations:
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in operation["path"].split("/")][1:]
+        target = document
+        for step in steps[:-1]:
+            target = target[int(step)] if isinstance(target, list) else target[step]
+        key: Any = steps[-1]
+        if isinstance(target, list):
+            key = len(target) if key == "-" else int(key)
+        if operation["op"] == "remove":
+            target.pop(key)
+        elif operation["op"] == "add" and isinstance(target, list):
+            target.insert(key, operation["value"])
+        else:
+            assert operation["op"] == "add" or key in target
+            target[key] = operation["value"]
+
+
+def is_placed(case: Path, cluster: Path, flags: Sequence[str], pod: str) -> bool:
+    scheduler = prepare(setup_of(case, cluster, flags)).scheduler
+    for decision in scheduler.run(scheduler.enqueue()):
+        if decision.pod.key == pod:
+            return decision.row is not None or bool(decision.nominated_node)
+    return False
+
+
+def works(case: Path, raw: str, found: Explanation, fix: Fix, folder: Path) -> bool:
+    """By hand and by the tool's own flags: the input is patched, and the flags are given."""
+    document = json.loads(raw)
+    for item in document["items"]:
+        metadata = item["metadata"]
+        if item["kind"] == "Pod" and f"{metadata.get('namespace', 'default')}/{metadata['name']}" == found.pod:
+            patch(item, fix.patch)
+    cluster = folder / "changed.json"
+    cluster.write_text(json.dumps(document))
+    return is_placed(case, cluster, fix.flags, found.pod)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
+def test_every_fix_that_is_printed_works(case: Path, tmp_path: Path) -> None:
+    cluster = case / "cluster.json"
+    setup = setup_of(case, cluster)
+    gathered = gather(setup)
+    scheduler = assemble(setup, gathered).scheduler
+    queue = scheduler.enqueue()
+    unplaced = [
+        each.pod.key for each in scheduler.run(queue) if each.result == "unschedulable" and not each.nominated_node
+    ]
+    unplaced += [scheduler.cluster.pods.infos[row].key for row in queue.gated]
+    raw = cluster.read_text()
+
+    def make(loaded: Loaded) -> Scheduler:
+        return make_scheduler(setup, loaded, gathered.setting)
+
+    for pod in unplaced:
+        found = explain(find_subject(gathered.loaded, pod), make)
+        assert found.unplaced
+        assert found.fixes is not None
+        assert found.fixes.found or found.fixes.tried or found.fixes.why_none
+        costs = [fix.cost for fix in found.fixes.found]
+        assert costs == sorted(costs)
+        for fix in found.fixes.found:
+            assert works(case, raw, found, fix, tmp_path), f"{pod}: {fix}"
