@@ -1,9 +1,13 @@
 # Completion of ksched for bash; `ksched completion bash` prints it.
+_ksched_names() {
+    [[ "${COMP_WORDS[COMP_CWORD]}" == -* ]] && return
+    "${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | grep -v "^:"
+}
 _ksched() {
     local at="" word found=""
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case "$at $word" in
-            " simulate"|" capacity"|" diff"|" check"|" explain-code"|" explain"|" snapshot"|" demo"|" watch"|" plugins"|" completion"|" version"|" scenario"|" config"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config schema") at="${at:+$at }$word" ;;
+            " simulate"|" capacity"|" drain"|" diff"|" check"|" explain-code"|" explain"|" snapshot"|" demo"|" watch"|" plugins"|" completion"|" version"|" scenario"|" config"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config schema") at="${at:+$at }$word" ;;
         esac
     done
     case "$at ${COMP_WORDS[COMP_CWORD-1]}" in
@@ -15,6 +19,10 @@ _ksched() {
         "capacity --tie-break") found="name random" ;;
         "capacity -o") found="table wide json yaml name" ;;
         "capacity --output") found="table wide json yaml name" ;;
+        "drain --tie-break") found="name random" ;;
+        "drain --each") found="node zone" ;;
+        "drain -o") found="table wide json yaml name" ;;
+        "drain --output") found="table wide json yaml name" ;;
         "diff --tie-break") found="name random" ;;
         "diff -o") found="table wide json yaml markdown" ;;
         "diff --output") found="table wide json yaml markdown" ;;
@@ -37,14 +45,16 @@ _ksched() {
         "plugins --output") found="table wide json yaml name" ;;
         "config view -o") found="table wide json yaml name" ;;
         "config view --output") found="table wide json yaml name" ;;
+        "simulate -n"|"simulate --namespace"|"simulate --clone-node"|"simulate --remove-node"|"simulate --cordon"|"simulate --uncordon"|"simulate --drain"|"simulate --taint"|"simulate --label"|"capacity -n"|"capacity --namespace"|"capacity --clone-node"|"capacity --remove-node"|"capacity --cordon"|"capacity --uncordon"|"capacity --drain"|"capacity --taint"|"capacity --label"|"drain -n"|"drain --namespace"|"drain --clone-node"|"drain --remove-node"|"drain --cordon"|"drain --uncordon"|"drain --drain"|"drain --taint"|"drain --label"|"diff -n"|"diff --namespace"|"diff --clone-node"|"diff --remove-node"|"diff --cordon"|"diff --uncordon"|"diff --drain"|"diff --taint"|"diff --label"|"check -n"|"check --namespace"|"check --clone-node"|"check --remove-node"|"check --cordon"|"check --uncordon"|"check --drain"|"check --taint"|"check --label"|"explain -n"|"explain --namespace"|"explain --clone-node"|"explain --remove-node"|"explain --cordon"|"explain --uncordon"|"explain --drain"|"explain --taint"|"explain --label"|"explain --node"|"watch -n"|"watch --namespace") found="$(_ksched_names)" ;;
         *) case "$at" in
-            "") found="simulate capacity diff check explain-code explain snapshot demo watch plugins completion version scenario config -h --help" ;;
+            "") found="simulate capacity drain diff check explain-code explain snapshot demo watch plugins completion version scenario config -h --help" ;;
             "simulate") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario --settle --max-time --max-cycles -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
             "capacity") found="--from -f --filename -n --namespace --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario --mix --max --ignore-pending -o --output --exit-zero --no-headers -h --help" ;;
+            "drain") found="--from -f --filename -n --namespace --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario -l --selector --each --force --ignore-daemonsets --delete-emptydir-data --pod-selector --ignore-pending -o --output --exit-zero --no-headers -h --help $(_ksched_names)" ;;
             "diff") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --to --to-config --to-kube-version --to-feature-gates --to-filename --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario -o --output --expect-no-change --exit-zero -h --help" ;;
             "check") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario -o --output --restart --exit-zero --fail-on -h --help" ;;
             "explain-code") found="-o --output -h --help" ;;
-            "explain") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario --node --no-fixes -o --output --exit-zero --no-headers -h --help" ;;
+            "explain") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario --node --no-fixes -o --output --exit-zero --no-headers -h --help $(_ksched_names)" ;;
             "snapshot") found="--context --kubeconfig --as --as-group --request-timeout --from -o --output --redact --redact-names -h --help" ;;
             "demo") found="--kube-version -o --output --detail -h --help" ;;
             "watch") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse -o --output --for --count -h --help" ;;

@@ -1,9 +1,9 @@
 # Completion of ksched for fish; `ksched completion fish` prints it.
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code explain snapshot demo watch plugins completion version scenario config' -f -a 'simulate capacity diff check explain-code explain snapshot demo watch plugins completion version scenario config'
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code explain snapshot demo watch plugins completion version scenario config' -s h -l help
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo watch plugins completion version scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo watch plugins completion version scenario config'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo watch plugins completion version scenario config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l context
@@ -21,13 +21,13 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l sampling
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l allow-extenders
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l clone-node
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l remove-node
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l cordon
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l uncordon
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l drain
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l taint
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l label
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scenario
@@ -43,7 +43,7 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l from
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l context
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l as
@@ -59,13 +59,13 @@ complete -c ksched -n '__fish_seen_subcommand_from capacity' -l sampling
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l allow-extenders
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l clone-node
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l remove-node
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l cordon
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l uncordon
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l drain
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l taint
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l label
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scenario
@@ -76,9 +76,49 @@ complete -c ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from drain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l from
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s f -l filename
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l context
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l as
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l as-group
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l request-timeout
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l config
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l kube-version
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l plugin
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l tie-break -x -a 'name random'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l seed
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l sampling
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l allow-extenders
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l no-reuse
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l add-node
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l scale
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l delete
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l scenario
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s l -l selector
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l each -x -a 'node zone'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l force
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l ignore-daemonsets
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l delete-emptydir-data
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l pod-selector
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l ignore-pending
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l exit-zero
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l no-headers
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l from
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l to
@@ -101,13 +141,13 @@ complete -c ksched -n '__fish_seen_subcommand_from diff' -l sampling
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l allow-extenders
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l clone-node
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l remove-node
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l cordon
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l uncordon
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l drain
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l taint
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l label
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l scenario
@@ -117,7 +157,7 @@ complete -c ksched -n '__fish_seen_subcommand_from diff' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from check' -l from
 complete -c ksched -n '__fish_seen_subcommand_from check' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from check' -s n -l namespace
+complete -c ksched -n '__fish_seen_subcommand_from check' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from check' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from check' -l context
@@ -135,13 +175,13 @@ complete -c ksched -n '__fish_seen_subcommand_from check' -l sampling
 complete -c ksched -n '__fish_seen_subcommand_from check' -l allow-extenders
 complete -c ksched -n '__fish_seen_subcommand_from check' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from check' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from check' -l clone-node
-complete -c ksched -n '__fish_seen_subcommand_from check' -l remove-node
-complete -c ksched -n '__fish_seen_subcommand_from check' -l cordon
-complete -c ksched -n '__fish_seen_subcommand_from check' -l uncordon
-complete -c ksched -n '__fish_seen_subcommand_from check' -l drain
-complete -c ksched -n '__fish_seen_subcommand_from check' -l taint
-complete -c ksched -n '__fish_seen_subcommand_from check' -l label
+complete -c ksched -n '__fish_seen_subcommand_from check' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from check' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from check' -l scenario
@@ -152,9 +192,10 @@ complete -c ksched -n '__fish_seen_subcommand_from check' -l fail-on -x -a 'pree
 complete -c ksched -n '__fish_seen_subcommand_from check' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from explain-code' -s o -l output -x -a 'table json'
 complete -c ksched -n '__fish_seen_subcommand_from explain-code' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from explain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l from
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from explain' -s n -l namespace
+complete -c ksched -n '__fish_seen_subcommand_from explain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l context
@@ -172,17 +213,17 @@ complete -c ksched -n '__fish_seen_subcommand_from explain' -l sampling
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l allow-extenders
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l clone-node
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l remove-node
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l cordon
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l uncordon
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l drain
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l taint
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l label
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l node
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-fixes
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l exit-zero
@@ -204,7 +245,7 @@ complete -c ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summar
 complete -c ksched -n '__fish_seen_subcommand_from demo' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l from
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l context
@@ -251,11 +292,11 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code explain snapshot demo watch plugins completion version scenario config' -f -a 'simulate capacity diff check explain-code explain snapshot demo watch plugins completion version scenario config'
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity diff check explain-code explain snapshot demo watch plugins completion version scenario config' -s h -l help
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo watch plugins completion version scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo watch plugins completion version scenario config'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo watch plugins completion version scenario config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l context
@@ -273,13 +314,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l sampling
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l allow-extenders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l clone-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l remove-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l cordon
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l uncordon
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l drain
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l taint
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l label
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scenario
@@ -295,7 +336,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-heade
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l as
@@ -311,13 +352,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l sampling
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l allow-extenders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l clone-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l remove-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l cordon
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l uncordon
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l drain
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l taint
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l label
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scenario
@@ -328,9 +369,49 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s o -l out
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l from
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s f -l filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l context
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l as
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l as-group
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l request-timeout
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l kube-version
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l plugin
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l tie-break -x -a 'name random'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l seed
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l sampling
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l allow-extenders
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l no-reuse
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l add-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l scale
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l delete
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l scenario
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s l -l selector
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l each -x -a 'node zone'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l force
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l ignore-daemonsets
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l delete-emptydir-data
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l pod-selector
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l ignore-pending
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l exit-zero
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l no-headers
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to
@@ -353,13 +434,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l sampling
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l allow-extenders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l clone-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l remove-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l cordon
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l uncordon
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l drain
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l taint
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l label
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scenario
@@ -369,7 +450,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s n -l namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l context
@@ -387,13 +468,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l sampling
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l allow-extenders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l clone-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l remove-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l cordon
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l uncordon
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l drain
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l taint
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l label
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scenario
@@ -404,9 +485,10 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l fail-on -x 
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain-code' -s o -l output -x -a 'table json'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain-code' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s n -l namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l context
@@ -424,17 +506,17 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l sampling
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l allow-extenders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l clone-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l remove-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l cordon
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l uncordon
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l drain
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l taint
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l label
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-fixes
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l exit-zero
@@ -456,7 +538,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l context

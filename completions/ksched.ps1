@@ -2,9 +2,10 @@
 Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBlock {
     param($current, $ast, $position)
     $words = @{
-        '' = @('simulate', 'capacity', 'diff', 'check', 'explain-code', 'explain', 'snapshot', 'demo', 'watch', 'plugins', 'completion', 'version', 'scenario', 'config', '-h', '--help')
+        '' = @('simulate', 'capacity', 'drain', 'diff', 'check', 'explain-code', 'explain', 'snapshot', 'demo', 'watch', 'plugins', 'completion', 'version', 'scenario', 'config', '-h', '--help')
         'simulate' = @('--from', '-f', '--filename', '-n', '--namespace', '-A', '--all-namespaces', '-l', '--selector', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--scenario', '--settle', '--max-time', '--max-cycles', '-o', '--output', '--detail', '--timings', '--exit-zero', '--fail-on', '--no-headers', '-h', '--help')
         'capacity' = @('--from', '-f', '--filename', '-n', '--namespace', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--scenario', '--mix', '--max', '--ignore-pending', '-o', '--output', '--exit-zero', '--no-headers', '-h', '--help')
+        'drain' = @('--from', '-f', '--filename', '-n', '--namespace', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--scenario', '-l', '--selector', '--each', '--force', '--ignore-daemonsets', '--delete-emptydir-data', '--pod-selector', '--ignore-pending', '-o', '--output', '--exit-zero', '--no-headers', '-h', '--help')
         'diff' = @('--from', '-f', '--filename', '-n', '--namespace', '-A', '--all-namespaces', '-l', '--selector', '--to', '--to-config', '--to-kube-version', '--to-feature-gates', '--to-filename', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--scenario', '-o', '--output', '--expect-no-change', '--exit-zero', '-h', '--help')
         'check' = @('--from', '-f', '--filename', '-n', '--namespace', '-A', '--all-namespaces', '-l', '--selector', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--scenario', '-o', '--output', '--restart', '--exit-zero', '--fail-on', '-h', '--help')
         'explain-code' = @('-o', '--output', '-h', '--help')
@@ -32,6 +33,10 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
         'capacity --tie-break' = @('name', 'random')
         'capacity -o' = @('table', 'wide', 'json', 'yaml', 'name')
         'capacity --output' = @('table', 'wide', 'json', 'yaml', 'name')
+        'drain --tie-break' = @('name', 'random')
+        'drain --each' = @('node', 'zone')
+        'drain -o' = @('table', 'wide', 'json', 'yaml', 'name')
+        'drain --output' = @('table', 'wide', 'json', 'yaml', 'name')
         'diff --tie-break' = @('name', 'random')
         'diff -o' = @('table', 'wide', 'json', 'yaml', 'markdown')
         'diff --output' = @('table', 'wide', 'json', 'yaml', 'markdown')
@@ -55,14 +60,21 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
         'config view -o' = @('table', 'wide', 'json', 'yaml', 'name')
         'config view --output' = @('table', 'wide', 'json', 'yaml', 'name')
     }
-    $at = ''; $previous = ''
+    $named = @('simulate -n', 'simulate --namespace', 'simulate --clone-node', 'simulate --remove-node', 'simulate --cordon', 'simulate --uncordon', 'simulate --drain', 'simulate --taint', 'simulate --label', 'capacity -n', 'capacity --namespace', 'capacity --clone-node', 'capacity --remove-node', 'capacity --cordon', 'capacity --uncordon', 'capacity --drain', 'capacity --taint', 'capacity --label', 'drain -n', 'drain --namespace', 'drain --clone-node', 'drain --remove-node', 'drain --cordon', 'drain --uncordon', 'drain --drain', 'drain --taint', 'drain --label', 'diff -n', 'diff --namespace', 'diff --clone-node', 'diff --remove-node', 'diff --cordon', 'diff --uncordon', 'diff --drain', 'diff --taint', 'diff --label', 'check -n', 'check --namespace', 'check --clone-node', 'check --remove-node', 'check --cordon', 'check --uncordon', 'check --drain', 'check --taint', 'check --label', 'explain -n', 'explain --namespace', 'explain --clone-node', 'explain --remove-node', 'explain --cordon', 'explain --uncordon', 'explain --drain', 'explain --taint', 'explain --label', 'explain --node', 'watch -n', 'watch --namespace', 'drain', 'explain')
+    $at = ''; $previous = ''; $typed = @()
     foreach ($element in $ast.CommandElements | Select-Object -Skip 1) {
         if ($element.Extent.EndOffset -ge $position) { break }
         $previous = $element.ToString()
+        $typed += $previous
         $next = "$at $previous".Trim()
         if ($words.ContainsKey($next)) { $at = $next }
     }
     $found = $values["$at $previous"]
-    if ($null -eq $found) { $found = $words[$at] }
+    $names = $named -contains "$at $previous"
+    if ($null -eq $found -and -not $names) { $found = $words[$at] }
+    if ($names -or ($named -contains $at -and -not $current.StartsWith('-'))) {
+        $more = & $ast.CommandElements[0].ToString() __complete @typed $current
+        $found = @($found) + @($more | Where-Object { $_ -notlike ':*' })
+    }
     $found | Where-Object { $_ -like "$current*" }
 }
