@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ from ksched_cli.plan.codes import (
     code_of,
 )
 from ksched_cli.plan.deciding import Cause, cause_of, code_of_status, would_fit_without
+from ksched_cli.plan.doubts import Doubts
 from ksched_cli.plan.fields import Path, field_of
 from ksched_cli.plan.rounds import Course, Rounds
 from ksched_cli.sources.places import Place, Places
@@ -48,11 +49,13 @@ def check(
     server: ApiServer,
     places: Places,
     told: Callable[[Any], bool] = lambda item: True,
+    missing: Collection[str] = (),
 ) -> Outcome:
     """Run the rollouts to where they stop, and look at what each of those that are told of was left with."""
     rounds = Rounds(scheduler, rollouts, server)
     rounds.run()
-    judge = _Judge(scheduler, rounds, server, places)
+    pods = [info.pod for info in scheduler.cluster.pods.infos]
+    judge = _Judge(scheduler, rounds, server, places, Doubts(missing, pods))
     workloads = tuple(judge.workload(course) for course in rounds.courses if told(course.rollout.item))
     return Outcome(workloads, tuple(rounds.victims), sum(each.pods for each in workloads))
 
@@ -71,8 +74,9 @@ class _Case:
 
 
 class _Judge:
-    def __init__(self, scheduler: Scheduler, rounds: Rounds, server: ApiServer, places: Places) -> None:
+    def __init__(self, scheduler: Scheduler, rounds: Rounds, server: ApiServer, places: Places, doubts: Doubts) -> None:
         self._scheduler, self._rounds, self._server, self._places = scheduler, rounds, server, places
+        self._doubts = doubts
 
     def workload(self, course: Course) -> WorkloadCheck:
         rollout = course.rollout
@@ -87,7 +91,15 @@ class _Judge:
             course.replaces,
             tuple(RolloutStep(tuple(each.made), dict(each.placed), tuple(each.left)) for each in course.steps),
             tuple(self._findings(course)),
+            self._missing(course),
         )
+
+    def _missing(self, course: Course) -> tuple[str, ...]:
+        """Of pods that were made here: those that run already are where they are."""
+        fresh = [member for member in course.rollout.staying() if member.fresh or not member.node]
+        pods = [*(member.pod for member in fresh), *(refusal.birth.pod for refusal in course.refusals)]
+        found = {kind for pod in pods for kind in self._doubts.about_pod(pod, preempts=bool(course.preempted))}
+        return tuple(sorted(found))
 
     def _findings(self, course: Course) -> Iterator[Finding]:
         cases = [*_merged(self._waiting(course)), *_merged(self._refused(course)), *_merged(self._named(course))]

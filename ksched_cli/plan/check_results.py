@@ -41,7 +41,8 @@ class RolloutStep:
 @dataclass(frozen=True, slots=True)
 class WorkloadCheck:
     """A workload of the manifests. `pods`: how many there are to be; `running`: how many of them have a node and are
-    of the manifest's template; `old`: how many are left that should have gone."""
+    of the manifest's template; `old`: how many are left that should have gone; `missing`: kinds that could not be read
+    and could make it otherwise."""
 
     workload: str
     place: Place
@@ -51,6 +52,7 @@ class WorkloadCheck:
     rollout: bool
     steps: tuple[RolloutStep, ...]
     findings: tuple[Finding, ...]
+    missing: tuple[str, ...] = ()
 
     @property
     def result(self) -> str:

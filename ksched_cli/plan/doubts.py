@@ -74,16 +74,20 @@ class Doubts:
         self._terms = "Namespace" in missing and any(_has_terms(pod) for pod in pods)
 
     def about(self, decision: Decision) -> tuple[str, ...]:
-        return tuple(self._kinds(decision))
+        return self.about_pod(decision.pod.pod, preempts=decision.preemption is not None)
 
-    def _kinds(self, decision: Decision) -> Iterator[str]:
+    def about_pod(self, pod: Pod, *, preempts: bool = False) -> tuple[str, ...]:
+        """The same for a pod that may not have come as far as the scheduler."""
+        return tuple(self._kinds(pod, preempts))
+
+    def _kinds(self, pod: Pod, preempts: bool) -> Iterator[str]:
         for kind in self._missing:
             if kind == "Namespace":
                 concerned = self._terms
             elif kind == "PodDisruptionBudget":
-                concerned = decision.preemption is not None
+                concerned = preempts
             else:
-                concerned = _CONCERNS.get(kind, _nothing)(decision.pod.pod)
+                concerned = _CONCERNS.get(kind, _nothing)(pod)
             if concerned:
                 yield kind
 

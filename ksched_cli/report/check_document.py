@@ -44,6 +44,7 @@ def _workload(workload: WorkloadCheck) -> dict[str, Any]:
         "old": workload.old,
         "rollout": workload.rollout,
         "steps": [_step(step) for step in workload.steps],
+        **({"missing": list(workload.missing)} if workload.missing else {}),
     }
 
 

@@ -27,6 +27,8 @@ def print_check(check: Check, console: Console, *, steps: bool = False) -> None:
         for finding in workload.findings:
             console.print(Padding(_finding(finding), (0, 0, 0, 2)))
             console.print(Padding(_explanation(finding), (0, 0, 0, 4)))
+        if workload.missing:
+            console.print(Padding(Text(f"could be otherwise: {unread(workload)}", style="yellow"), (0, 0, 0, 2)))
     if check.workloads:
         console.print()
     console.print(summary_line(check))
@@ -42,6 +44,10 @@ def _headline(workload: WorkloadCheck) -> Text:
     line = Text.assemble((workload.workload, "bold"), "  ", (workload.result, f"bold {_COLOURS[workload.result]}"))
     line.append(f"  {progress(workload)}", style="dim")
     return line
+
+
+def unread(workload: WorkloadCheck) -> str:
+    return f"{', '.join(workload.missing)} could not be read"
 
 
 def progress(workload: WorkloadCheck) -> str:

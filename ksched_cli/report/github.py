@@ -26,6 +26,8 @@ def github_lines(check: Check) -> Iterator[str]:
             yield annotation(finding)
         else:
             others.append(finding)
+    for text in check.warnings[: max(MAX_OF_A_KIND - shown["warning"], 0)]:
+        yield f"::warning title=ksched::{escape_data(text)}"
     if others:
         yield f"::group::{len(others)} more, for which GitHub has no room as annotations"
         yield from (_plain(finding) for finding in others)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree
 
 from ksched_cli.plan.check_results import Check, Finding, WorkloadCheck
-from ksched_cli.report.check_table import progress, spot
+from ksched_cli.report.check_table import progress, spot, unread
 from ksched_cli.report.ci_paths import repository_path
 
 # What XML 1.0 has no way to write.
@@ -63,7 +63,8 @@ def _case(suite: ElementTree.Element, workload: WorkloadCheck) -> None:
         failure.text = _clean("\n\n".join(map(_told, errors)))
     elif workload.result == "held back":
         ElementTree.SubElement(case, "skipped", message=_clean(others[0].message))
-    told = "\n\n".join([progress(workload), *map(_told, others)])
+    doubts = [f"could be otherwise: {unread(workload)}"] if workload.missing else []
+    told = "\n\n".join([progress(workload), *map(_told, others), *doubts])
     ElementTree.SubElement(case, "system-out").text = _clean(told)
 
 

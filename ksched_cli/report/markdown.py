@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ksched_cli.plan.check_results import Check, Finding, WorkloadCheck
 from ksched_cli.plan.codes import all_codes
-from ksched_cli.report.check_table import progress, summary
+from ksched_cli.report.check_table import progress, summary, unread
 from ksched_cli.report.ci_paths import repository_path
 from ksched_cli.report.table import omissions
 
@@ -53,7 +53,8 @@ def _lines(check: Check) -> Iterator[str]:
 
 def _workload(workload: WorkloadCheck) -> str:
     sign = _RESULTS[workload.result]
-    return f"| {sign} | {_escaped(workload.workload)} | {workload.result} | {_escaped(progress(workload))} |"
+    said = progress(workload) + (f"; could be otherwise: {unread(workload)}" if workload.missing else "")
+    return f"| {sign} | {_escaped(workload.workload)} | {workload.result} | {_escaped(said)} |"
 
 
 def _finding(finding: Finding) -> str:

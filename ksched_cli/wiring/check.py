@@ -27,7 +27,7 @@ def run_check(setup: Setup, stdin: BinaryIO | None = None, *, restart: bool = Fa
     server = ApiServer(loaded, {each.item.metadata.namespace for each in rollouts})
     prepared = assemble(setup, gathered)
     started = time.perf_counter()
-    done = check(prepared.scheduler, rollouts, server, Places(manifests), told)
+    done = check(prepared.scheduler, rollouts, server, Places(manifests), told, loaded.missing)
     stats = prepared.stats(done.pods, time.perf_counter() - started)
     refused = (f"pod {each.pod} is refused: {each.message}" for each in gathered.refused)
     warnings = (*loaded.warnings, *gathered.setting.warnings, *refused)

@@ -11,10 +11,17 @@ from ksched_cli.api.core import Node
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.per_node import PerNodePlugin
 from ksched_cli.framework.status import SUCCESS, Status, unschedulable
+from ksched_cli.plan.check import check
 from ksched_cli.plan.check_results import WorkloadCheck
+from ksched_cli.sources.dump import load_dump
+from ksched_cli.sources.manifests import load_manifests
+from ksched_cli.sources.places import Places
+from ksched_cli.sources.rollouts.api_server import ApiServer
+from ksched_cli.sources.rollouts.begin import begin
 from ksched_cli.wiring import Setup, prepare
 from ksched_cli.wiring.check import run_check
 from tests.builders import make_node, make_pod, term
+from tests.harness import make_scheduler
 from tests.plan.rollouts import (
     OLD,
     checked,
@@ -26,6 +33,7 @@ from tests.plan.rollouts import (
     running_set,
     template,
     workload,
+    write,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -436,3 +444,15 @@ class Grumpy(PerNodePlugin):
         if pod.pod.spec.containers[0].image == "broken":
             raise RuntimeError("no idea")
         return unschedulable("not today") if pod.pod.spec.containers[0].image == "no" else SUCCESS
+
+
+def test_what_could_not_be_read_of_a_live_cluster_is_told_where_it_matters(tmp_path: Path) -> None:
+    plain, mounts = workload("Deployment", template(), replicas=1), make_pod("mounts").doc()
+    mounts["spec"]["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    loaded = load_dump([write(tmp_path / "cluster.json", *nodes("4"))])
+    manifests = load_manifests([write(tmp_path / "manifests.json", plain, mounts)])
+    rollouts = begin(loaded, manifests)
+    server = ApiServer(loaded, ["default"])
+    scheduler = make_scheduler(loaded.of(Node), [])
+    found = check(scheduler, rollouts, server, Places(manifests), missing=["PersistentVolumeClaim", "Service"])
+    assert [each.missing for each in found.workloads] == [("Service",), ("PersistentVolumeClaim",)]
