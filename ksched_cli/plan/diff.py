@@ -9,8 +9,8 @@ from typing import Literal
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key
+from ksched_cli.plan.aftermath import Aftermath
 from ksched_cli.plan.results import RefusedPod
-from ksched_cli.plan.settled import Settled
 from ksched_cli.plan.usage import NodeUse, total_use, use_of_nodes
 from ksched_cli.sources.edits.targets import Owners, owners_in, workload_of
 
@@ -83,7 +83,7 @@ class Diff:
 class Side:
     """One of the two, once all its pods have been tried."""
 
-    settled: Settled
+    aftermath: Aftermath
     refused: tuple[RefusedPod, ...] = ()
 
 
@@ -111,14 +111,14 @@ class _Sightings:
     """The pods of one side: where they are, and whose."""
 
     def __init__(self, side: Side, wanted: Callable[[Pod], bool]) -> None:
-        self.nodes = side.settled.loaded.of(Node)
-        owners = owners_in(side.settled.loaded)
-        gated, ignored = ({each.pod for each in held} for held in (side.settled.gated, side.settled.ignored))
+        self.nodes = side.aftermath.loaded.of(Node)
+        owners = owners_in(side.aftermath.loaded)
+        gated, ignored = ({each.pod for each in held} for held in (side.aftermath.gated, side.aftermath.ignored))
         self.pods: dict[str, Whereabouts] = {}
         self.workloads: dict[str, str] = {}
-        for pod in side.settled.loaded.of(Pod):
+        for pod in side.aftermath.loaded.of(Pod):
             if not is_terminal(pod) and wanted(pod):
-                self._add(pod, _whereabouts(pod, side.settled, gated, ignored), owners)
+                self._add(pod, _whereabouts(pod, side.aftermath, gated, ignored), owners)
         for each in side.refused:
             self.pods[each.pod] = Whereabouts(each.pod, "refused", message=f"{each.plugin}: {each.message}")
             self.workloads[each.pod] = each.pod
@@ -135,7 +135,7 @@ class _Sightings:
         return found
 
 
-def _whereabouts(pod: Pod, settled: Settled, gated: set[str], ignored: set[str]) -> Whereabouts:
+def _whereabouts(pod: Pod, aftermath: Aftermath, gated: set[str], ignored: set[str]) -> Whereabouts:
     name, node = pod_key(pod), pod.spec.node_name
     if node:
         return Whereabouts(name, "placed", node)
@@ -143,7 +143,7 @@ def _whereabouts(pod: Pod, settled: Settled, gated: set[str], ignored: set[str])
         return Whereabouts(name, "gated", message="held back by a scheduling gate")
     if name in ignored:
         return Whereabouts(name, "ignored", message=f'no profile is named "{pod.spec.scheduler_name}"')
-    outcome = settled.outcomes.get(name)
+    outcome = aftermath.outcomes.get(name)
     if outcome is None:
         return Whereabouts(name, "waiting")
     state: State = "waiting" if outcome.nominated_node else _STATES.get(outcome.result, "error")
@@ -190,7 +190,7 @@ def _paired(
 
 
 def _nodes(before: Side, after: Side) -> tuple[tuple[NodeChange, ...], NodeChange]:
-    was, now = (use_of_nodes(side.settled.scheduler.cluster) for side in (before, after))
+    was, now = (use_of_nodes(side.aftermath.scheduler.cluster) for side in (before, after))
     changed = [
         NodeChange(name, was.get(name), now.get(name))
         for name in sorted(was.keys() | now.keys())

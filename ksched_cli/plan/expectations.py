@@ -138,10 +138,14 @@ def _survives(wanted: Survives, facts: StepFacts) -> Iterator[str]:
             continue
         after = without_nodes(facts.loaded, gone)
         for outcome in place(facts.make(after)).outcomes:
-            if outcome.pod in waiting:
-                continue
-            if not outcome.node:
-                yield f"without {', '.join(lost)}: {outcome.pod}: {outcome.message or outcome.result}"
+            if outcome.pod not in waiting and not outcome.node:
+                yield f"without {', '.join(lost)}: {outcome.pod}: {_why(outcome)}"
+
+
+def _why(outcome: PodOutcome) -> str:
+    if outcome.preemption and outcome.nominated_node:
+        return f"it would have to preempt {', '.join(outcome.preemption.victims)} on {outcome.nominated_node}"
+    return outcome.message or outcome.result
 
 
 _CHECKS: Mapping[type[Any], Callable[[Any, StepFacts], Iterator[str]]] = {

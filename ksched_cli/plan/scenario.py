@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.errors import UsageError
+from ksched_cli.plan.aftermath import Make, play_out
 from ksched_cli.plan.expectations import Check, StepFacts, check
 from ksched_cli.plan.results import GatedPod, PodOutcome, RefusedPod
-from ksched_cli.plan.settled import Make, place_until_settled
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.scenario.model import Scenario, Step
 from ksched_cli.sources.scenario.rehearsal import take_step
@@ -63,7 +63,7 @@ def _run_step(source: str, step: Step, loaded: Loaded, make: Make, namespace: st
     edited, problems = take_step(source, step, loaded, namespace)
     if problems:
         raise UsageError(problems)
-    placed = place_until_settled(edited.loaded, make)
+    placed = play_out(edited.loaded, make)
     facts = StepFacts(placed.loaded, placed.outcomes, placed.preempting, make, namespace)
     result = StepResult(
         step.name,

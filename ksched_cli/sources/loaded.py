@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -77,6 +77,11 @@ class Loaded:
             self.objects[kind] = [item for item in items if id(item) not in dropped]
             self._places.pop(kind, None)
         return gone
+
+    def set_all(self, kind: type[K], items: Iterable[K]) -> None:
+        """These in place of all that there are of the kind."""
+        self.objects[kind] = list(items)
+        self._places.pop(kind, None)
 
     def named(self, kind: type[K], name: str, namespace: str = "") -> K | None:
         """The object of this kind and name."""

@@ -6,8 +6,8 @@ import io
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from ksched_cli.plan.aftermath import play_out
 from ksched_cli.plan.diff import Diff, Side, diff
-from ksched_cli.plan.settled import place_until_settled
 from ksched_cli.wiring import Gathered, Setup, assemble, gather, read_sources, scheduler_maker, wanted_pods
 
 
@@ -48,8 +48,7 @@ def _same_cluster(before: Setup, after: Setup) -> bool:
 
 
 def _place(setup: Setup, gathered: Gathered) -> Side:
-    settled = place_until_settled(gathered.loaded, scheduler_maker(setup, gathered.setting))
-    return Side(settled, gathered.refused)
+    return Side(play_out(gathered.loaded, scheduler_maker(setup, gathered.setting)), gathered.refused)
 
 
 def _warnings(before: Gathered, after: Gathered) -> list[str]:

@@ -83,6 +83,19 @@ def test_no_preemption_names_who_has_to_go(tmp_path: Path) -> None:
     assert first.preempting[0].preemption is not None
 
 
+def test_to_survive_by_preemption_is_not_to_survive(tmp_path: Path) -> None:
+    items = [
+        make_node("a"),
+        make_node("b"),
+        of_set("high", "3").on("a").priority(9),
+        of_set("low", "3").on("b").priority(1),
+    ]
+    (check,) = play(tmp_path, items, {"expect": {"survives": {"node": 1}}}).checks
+    assert len(check.against) == 2
+    assert check.against[0].startswith("without a: default/web-")
+    assert check.against[0].endswith("it would have to preempt default/low on b")
+
+
 def test_what_one_step_has_placed_is_there_in_the_next(tmp_path: Path) -> None:
     items = [make_node("n"), make_pod("first").requests(cpu="3")]
     manifest = tmp_path / "second.json"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -19,7 +20,7 @@ from ksched_cli.sources.edits.evictions import evict
 from ksched_cli.sources.loaded import Loaded
 
 # What a binding changes besides the pod.
-_BOUND_WITH_PODS = (PersistentVolume, PersistentVolumeClaim, ResourceClaim)
+_BOUND_WITH_PODS: tuple[type[Any], ...] = (PersistentVolume, PersistentVolumeClaim, ResourceClaim)
 # Victims are always of lower priority than whom they left for, so that it ends by itself well before.
 MAX_ROUNDS = 100
 
@@ -27,7 +28,7 @@ Make = Callable[[Loaded], Scheduler]
 
 
 @dataclass(frozen=True)
-class Settled:
+class Aftermath:
     """The cluster once every pending pod has been tried: the last cycle of each by name, every cycle that preempted,
     and the scheduler as it was left."""
 
@@ -39,7 +40,7 @@ class Settled:
     preempting: tuple[PodOutcome, ...]
 
 
-def place_until_settled(loaded: Loaded, make: Make) -> Settled:
+def play_out(loaded: Loaded, make: Make) -> Aftermath:
     """Every pending pod; again for as long as preemption makes room, and new pods for it to be filled."""
     outcomes: dict[str, PodOutcome] = {}
     preempting: list[PodOutcome] = []
@@ -48,24 +49,23 @@ def place_until_settled(loaded: Loaded, make: Make) -> Settled:
         placement = place(scheduler)
         tried = list(placement.outcomes)
         outcomes |= {outcome.pod: outcome for outcome in tried}
-        loaded = settled(loaded, scheduler, tried)
+        loaded = carried_out(loaded, scheduler, tried)
         new = [outcome for outcome in tried if outcome.preemption and outcome.preemption.victims]
         preempting += new
         if not new:
             break
     there = {pod_key(pod) for pod in loaded.of(Pod)}
     kept = {pod: outcome for pod, outcome in outcomes.items() if pod in there}
-    return Settled(loaded, scheduler, kept, placement.gated, placement.ignored, tuple(preempting))
+    return Aftermath(loaded, scheduler, kept, placement.gated, placement.ignored, tuple(preempting))
 
 
-def settled(loaded: Loaded, scheduler: Scheduler, outcomes: Iterable[PodOutcome]) -> Loaded:
+def carried_out(loaded: Loaded, scheduler: Scheduler, outcomes: Iterable[PodOutcome]) -> Loaded:
     """Placed pods run on their nodes with their volumes and devices; victims have left, and their controllers have
     made others. Whoever they left for is still to be placed. What was loaded stays as it is."""
     editor = Editor(loaded)
     catalog = scheduler.cluster.catalog
     for kind in _BOUND_WITH_PODS:
-        if editor.loaded.of(kind):
-            editor.loaded.objects[kind] = list(catalog.all(kind))
+        editor.loaded.set_all(kind, catalog.all(kind))
     told = {outcome.pod: outcome for outcome in outcomes}
     victims = {name for outcome in told.values() if outcome.preemption for name in outcome.preemption.victims}
     for pod in list(editor.loaded.of(Pod)):
