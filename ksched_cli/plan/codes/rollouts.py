@@ -42,7 +42,7 @@ CODES = [
     ReasonCode(
         "KS405",
         "not-rolled-out",
-        "the change does not reach the pods that run",
+        "the change is not rolled out",
         "The Deployment is paused, the strategy is OnDelete, the job is suspended, or it is a pod that runs already.",
         ("nothing, if that is meant", "kubectl rollout resume, or delete the pods"),
         level="note",
