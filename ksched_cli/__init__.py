@@ -1,3 +1,32 @@
-"""ksched: what would kube-scheduler do?"""
+"""ksched: what would kube-scheduler do?
+
+`Simulator` is the way in for Python; it is imported when it is asked for, so that the command starts at once.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ksched_cli.errors import KschedError as KschedError
+    from ksched_cli.plan.results import PodOutcome as PodOutcome
+    from ksched_cli.plan.results import Simulation as Simulation
+    from ksched_cli.simulator import Simulator as Simulator
 
 __version__ = "0.1.0"
+__all__ = ["KschedError", "PodOutcome", "Simulation", "Simulator", "__version__"]
+
+_HOMES = {
+    "KschedError": "ksched_cli.errors",
+    "PodOutcome": "ksched_cli.plan.results",
+    "Simulation": "ksched_cli.plan.results",
+    "Simulator": "ksched_cli.simulator",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found

@@ -31,11 +31,11 @@ class Shown:
 
 def run_and_show(setup: Setup, shown: Shown) -> int:
     """The whole command; its exit code."""
-    from ksched_cli.wiring import prepare
+    from ksched_cli.simulator import Simulator
 
     # What is read stays to the end: the collector need not go through it while it comes in, nor later.
     gc.disable()
-    prepared = prepare(setup, sys.stdin.buffer)
+    prepared = Simulator.of(setup, sys.stdin.buffer).prepared()
     gc.freeze()
     gc.enable()
     warn(prepared.warnings)

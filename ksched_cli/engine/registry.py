@@ -112,6 +112,13 @@ def add_named(registry: Registry, reference: str) -> None:
     registry.named |= {plugin.name}
 
 
+def add_class(registry: Registry, plugin: type[Plugin]) -> None:
+    """A plugin given as a class."""
+    origin = f"{plugin.__module__}:{plugin.__qualname__}" if isinstance(plugin, type) else repr(plugin)
+    registry.register(_checked(plugin, origin), origin)
+    registry.named |= {plugin.name}
+
+
 def _checked(found: object, origin: str) -> type[Plugin]:
     if not (isinstance(found, type) and issubclass(found, Plugin)):
         raise UsageError(f"{origin} is not a subclass of ksched_cli.framework.interfaces.Plugin")

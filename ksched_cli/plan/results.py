@@ -160,6 +160,20 @@ class Simulation:
     pod_groups: tuple[PodGroupOutcome, ...] = ()
 
     @property
+    def placements(self) -> dict[str, str]:
+        """Where each pod that was tried goes, by `namespace/name`; an empty string where it has no node."""
+        return {outcome.pod: outcome.node for outcome in self.outcomes}
+
+    def pod(self, name: str) -> PodOutcome:
+        """What became of one pod, by `namespace/name` or by its name alone where only one has it."""
+        found = [each for each in self.outcomes if name in (each.pod, each.pod.partition("/")[2])]
+        if len(found) != 1:
+            known = ", ".join(each.pod for each in found or self.outcomes[:5])
+            more = ", ..." if not found and len(self.outcomes) > 5 else ""
+            raise KeyError(f"{'several pods are' if found else 'no pod that was tried is'} named {name}: {known}{more}")
+        return found[0]
+
+    @property
     def unplaced(self) -> tuple[PodOutcome, ...]:
         """Pods that were tried and have neither a place nor one that preemption makes for them."""
         return tuple(outcome for outcome in self.outcomes if outcome.unplaced)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
+import msgspec
 from msgspec import Struct
 
+from ksched_cli.api.conversion import type_name
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.decode import Found, UnknownKind, decode_json
+from ksched_cli.api.decode import Found, UnknownKind, decode_json, decode_plain
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
-from ksched_cli.api.kinds import CLUSTER_SCOPED
+from ksched_cli.api.kinds import CLUSTER_SCOPED, KINDS
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.archives import Content
@@ -28,6 +30,7 @@ MAX_PROBLEMS = 50
 
 
 LIVE = "live"
+READ_KINDS = frozenset(KINDS.values())
 
 
 def load_dump(
@@ -35,13 +38,15 @@ def load_dump(
     stdin: BinaryIO | None = None,
     manifests: Manifests | None = None,
     live: Callable[[], LiveCluster] | None = None,
+    objects: Sequence[Any] = (),
 ) -> Loaded:
     """Everything in the files and directories, `-` for stdin. Objects are defaulted as the API server does.
 
-    `manifests` says what else is to be done to objects that no API server has seen yet; `live` reads the cluster that
-    the source "live" means.
+    `objects` are beside the files: documents as YAML and JSON have them, lists among them, or typed objects, which stay
+    as they are. `manifests` says what else is to be done to objects that no API server has seen yet; `live` reads the
+    cluster that the source "live" means.
     """
-    return _Reader(stdin, manifests, live).load(sources)
+    return _Reader(stdin, manifests, live).load(sources, objects)
 
 
 class Manifests(Protocol):
@@ -73,12 +78,14 @@ class _Reader:
         self._problems: list[Problem] = []
         self._seen: dict[tuple[type[Struct], str, str], _Place] = {}
 
-    def load(self, sources: Sequence[str]) -> Loaded:
+    def load(self, sources: Sequence[str], objects: Sequence[Any] = ()) -> Loaded:
         for given in sources:
             try:
                 self._load_source(given)
             except InputError as mistake:
                 self._problems.extend(mistake.problems)
+        for number, item in enumerate(objects, start=1):
+            self._take_given(item, f"object {number}" if len(objects) > 1 else "object")
         if self._problems:
             raise InputError(_shortened(self._problems))
         if not len(self._loaded) and not self._loaded.unknown:
@@ -131,6 +138,17 @@ class _Reader:
         found = list(decode(content.data, content.name))
         if any(each.value is not None for each in found):
             self._take(found, content.name)
+
+    def _take_given(self, item: Any, source: str) -> None:
+        if type(item) in READ_KINDS:
+            copy = msgspec.convert(msgspec.to_builtins(item), type(item))
+            self._take_object(copy, Origin(source))
+        elif isinstance(item, Mapping):
+            self._take(decode_plain(dict(item), source), source)
+        else:
+            text = f"{type_name(item)} is no Kubernetes object"
+            hint = "give a document as a dict, or a typed object of ksched_cli.api"
+            self._problems.append(Problem(text, source, hint=hint))
 
     def _take_live(self, cluster: LiveCluster) -> None:
         self._loaded.server_version = cluster.server_version

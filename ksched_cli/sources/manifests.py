@@ -53,13 +53,15 @@ class _New:
         yield from workload_complaints(item)
 
 
-def load_manifests(paths: Sequence[str], stdin: BinaryIO | None = None, namespace: str = "") -> Loaded:
+def load_manifests(
+    paths: Sequence[str], stdin: BinaryIO | None = None, namespace: str = "", objects: Sequence[Any] = ()
+) -> Loaded:
     """Files, directories and `-`, with where each object was read; `namespace` is for those that name none. URLs are
     refused: a manifest does not come from a network."""
     urls = [path for path in paths if "://" in path]
     if urls:
         raise InputError(Problem("URLs are not read", url, hint="download it and give the file") for url in urls)
-    return load_dump(paths, stdin, _New(namespace))
+    return load_dump(paths, stdin, _New(namespace), objects=objects)
 
 
 def apply(cluster: Loaded, manifests: Loaded) -> list[Refused]:

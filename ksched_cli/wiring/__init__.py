@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ksched_cli.config.load import default_config, load_config
-from ksched_cli.config.releases import NEWEST, FeatureGates, Release, minor_in, nearest
-from ksched_cli.errors import ExpectationFailed, InputError, Problem, UsageError
+from ksched_cli.config.releases import NEWEST
+from ksched_cli.errors import ExpectationFailed, Problem, UsageError
 from ksched_cli.sources.live.options import LiveOptions
+from ksched_cli.wiring.setting import (
+    AUTO,
+    Configuration,
+    PluginGiven,
+    Setting,
+    make_registry,
+    plugin_points,
+    setting_of,
+)
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Pod
     from ksched_cli.api.selectors import Selector
     from ksched_cli.cluster.cache import Cluster
     from ksched_cli.cluster.known_pods import KnownPods
-    from ksched_cli.config.model import SchedulerConfiguration
     from ksched_cli.engine.extenders.chain import Extenders
     from ksched_cli.engine.registry import Registry
     from ksched_cli.engine.scheduler import Scheduler
@@ -33,7 +39,7 @@ if TYPE_CHECKING:
 
     Live = Callable[[], LiveCluster]
 
-AUTO = "auto"
+__all__ = ["AUTO", "Setting", "make_registry", "plugin_points"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,8 @@ class Setup:
     """Everything that decides a run, as the command line gives it."""
 
     sources: Sequence[str] = ()
+    # Kubernetes objects themselves, documents or typed, beside those of the sources.
+    objects: Sequence[Any] = ()
     filenames: Sequence[str] = ()
     namespace: str = ""
     selector: str = ""
@@ -50,10 +58,10 @@ class Setup:
     # Mistakes in edits that are known before there is a cluster, to be told with those that only it shows.
     edit_problems: Sequence[Problem] = ()
     scenario: str | None = None
-    config: str | None = None
+    config: Configuration = None
     kube_version: str = AUTO
     feature_gates: str = ""
-    plugins: Sequence[str] = field(default=())
+    plugins: Sequence[PluginGiven] = field(default=())
     tie_break: str = "name"
     seed: int = 0
     sampling: bool = False
@@ -62,28 +70,13 @@ class Setup:
     allow_extenders: bool = False
 
 
-def read_configuration(
-    path: str | None,
-    current: Release,
-    gates: FeatureGates,
-    points: Mapping[str, Collection[str]],
-    own_models: Mapping[str, type[Any]],
-) -> SchedulerConfiguration:
-    """The file's configuration, or the release's defaults."""
-    if path is None:
-        return default_config(current, gates)
-    try:
-        text = Path(path).read_bytes()
-    except OSError as problem:
-        raise InputError(Problem(problem.strerror or str(problem), source=path)) from problem
-    return load_config(text, path, current, gates, points, own_models)
-
-
 def read_sources(setup: Setup, stdin: BinaryIO | None, live: Live | None = None) -> Loaded:
-    """The sources, or the live cluster where there are none; `live` has it when it was read already."""
+    """The sources and objects, or the live cluster where there are neither; `live` has it when it was read already."""
     from ksched_cli.sources.dump import LIVE, load_dump
 
-    return load_dump(setup.sources or [LIVE], stdin, live=live or (lambda: read_live(setup.live, setup.progress)))
+    sources = setup.sources if setup.sources or setup.objects else [LIVE]
+    live = live or (lambda: read_live(setup.live, setup.progress))
+    return load_dump(sources, stdin, live=live, objects=setup.objects)
 
 
 def connect_live(options: LiveOptions) -> ApiServer:
@@ -110,6 +103,17 @@ def apply_manifests(loaded: Loaded, setup: Setup, stdin: BinaryIO | None) -> tup
     from ksched_cli.sources.manifests import apply, load_manifests
 
     return _told(apply(loaded, load_manifests(filenames, stdin, namespace)))
+
+
+def put_manifests(
+    loaded: Loaded, paths: Sequence[str], objects: Sequence[Any] = (), namespace: str = ""
+) -> tuple[Loaded, tuple[RefusedPod, ...]]:
+    """The cluster with manifests laid over it, in a copy of what was loaded; the pods that admission refuses."""
+    from ksched_cli.sources.manifests import apply, load_manifests
+
+    copy = loaded.copied()
+    manifests = load_manifests(paths, None, namespace or loaded.namespace, objects)
+    return copy, _told(apply(copy, manifests))
 
 
 def _told(refused: Iterable[Refused]) -> tuple[RefusedPod, ...]:
@@ -141,73 +145,8 @@ def apply_edits(
     return edited.loaded, _told(edited.refused)
 
 
-def make_registry(named: Sequence[str] = (), current: Release = NEWEST) -> Registry:
-    """The minor's in-tree plugins, those that installed packages announce, and those given as module:Class."""
-    from ksched_cli.engine.registry import Registry, add_installed, add_named
-    from ksched_cli.plugins.in_tree import IN_TREE
-
-    registry = Registry(plugin for plugin in IN_TREE if current.between(plugin.since, plugin.until))
-    add_installed(registry)
-    for reference in named:
-        add_named(registry, reference)
-    return registry
-
-
-def plugin_points(registry: Registry, current: Release) -> dict[str, tuple[str, ...]]:
-    """Where each plugin takes part. One of kube-scheduler's that is not modelled is known, and takes part nowhere."""
-    return {**dict.fromkeys(current.plugin_names(), ()), **registry.points(current)}
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What a run goes by, before any cluster. `asked` is the version that the user or the server named."""
-
-    asked: str
-    release: Release
-    gates: FeatureGates
-    registry: Registry
-    points: Mapping[str, Collection[str]]
-    configuration: SchedulerConfiguration
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return (*self._about_version(), *self._about_plugins())
-
-    def _about_version(self) -> Iterator[str]:
-        if not self.modelled:
-            answered = f"the answers are those of {self.release.version}, the nearest that is"
-            yield f"Kubernetes {self.asked} is not modelled; {answered}"
-
-    def _about_plugins(self) -> Iterator[str]:
-        """Giving a plugin does not switch it on: a configuration does, as in kube-scheduler."""
-        used = {
-            plugin.name
-            for profile in self.configuration.profiles
-            for own in (profile.plugins.multi_point, *(each for _, each in profile.plugins.points()))
-            for plugin in own.enabled
-        }
-        for name in sorted(self.registry.named - used):
-            yield f"plugin {name} is given and no profile enables it: name it in the configuration (plugins.multiPoint)"
-
-    @property
-    def modelled(self) -> bool:
-        """Whether answers are those of the minor that was asked for, and not of the nearest."""
-        return minor_in(self.asked) == self.release.minor
-
-
 def make_setting(setup: Setup, server_version: str = "") -> Setting:
-    asked = setup.kube_version
-    if asked == AUTO:
-        # What a server calls itself is no mistake of the user's, even if it is no version at all.
-        asked = server_version or NEWEST.version
-        current = NEWEST if minor_in(asked) is None else nearest(asked)
-    else:
-        current = nearest(asked)
-    gates = current.gates(setup.feature_gates)
-    registry = make_registry(setup.plugins, current)
-    points = plugin_points(registry, current)
-    configuration = read_configuration(setup.config, current, gates, points, registry.models())
-    return Setting(asked, current, gates, registry, points, configuration)
+    return setting_of(setup.config, setup.kube_version, setup.feature_gates, setup.plugins, server_version)
 
 
 @dataclass

@@ -205,7 +205,7 @@ def test_a_bug_is_told_without_a_traceback(capsys: pytest.CaptureFixture[str], m
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("ksched_cli.wiring.prepare", broken)
+    monkeypatch.setattr("ksched_cli.simulator.gather", broken)
     monkeypatch.delenv("KSCHED_TRACEBACK", raising=False)
     assert run(["demo"]) == 2
     assert "a bug in ksched: ZeroDivisionError: oops" in capsys.readouterr().err

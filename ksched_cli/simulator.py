@@ -1,0 +1,252 @@
+"""The Python API: a cluster that can be loaded, changed and scheduled, and whose results can be read.
+
+    from ksched_cli import Simulator
+
+    now = Simulator.load("cluster.json", config="scheduler.yaml")
+    run = now.run()
+    print(run.placements)
+    print(now.cordon("node-1").run().pod("shop/web-1").message)
+
+The commands work on it too. Whatever is wrong with an input is raised as a `KschedError` that carries every problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypedDict, Unpack
+
+from ksched_cli.errors import Problem, UsageError
+from ksched_cli.sources.live.options import LiveOptions
+from ksched_cli.wiring import Gathered, Prepared, Setup, apply_edits, assemble, gather, put_manifests
+
+if TYPE_CHECKING:
+    from msgspec import Struct
+
+    from ksched_cli.api.core import Node, Pod
+    from ksched_cli.framework.interfaces import Plugin
+    from ksched_cli.plan.results import Simulation
+    from ksched_cli.sources.edits.values import Edit
+
+# A file or directory, a document as YAML and JSON have it, a typed object of `ksched_cli.api`, or several of these.
+Objects: TypeAlias = "str | PathLike[str] | Mapping[str, Any] | Struct | Iterable[Objects]"
+
+
+class Options(TypedDict, total=False):
+    """Which scheduler is asked; what is left out is as on the command line.
+
+    `config` is a KubeSchedulerConfiguration, a file or a document. `feature_gates` are `A=true,B=false`, or a mapping.
+    `plugins` are classes, or `module:Class`, and the configuration switches them on. `namespace` is for manifests and
+    names that come without one.
+    """
+
+    config: str | PathLike[str] | Mapping[str, Any] | None
+    kube_version: str
+    feature_gates: str | Mapping[str, bool]
+    plugins: Sequence[str | type[Plugin]]
+    namespace: str
+    tie_break: str
+    seed: int
+    sampling: bool
+    allow_extenders: bool
+    timings: bool
+
+
+class Simulator:
+    """A cluster and the scheduler that is asked about it. It never changes: an edit gives a new one, so that the state
+    before it can be asked on."""
+
+    def __init__(self, setup: Setup, gathered: Gathered) -> None:
+        self._setup = setup
+        self._gathered = gathered
+
+    # Loading
+
+    @classmethod
+    def load(cls, *cluster: Objects, **options: Unpack[Options]) -> Simulator:
+        """A cluster from files and directories as `--from` takes them, from documents, and from typed objects."""
+        sources, objects = _sorted_out(cluster)
+        if not sources and not objects:
+            raise UsageError("there is nothing to load: give files, documents or objects, or use Simulator.live()")
+        return cls.of(replace(_setup(options), sources=sources, objects=objects))
+
+    @classmethod
+    def live(
+        cls, *, context: str | None = None, kubeconfig: str | None = None, **options: Unpack[Options]
+    ) -> Simulator:
+        """The cluster of a kube context, the current one unless another is named. It is read once, and never written
+        to."""
+        return cls.of(replace(_setup(options), live=LiveOptions(context=context, kubeconfig=kubeconfig)))
+
+    @classmethod
+    def of(cls, setup: Setup, stdin: BinaryIO | None = None) -> Simulator:
+        """What a command line asks for."""
+        return cls(setup, gather(setup, stdin))
+
+    # Reading
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """By name."""
+        from ksched_cli.api.core import Node
+
+        return tuple(sorted(self._gathered.loaded.of(Node), key=lambda node: node.metadata.name))
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """All of them, running or not, by namespace and name."""
+        from ksched_cli.api.core import Pod
+
+        pods = self._gathered.loaded.of(Pod)
+        return tuple(sorted(pods, key=lambda pod: (pod.metadata.namespace, pod.metadata.name)))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is odd about the input."""
+        return (*self._gathered.loaded.warnings, *self._gathered.setting.warnings)
+
+    def __repr__(self) -> str:
+        version = self._gathered.setting.release.version
+        return f"<Simulator of Kubernetes {version}: {len(self.nodes)} nodes, {len(self.pods)} pods>"
+
+    # Running
+
+    def run(self, *, detail: bool = True, top: int = 10) -> Simulation:
+        """Every pending pod through one scheduling cycle, as `ksched simulate` does it. With `detail` an outcome tells
+        every node's first failure and every plugin's score; without, counts and the `top` nodes only. The simulator
+        stays as it is: running it again gives the same."""
+        return self.prepared().simulate(detail=detail, top=top)
+
+    def prepared(self) -> Prepared:
+        """A scheduler over a cluster of its own, for those who want the outcomes one by one."""
+        return assemble(self._setup, self._gathered)
+
+    # Changing
+
+    def apply(self, *manifests: Objects) -> Simulator:
+        """With manifests laid over the cluster, as `-f` does it: workloads become the pods that their controllers would
+        make, and all pods go through admission. Pods that it refuses are in `refused` of a run."""
+        paths, objects = _sorted_out(manifests)
+        loaded, refused = put_manifests(self._gathered.loaded, paths, objects, self._setup.namespace)
+        return self._with(loaded, refused)
+
+    def add_node(self, template: str | PathLike[str] | Mapping[str, Any] | Node, count: int = 1) -> Simulator:
+        """With so many more nodes like the template: a file, a document, a Node, or words such as
+        `cpu=4,memory=16Gi,zone=a`."""
+        from ksched_cli.sources.edits.values import AddNode
+
+        return self._edited(AddNode(_node_like(template), _positive(count)))
+
+    def clone_node(self, node: str, count: int = 1) -> Simulator:
+        """With so many new and empty nodes of the same make as one that is there."""
+        from ksched_cli.sources.edits.values import CloneNode
+
+        return self._edited(CloneNode(node, _positive(count)))
+
+    def remove_node(self, *nodes: str) -> Simulator:
+        """Without these nodes. Pods of controllers that ran there are made anew."""
+        return self._asked("remove-node", nodes)
+
+    def cordon(self, *nodes: str) -> Simulator:
+        """With these nodes unschedulable."""
+        return self._asked("cordon", nodes)
+
+    def uncordon(self, *nodes: str) -> Simulator:
+        return self._asked("uncordon", nodes)
+
+    def drain(self, *nodes: str) -> Simulator:
+        """With these nodes unschedulable, and their pods evicted but for those of DaemonSets."""
+        return self._asked("drain", nodes)
+
+    def taint(self, node: str, taint: str) -> Simulator:
+        """`KEY[=VALUE]:EFFECT` sets a taint, `KEY[:EFFECT]-` removes it."""
+        return self._asked("taint", [f"{node}={taint}"])
+
+    def label(self, node: str, key: str, value: str | None) -> Simulator:
+        """With the label at this value; None removes it."""
+        return self._asked("label", [f"{node}={key}-" if value is None else f"{node}={key}={value}"])
+
+    def scale(self, workload: str, replicas: int) -> Simulator:
+        """A workload, `KIND/NAME` or `KIND/NAMESPACE/NAME`, with so many replicas."""
+        return self._asked("scale", [f"{workload}={replicas}"])
+
+    def add_pod(self, pod: Mapping[str, Any] | Pod) -> Simulator:
+        """With one more pod, as `apply` adds it."""
+        return self.apply(pod)
+
+    def delete(self, *objects: str) -> Simulator:
+        """Without these objects, `KIND/NAME` or `KIND/NAMESPACE/NAME`; a workload takes its pods with it."""
+        return self._asked("delete", objects)
+
+    def _asked(self, flag: str, texts: Iterable[str]) -> Simulator:
+        """The edits that the command line has a flag for."""
+        from ksched_cli.sources.edits.parsing import parse
+
+        edits, problems = parse((flag, text) for text in texts)
+        if problems:
+            raise UsageError(problems)
+        return self._edited(*edits)
+
+    def _edited(self, *edits: Edit) -> Simulator:
+        return self._with(*apply_edits(self._gathered.loaded, edits, (), self._setup.namespace))
+
+    def _with(self, loaded: Any, refused: Any) -> Simulator:
+        gathered = replace(self._gathered, loaded=loaded, refused=(*self._gathered.refused, *refused), seconds=0.0)
+        return Simulator(self._setup, gathered)
+
+
+def _setup(options: Options) -> Setup:
+    unknown = sorted(options.keys() - Options.__annotations__.keys())
+    if unknown:
+        raise UsageError(f"there is no option {', '.join(unknown)}; there are {', '.join(Options.__annotations__)}")
+    setup = Setup(**{key: value for key, value in options.items() if key not in ("config", "feature_gates")})  # type: ignore[arg-type]  # checked above
+    config, gates = options.get("config"), options.get("feature_gates", "")
+    if setup.tie_break not in ("name", "random"):
+        raise UsageError(f"tie_break is {setup.tie_break!r}: it is name or random")
+    if not isinstance(gates, str):
+        gates = ",".join(f"{name}={str(on).lower()}" for name, on in gates.items())
+    return replace(setup, config=str(config) if isinstance(config, PathLike) else config, feature_gates=gates)
+
+
+def _sorted_out(given: Iterable[Objects]) -> tuple[list[str], list[Any]]:
+    """Paths, and everything that is an object itself."""
+    paths: list[str] = []
+    objects: list[Any] = []
+    for each in _flat(given):
+        if isinstance(each, str | PathLike):
+            paths.append(str(each))
+        else:
+            objects.append(each)
+    return paths, objects
+
+
+def _flat(given: Iterable[Any]) -> Iterator[Any]:
+    for each in given:
+        if isinstance(each, Iterable) and not isinstance(each, str | Mapping | PathLike):
+            yield from _flat(each)
+        else:
+            yield each
+
+
+def _node_like(template: str | PathLike[str] | Mapping[str, Any] | Node) -> Node:
+    from ksched_cli.api.core import Node
+    from ksched_cli.sources.dump import load_dump
+    from ksched_cli.sources.edits.node_templates import read_template
+    from ksched_cli.sources.edits.values import EditMistake
+
+    if isinstance(template, str | PathLike):
+        try:
+            return read_template(str(template))
+        except EditMistake as mistake:
+            raise UsageError(Problem(str(mistake), str(template), hint=mistake.hint)) from None
+    nodes = load_dump((), objects=(template,)).of(Node)
+    if len(nodes) != 1:
+        raise UsageError("a template for nodes is one Node")
+    return nodes[0]
+
+
+def _positive(count: int) -> int:
+    if count < 1:
+        raise UsageError(f"{count} nodes cannot be added")
+    return count
