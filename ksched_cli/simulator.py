@@ -104,7 +104,7 @@ class Simulator:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is odd about the input."""
-        return (*self._gathered.loaded.warnings, *self._gathered.setting.warnings)
+        return (*self._gathered.loaded.warnings, *self._gathered.setting.warnings_of_runs)
 
     def __repr__(self) -> str:
         version = self._gathered.setting.release.version

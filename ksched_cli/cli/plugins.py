@@ -66,7 +66,7 @@ def _describe(name: str, setting: Setting) -> dict[str, Any]:
     weights = {each.name: each.weight for each in setting.release.default_multi_point(setting.gates)}
     return {
         "name": name,
-        "summary": plugin.summary,
+        "summary": plugin.summary or (vars(plugin).get("__doc__") or "").strip().partition("\n")[0],
         "default": name in weights,
         "weight": weights.get(name) or None,
         "extensionPoints": list(extension_points(plugin, setting.release)),

@@ -47,6 +47,10 @@ EPILOG = """Examples:
 
   ksched simulate --from cluster.json -f urgent.yaml --settle --max-time 30m
 
+  ksched simulate --from cluster.json --config scheduler.yaml --allow-extenders
+
+  ksched simulate --from cluster.json --config scheduler.yaml --plugin fast_disk:FastDisk
+
 Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command line is wrong,
 3 the cluster could not be read, 4 an expectation of the scenario failed."""
 

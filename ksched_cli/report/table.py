@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from rich.console import Console
 from rich.padding import Padding
@@ -230,7 +231,7 @@ def _tie_note(outcome: PodOutcome) -> str:
 def _scores(outcome: PodOutcome, console: Console, wide: bool) -> Table | Text:
     """The best nodes by total, one column a plugin; a sentence a node where the columns are too many."""
     plugins = list(outcome.top[0].scores)
-    names = plugins if wide else [SHORT_NAMES.get(plugin, plugin) for plugin in plugins]
+    names = plugins if wide else [SHORT_NAMES.get(plugin) or _by_host(plugin) for plugin in plugins]
     longest = max(len(scored.node) for scored in outcome.top)
     width = 2 + longest + 7 + sum(len(name) + 2 for name in names)
     if width > console.width:
@@ -263,8 +264,19 @@ def _failures(failures: Sequence[FailureGroup], wide: bool) -> Table:
         more = group.nodes - len(group.examples)
         who = ", ".join(group.examples) + (f" and {more} more" if more else "")
         where = f" ({who})" if wide or group.nodes <= len(group.examples) else ""
-        table.add_row(nodes, group.failure.plugin or "PreFilter", f"{_reasons(group)}{where}")
+        table.add_row(nodes, _by_host(group.failure.plugin) or "PreFilter", f"{_reasons(group)}{where}")
     return table
+
+
+def _by_host(plugin: str) -> str:
+    """An extender is named by its URL, which in a cluster is longer than anything that can be said beside it: its host,
+    without what all hosts of a cluster have in common, and the path. Plugins are as they are."""
+    if "://" not in plugin:
+        return plugin
+    parts = urlsplit(plugin)
+    host = parts.netloc.rpartition("@")[2]
+    label = host.partition(".")[0]
+    return f"{host if label.isdigit() else label}{parts.path}"
 
 
 def _reasons(group: FailureGroup) -> str:

@@ -270,7 +270,7 @@ def assemble(setup: Setup, gathered: Gathered) -> Prepared:
     scheduler = make_scheduler(setup, loaded, setting)
     coverage = _coverage(scheduler, loaded, setting)
     seconds = gathered.seconds + time.perf_counter() - started
-    refused, warnings = gathered.refused, (*loaded.warnings, *setting.warnings)
+    refused, warnings = gathered.refused, (*loaded.warnings, *setting.warnings_of_runs)
     return Prepared(scheduler, warnings, coverage, seconds, setting.registry, refused, wanted_pods(setup))
 
 

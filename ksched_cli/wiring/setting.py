@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -59,14 +59,13 @@ class Setting:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return (*self._about_version(), *self._about_plugins())
+        if self.modelled:
+            return ()
+        answered = f"the answers are those of {self.release.version}, the nearest that is"
+        return (f"Kubernetes {self.asked} is not modelled; {answered}",)
 
-    def _about_version(self) -> Iterator[str]:
-        if not self.modelled:
-            answered = f"the answers are those of {self.release.version}, the nearest that is"
-            yield f"Kubernetes {self.asked} is not modelled; {answered}"
-
-    def _about_plugins(self) -> Iterator[str]:
+    @property
+    def warnings_of_runs(self) -> tuple[str, ...]:
         """Giving a plugin does not switch it on: a configuration does, as in kube-scheduler."""
         used = {
             plugin.name
@@ -74,8 +73,9 @@ class Setting:
             for own in (profile.plugins.multi_point, *(each for _, each in profile.plugins.points()))
             for plugin in own.enabled
         }
-        for name in sorted(self.registry.named - used):
-            yield f"plugin {name} is given and no profile enables it: name it in the configuration (plugins.multiPoint)"
+        idle = sorted(self.registry.named - used)
+        hint = "name it in the configuration (plugins.multiPoint)"
+        return (*self.warnings, *(f"plugin {name} is given and no profile enables it: {hint}" for name in idle))
 
     @property
     def modelled(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
+from ksched_cli.report.table import _by_host
 from tests.builders import make_node, make_pod
 from tests.engine.extenders.service import Service
 
@@ -63,10 +64,10 @@ scores (weight 2); --allow-extenders calls it)
 """
 CALLED = """\
 default/p  -> b  2 of 3 nodes fit
-  NODE  TOTAL  Taints  Fit  Devices  Images  http://URL
-  b       537     300   97        0       0         140
-  a       397     300   97        0       0           0
-  1 node  http://URL  no licence (c)
+  NODE  TOTAL  Taints  Fit  Devices  Images  HOST
+  b       537     300   97        0       0   140
+  a       397     300   97        0       0     0
+  1 node  HOST  no licence (c)
 
 1 scheduled (3 nodes)
 """
@@ -79,7 +80,25 @@ def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tu
         code, shown = simulate(tmp_path, capsys, extender, "--no-reuse", *arguments)
         assert (code, bool(service.asked)) == (0, bool(arguments))
         # The port has as many digits as it likes.
-        assert " ".join(shown.replace(service.url, "http://URL").split()) == " ".join(expected.split())
+        shown = shown.replace(service.url, "http://URL").replace(service.url.removeprefix("http://"), "HOST")
+        assert " ".join(shown.split()) == " ".join(expected.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("http://gpu.kube-system.svc.cluster.local:8888/scheduler", "gpu/scheduler"),
+        ("https://user:xxxxx@gpu.example.com", "gpu"),
+        ("http://10.1.2.3:8888/v1", "10.1.2.3:8888/v1"),
+        ("http://localhost:8888", "localhost:8888"),
+        ("http://[::1]:8888/v1", "[::1]:8888/v1"),
+        ("http://h:1/a (2)", "h:1/a (2)"),
+        ("NodeAffinity", "NodeAffinity"),
+        ("", ""),
+    ],
+)
+def test_names_in_the_table(name: str, shown: str) -> None:
+    assert _by_host(name) == shown
 
 
 def test_document_without(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
