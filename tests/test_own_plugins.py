@@ -195,6 +195,25 @@ class Mine(PerNodeFilter):
 """
 
 
+HOLDING = """
+from ksched_cli.framework.interfaces import PreEnqueuePlugin
+from ksched_cli.framework.status import SUCCESS
+
+class Mine(PreEnqueuePlugin):
+    name = "Mine"
+    def pre_enqueue(self, pod):
+        return SUCCESS if pod.name != "drawing" else pod.labels["colour"]
+"""
+SORTING = """
+from ksched_cli.framework.interfaces import QueueSortPlugin
+
+class Mine(QueueSortPlugin):
+    name = "Mine"
+    def sort_key(self, pod):
+        return (pod.labels["age"],)
+"""
+
+
 class TestAFile:
     """--plugin module:Class, from the directory that the command is run in."""
 
@@ -217,6 +236,25 @@ class TestAFile:
             "  attribute 'colour' (node a)\n"
         )
         assert "2 in error (3 nodes)" in ran.out
+
+    def test_a_fault_while_things_settle(self, tmp_path: Path, ksched: Ksched) -> None:
+        """A pod that PreEnqueue fails over is held back, as one is that it refuses with an error."""
+        (tmp_path / "mine.py").write_text(HOLDING)
+        arguments = ("--config", config(tmp_path, "Mine"), "--plugin", "mine:Mine", "--settle", "-o", "json")
+        ran = ksched("simulate", "--from", cluster(tmp_path), *arguments)
+        assert (ran.code, ran.err) == (0, "")
+        document = json.loads(ran.out)
+        assert "default/drawing" in json.dumps(document["gated"])
+        assert 'plugin \\"Mine\\" failed at preEnqueue: KeyError' in ran.out
+
+    def test_keys_that_break_while_things_settle(self, tmp_path: Path, ksched: Ksched) -> None:
+        (tmp_path / "mine.py").write_text(SORTING)
+        document = json.loads((tmp_path / config(tmp_path, "Mine")).read_text())
+        document["profiles"][0]["plugins"] = {"queueSort": {"enabled": [{"name": "Mine"}], "disabled": [{"name": "*"}]}}
+        chosen = write(tmp_path / "sorted.json", document)
+        ran = ksched("simulate", "--from", cluster(tmp_path), "--config", chosen, "--plugin", "mine:Mine", "--settle")
+        assert ran.code == 2
+        assert ran.err == "ksched: plugin \"Mine\" failed at queueSort: KeyError: 'age'\n"
 
     def test_one_that_no_profile_enables(self, tmp_path: Path, ksched: Ksched) -> None:
         (tmp_path / "mine.py").write_text(PLAIN.format(answer="SUCCESS"))

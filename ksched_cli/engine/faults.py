@@ -8,8 +8,8 @@ from ksched_cli.errors import KschedError
 from ksched_cli.framework.status import Status
 
 
-class CycleError(Exception):
-    """The cycle ended in an error; its text is the pod's message."""
+class CycleError(KschedError):
+    """The cycle ended in an error; its text is the pod's message. Outside of any cycle it is the end of the run."""
 
 
 class ExtenderError(CycleError):
@@ -21,6 +21,7 @@ class PluginFault(CycleError):
 
     def __init__(self, plugin: str, point: str, what: str) -> None:
         super().__init__(f'plugin "{plugin}" failed at {point}: {what}')
+        self.plugin = plugin
 
 
 def told(problem: BaseException) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.faults import PluginFault
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.queueing.backoff import BackoffQueue
 from ksched_cli.engine.queueing.clock import VirtualClock
@@ -27,6 +28,7 @@ from ksched_cli.framework.events import (
     ClusterEvent,
     matches_any,
 )
+from ksched_cli.framework.status import error
 
 ACTIVE: Literal["active"] = "active"
 BACKOFF: Literal["backoff"] = "backoff"
@@ -286,7 +288,11 @@ class SchedulingQueue:
     def _run_pre_enqueue(self, pod: QueuedPod) -> None:
         """runPreEnqueuePlugins: the plugin that holds the pod back counts among those that rejected it."""
         runtime = self._runtimes[pod.info.pod.spec.scheduler_name]
-        refusal = runtime.run_pre_enqueue(pod.info, pod.gating_plugin)
+        try:
+            refusal = runtime.run_pre_enqueue(pod.info, pod.gating_plugin)
+        except PluginFault as fault:
+            # As with a status that is an error: the pod is held back, and what was wrong is told.
+            refusal = error(str(fault)).by(fault.plugin)
         if refusal is None:
             pod.gating_plugin, pod.gating_message = "", ""
             return
