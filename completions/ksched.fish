@@ -3,7 +3,7 @@ complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain d
 complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo watch plugins completion version scenario config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l context
@@ -21,13 +21,13 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l sampling
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l allow-extenders
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scenario
@@ -43,7 +43,7 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l from
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l context
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l as
@@ -59,13 +59,13 @@ complete -c ksched -n '__fish_seen_subcommand_from capacity' -l sampling
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l allow-extenders
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scenario
@@ -76,10 +76,10 @@ complete -c ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from drain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l from
 complete -c ksched -n '__fish_seen_subcommand_from drain' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from drain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l context
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l as
@@ -95,13 +95,13 @@ complete -c ksched -n '__fish_seen_subcommand_from drain' -l sampling
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l allow-extenders
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l scenario
@@ -118,7 +118,7 @@ complete -c ksched -n '__fish_seen_subcommand_from drain' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from drain' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l from
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l to
@@ -141,13 +141,13 @@ complete -c ksched -n '__fish_seen_subcommand_from diff' -l sampling
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l allow-extenders
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l scenario
@@ -157,7 +157,7 @@ complete -c ksched -n '__fish_seen_subcommand_from diff' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from check' -l from
 complete -c ksched -n '__fish_seen_subcommand_from check' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from check' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from check' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from check' -l context
@@ -175,13 +175,13 @@ complete -c ksched -n '__fish_seen_subcommand_from check' -l sampling
 complete -c ksched -n '__fish_seen_subcommand_from check' -l allow-extenders
 complete -c ksched -n '__fish_seen_subcommand_from check' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from check' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from check' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from check' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from check' -l scenario
@@ -245,7 +245,7 @@ complete -c ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summar
 complete -c ksched -n '__fish_seen_subcommand_from demo' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l from
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l context
@@ -296,7 +296,7 @@ complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity
 complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo watch plugins completion version scenario config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l context
@@ -314,13 +314,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l sampling
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l allow-extenders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scenario
@@ -336,7 +336,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-heade
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l as
@@ -352,13 +352,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l sampling
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l allow-extenders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scenario
@@ -369,10 +369,10 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s o -l out
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l as
@@ -388,13 +388,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l sampling
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l allow-extenders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l scenario
@@ -411,7 +411,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to
@@ -434,13 +434,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l sampling
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l allow-extenders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scenario
@@ -450,7 +450,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l context
@@ -468,13 +468,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l sampling
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l allow-extenders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scenario
@@ -538,7 +538,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l context

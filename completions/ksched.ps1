@@ -73,7 +73,7 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
     $names = $named -contains "$at $previous"
     if ($null -eq $found -and -not $names) { $found = $words[$at] }
     if ($names -or ($named -contains $at -and -not $current.StartsWith('-'))) {
-        $more = & $ast.CommandElements[0].ToString() __complete @typed $current
+        $more = & $ast.CommandElements[0].ToString() __complete --typing=$current @typed
         $found = @($found) + @($more | Where-Object { $_ -notlike ':*' })
     }
     $found | Where-Object { $_ -like "$current*" }

@@ -14,6 +14,8 @@ from typing import Any
 from ksched_cli.cli.commands import Command, Option, commands_of
 
 HIDDEN = "__complete"
+# Before the words, for shells that drop an empty word at the end.
+TYPING = "--typing="
 NO_FILES, FILES = 4, 0
 
 _KINDS = {"node": "Node", "namespace": "Namespace", "pod": "Pod"}
@@ -43,6 +45,8 @@ class _Typed:
 
 def complete(words: Sequence[str], root: Any) -> Completion:
     """`words` are those after the program's name; the last is the one that is being typed, which may be empty."""
+    if words and words[0].startswith(TYPING):
+        words = [*words[1:], words[0].removeprefix(TYPING)]
     *before, current = words or [""]
     typed = _read(before, {command.path: command for command in commands_of(root)})
     option, prefix = typed.waiting, ""

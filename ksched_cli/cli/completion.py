@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ksched_cli.cli.commands import Command, Option, commands_of
-from ksched_cli.cli.complete import HIDDEN
+from ksched_cli.cli.complete import HIDDEN, TYPING
 
 SHORT = "A script that completes commands and options in your shell."
 HELP = "Prints a script that completes the commands, options and values of ksched in your shell."
@@ -152,7 +152,7 @@ def _fish(commands: list[Command]) -> list[str]:
 
 
 _FISH_NAMES = (
-    f"(set -l typed (commandline -opc); $typed[1] {HIDDEN} $typed[2..] (commandline -ct) 2>/dev/null"
+    f"(set -l typed (commandline -opc); $typed[1] {HIDDEN} $typed[2..-1] (commandline -ct) 2>/dev/null"
     ' | string match -v ":*")'
 )
 
@@ -202,7 +202,7 @@ def _powershell(commands: list[Command]) -> list[str]:
         '    $names = $named -contains "$at $previous"',
         "    if ($null -eq $found -and -not $names) { $found = $words[$at] }",
         "    if ($names -or ($named -contains $at -and -not $current.StartsWith('-'))) {",
-        f"        $more = & $ast.CommandElements[0].ToString() {HIDDEN} @typed $current",
+        f"        $more = & $ast.CommandElements[0].ToString() {HIDDEN} {TYPING}$current @typed",
         "        $found = @($found) + @($more | Where-Object { $_ -notlike ':*' })",
         "    }",
         '    $found | Where-Object { $_ -like "$current*" }',

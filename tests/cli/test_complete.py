@@ -51,6 +51,8 @@ def offered(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[list[str],
         pytest.param(["drain", "--from", "-", ""], [], ":0", id="stdin is not read"),
         pytest.param(["drain", "--from", "live", ""], [], ":0", id="no cluster is asked"),
         pytest.param([], None, ":4", id="nothing typed at all"),
+        pytest.param(["--typing=", "drain", "--from", DUMP], NODES, ":4", id="an empty word that a shell would drop"),
+        pytest.param(["--typing=e", "drain", "--from", DUMP], NODES[:2], ":4", id="the last word first"),
     ],
 )
 def test_what_is_offered(
