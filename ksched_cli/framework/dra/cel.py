@@ -56,6 +56,7 @@ from ksched_cli.framework.dra.cel_syntax import (
     Unary,
     parse,
 )
+from ksched_cli.framework.dra.cel_types import result_type, static_type
 from ksched_cli.framework.dra.cel_values import (
     CelCompileError,
     CelError,
@@ -82,7 +83,9 @@ class Selector:
         self.shareable = shareable
         self.lists = lists
         fields = (*_DEVICE_FIELDS, "allowMultipleAllocations") if shareable else _DEVICE_FIELDS
-        self._program = _Compiler(fields, GATED if lists else {}).compile(parse(expression))
+        tree = parse(expression)
+        self._program = _Compiler(fields, GATED if lists else {}).compile(tree)
+        self.type = static_type(tree, device=True)
 
     def matches(self, driver: str, device: Device) -> bool:
         """CelError where kube-scheduler's evaluation fails."""
@@ -101,9 +104,12 @@ def compile_selector(expression: str, *, shareable: bool = True, lists: bool = F
     """CelCompileError as kube-scheduler words it. `shareable` says whether the DRAConsumableCapacity gate is on,
     `lists` the same of DRAListTypeAttributes."""
     try:
-        return Selector(expression, shareable=shareable, lists=lists)
+        selector = Selector(expression, shareable=shareable, lists=lists)
     except CelCompileError as problem:
         raise CelCompileError(f"compilation failed: {problem}") from None
+    if selector.type not in ("bool", None):
+        raise CelCompileError(f"must evaluate to bool or the unknown type, not {selector.type}")
+    return selector
 
 
 def device_value(driver: str, device: Device, *, shareable: bool, lists: bool) -> ObjectValue:
@@ -179,6 +185,8 @@ class _Compiler:
             case Unary(operator=operator, operand=operand):
                 return UNARY[operator](self.compile(operand))
             case Binary(operator=operator, left=left, right=right):
+                device = "device" not in self._scope[1:]
+                result_type(operator, static_type(left, device=device), static_type(right, device=device))
                 return binary(operator, self.compile(left), self.compile(right))
             case Logical(operator=operator, operands=operands):
                 return logical(tuple(map(self.compile, operands)), operator == "||")
