@@ -14,6 +14,7 @@ from ksched_cli.framework.dra.cel_values import (
     equal,
     is_number,
     no_overload,
+    not_iterable,
     type_name,
     whole_number,
 )
@@ -234,7 +235,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 def elements(source: Any) -> list[Any]:
     if not isinstance(source, (list, dict)):
-        raise no_overload()
+        raise not_iterable(source)
     return list(source)
 
 
@@ -264,7 +265,7 @@ def _holds(body: Program, variables: Variables) -> bool:
 def pairs(source: Any) -> list[tuple[Any, Any]]:
     """What the macros with two variables go over: keys and values, or places and items."""
     if not isinstance(source, (list, dict)):
-        raise no_overload()
+        raise not_iterable(source)
     return list(source.items() if isinstance(source, dict) else enumerate(source))
 
 

@@ -181,6 +181,15 @@ def no_overload() -> CelError:
     return CelError("no such overload")
 
 
+def not_iterable(value: Any) -> CelError:
+    """With the name that the type has in Go."""
+    name = type_name(value)
+    package = "types" if name.startswith("google.protobuf.") or "." not in name else "cel"
+    word = {"null_type": "Null", "optional_type": "Optional"}.get(name, name.rpartition(".")[2])
+    pointer = "*" if isinstance(value, Maybe) else ""
+    return CelError(f"got '{pointer}{package}.{word[0].upper()}{word[1:]}', expected iterable type")
+
+
 def whole_number(result: int, like: Any) -> int:
     """The result within the range of its type."""
     if isinstance(like, UInt):

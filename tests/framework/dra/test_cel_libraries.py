@@ -169,7 +169,17 @@ def test_lists(expression: str) -> None:
         pytest.param("lists.range(10000001) == []", "exceeds maximum allowed", id="huge range"),
         pytest.param("'a'.first().hasValue()", "no such overload", id="first of a text"),
         pytest.param("[1].unwrapOpt() == []", "no such overload", id="nothing to unwrap"),
-        pytest.param("1.all(at, value, true)", "no such overload", id="two variables over a number"),
+        pytest.param(
+            "1.all(at, value, true)", "got 'types.Int', expected iterable type", id="two variables over a number"
+        ),
+        pytest.param("dyn('a').exists(each, true)", "got 'types.String', expected", id="over a text"),
+        pytest.param("dyn(true).exists(each, true)", "got 'types.Bool', expected", id="over a bool"),
+        pytest.param("dyn(null).exists(each, true)", "got 'types.Null', expected", id="over null"),
+        pytest.param("dyn(timestamp(0)).exists(each, true)", "got 'types.Timestamp', expected", id="over a moment"),
+        pytest.param("dyn(semver('1.0.0')).exists(each, true)", "got 'cel.Semver', expected", id="over a version"),
+        pytest.param(
+            "dyn(optional.of(1)).exists(each, true)", "got '*types.Optional', expected", id="over an optional"
+        ),
     ],
 )
 def test_what_fails_on_a_device(expression: str, text: str) -> None:
