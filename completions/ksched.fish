@@ -1,6 +1,6 @@
 # Completion of ksched for fish; `ksched completion fish` prints it.
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo watch plugins completion version scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo watch plugins completion version scenario config'
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo watch plugins completion version scenario config' -s h -l help
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -243,6 +243,26 @@ complete -c ksched -n '__fish_seen_subcommand_from demo' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name'
 complete -c ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary full'
 complete -c ksched -n '__fish_seen_subcommand_from demo' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l from
+complete -c ksched -n '__fish_seen_subcommand_from verify' -s f -l filename
+complete -c ksched -n '__fish_seen_subcommand_from verify' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l context
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l kubeconfig
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l as
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l as-group
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l request-timeout
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l config
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l kube-version
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l plugin
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l tie-break -x -a 'name random'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l seed
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l sampling
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l allow-extenders
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l no-reuse
+complete -c ksched -n '__fish_seen_subcommand_from verify' -s o -l output -x -a 'table wide json yaml name'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l exit-zero
+complete -c ksched -n '__fish_seen_subcommand_from verify' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l from
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -292,8 +312,8 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo watch plugins completion version scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo watch plugins completion version scenario config'
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo watch plugins completion version scenario config' -s h -l help
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -536,6 +556,26 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary full'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l from
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s f -l filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l context
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l kubeconfig
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l as
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l as-group
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l request-timeout
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l kube-version
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l plugin
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l tie-break -x -a 'name random'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l seed
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l sampling
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l allow-extenders
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l no-reuse
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s o -l output -x -a 'table wide json yaml name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l exit-zero
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'

@@ -22,6 +22,7 @@ from ksched_cli.cli import (
     scenario,
     simulate,
     snapshot,
+    verify,
     version,
     watch,
 )
@@ -54,6 +55,7 @@ app.command("explain", help=explain.HELP, short_help=explain.SHORT, epilog=expla
 app.command("snapshot", help=snapshot.HELP, short_help=snapshot.SHORT, epilog=snapshot.EPILOG)(snapshot.snapshot)
 app.command("demo", help=demo.HELP, short_help=demo.SHORT, epilog=demo.EPILOG)(demo.demo)
 app.add_typer(scenario.app, name="scenario", short_help=scenario.SHORT)
+app.command("verify", help=verify.HELP, short_help=verify.SHORT, epilog=verify.EPILOG)(verify.verify)
 app.command("watch", help=watch.HELP, short_help=watch.SHORT, epilog=watch.EPILOG)(watch.watch)
 app.add_typer(config.app, name="config", short_help=config.SHORT)
 app.command("plugins", help=plugins.HELP, short_help=plugins.SHORT, epilog=plugins.EPILOG)(plugins.plugins)

@@ -1,0 +1,148 @@
+"""A cluster whose scheduler answered as ours does agrees with it; every way to differ is told as what it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.api.core import Pod, PodCondition
+from ksched_cli.cli.main import run
+from ksched_cli.plan.results import PodOutcome
+from ksched_cli.plan.verify import Agreement, Checked, Verification, pending_pods
+from ksched_cli.wiring import Setup, prepare
+from ksched_cli.wiring.verifying import verify
+from tests.builders import make_node, make_pod
+
+CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
+CASES = ["basic-01", "mixed-02", "podaffinity-03", "resources-04", "scoring-02", "spread-05", "taints-01"]
+
+
+def write(path: Path, items: list[dict[str, Any]]) -> str:
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return str(path)
+
+
+def scheduled(pod: dict[str, Any], node: str, second: int) -> dict[str, Any]:
+    stamp = f"2026-01-01T00:{second // 60:02}:{second % 60:02}Z"
+    condition = {"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp}
+    return {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": {"phase": "Running", "conditions": [condition]}}
+
+
+def waiting(pod: dict[str, Any], message: str, reason: str = "Unschedulable") -> dict[str, Any]:
+    stamp = "2026-01-01T00:59:00Z"
+    condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+    return {**pod, "status": {"phase": "Pending", "conditions": [{**condition, "lastTransitionTime": stamp}]}}
+
+
+def key(item: dict[str, Any]) -> str:
+    return f"{item['metadata']['namespace']}/{item['metadata']['name']}"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_it_placed_itself_agrees(case: str, tmp_path: Path) -> None:
+    items = json.loads((CORPUS / case / "cluster.json").read_text())["items"]
+    others = [item for item in items if item["kind"] != "Pod"]
+    pods = {key(item): item for item in items if item["kind"] == "Pod" and not item["spec"].get("nodeName")}
+    for pod in pods.values():
+        pod.pop("status", None)
+    path = tmp_path / "cluster.json"
+    first = prepare(Setup([write(path, [*others, *pods.values()])])).simulate().outcomes
+    placed = [scheduled(pods.pop(each.pod), each.node, number) for number, each in enumerate(first) if each.node]
+    second = prepare(Setup([write(path, [*others, *placed, *pods.values()])])).simulate().outcomes
+    waits = [waiting(pods[each.pod], each.message) for each in second if not each.node]
+    found = verify(Setup([write(path, [*others, *placed, *waits])])).verification
+    assert len(found.placements) == len(placed) > 0
+    assert len(found.pending) == len(waits)
+    assert [each for each in (*found.placements, *found.pending) if not each.agreement.agrees] == []
+
+
+def test_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = make_node("old").doc(), make_node("new").doc()
+    new["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
+    items = [
+        old,
+        new,
+        make_node("tainted").taint("team", "a").doc(),
+        scheduled(make_pod("first").requests(cpu="1").doc(), "old", 1),
+        scheduled(make_pod("second").requests(cpu="1").doc(), "old", 2),
+        scheduled(make_pod("third").doc(), "tainted", 3),
+        scheduled(make_pod("lost").doc(), "gone", 4),
+        scheduled(make_pod("own").spec(schedulerName="mine").doc(), "old", 5),
+        waiting(make_pod("big").requests(cpu="9").doc(), "0/9 nodes are available: 9 Insufficient cpu."),
+        waiting(make_pod("small").doc(), "0/2 nodes are available: 2 Insufficient cpu."),
+        waiting(make_pod("gated").spec(schedulingGates=[{"name": "x"}]).doc(), "", "SchedulingGated"),
+    ]
+    found = verify(Setup([write(tmp_path / "cluster.json", items)])).verification
+    assert [(each.pod, each.agreement, each.answer) for each in found.placements] == [
+        ("default/first", Agreement.OTHER_NODE, "new"),
+        ("default/second", Agreement.OTHER_NODE, "new"),
+        ("default/third", Agreement.REJECTED, "TaintToleration: node(s) had untolerated taint(s)"),
+    ]
+    assert found.placements[0].cause == "new is younger than the pod's placement"
+    assert found.placements[2].cause == "the taint was put later"
+    assert {each.pod: each.agreement for each in found.pending} == {
+        "default/big": Agreement.OTHER_REASONS,
+        "default/small": Agreement.FITS,
+        "default/gated": Agreement.SAME,
+    }
+    assert dict(found.left_out) == {"pods on nodes that are gone": 1, "pods of the scheduler mine": 1}
+    assert (found.agreeing, found.compared) == (1, 6)
+
+    assert run(["verify", "--from", str(tmp_path / "cluster.json")]) == 1
+    shown = capsys.readouterr().out
+    assert "pods that run: tried again in the order they were placed: 0 of 3 agree" in shown
+    assert "1 of 6 agree (16.7 %)" in shown
+    assert run(["verify", "--from", str(tmp_path / "cluster.json"), "-o", "json", "--exit-zero"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["kind"], document["agreeing"], document["compared"]) == ("Verification", 1, 6)
+    assert run(["verify", "--from", str(tmp_path / "cluster.json"), "-o", "name", "-n", "none"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_nobody_is_evicted_for_a_pod_that_runs(tmp_path: Path) -> None:
+    items = [
+        make_node("n1").doc(),
+        scheduled(make_pod("low").requests(cpu="3").priority(1).doc(), "n1", 1),
+        scheduled(make_pod("high").requests(cpu="3").priority(9).doc(), "n1", 2),
+        scheduled(make_pod("last").requests(cpu="1").doc(), "n1", 3),
+    ]
+    found = verify(Setup([write(tmp_path / "cluster.json", items)])).verification
+    assert [each.agreement for each in found.placements] == [Agreement.SAME, Agreement.REJECTED, Agreement.REJECTED]
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "agreement"),
+    [
+        pytest.param("0/3 nodes are available: 3 Insufficient cpu.", "", Agreement.SAME, id="the same"),
+        pytest.param(
+            "0/3 nodes are available: 2 Insufficient cpu, 1 Too many pods.",
+            "0/9 nodes are available: 4 Too many pods, 5 Insufficient cpu.",
+            Agreement.SAME_REASONS,
+            id="other numbers",
+        ),
+        pytest.param(
+            "0/3 nodes are available: 3 Insufficient cpu.",
+            "0/3 nodes are available: 3 Insufficient memory.",
+            Agreement.OTHER_REASONS,
+            id="other reasons",
+        ),
+    ],
+)
+def test_messages(said: str, answer: str, agreement: Agreement) -> None:
+    pod = make_pod("p").obj()
+    assert isinstance(pod, Pod)
+    pod.status.conditions = (PodCondition("PodScheduled", "False", "Unschedulable", said),)
+    outcome = PodOutcome("default/p", "unschedulable", message=answer or said)
+    assert [each.agreement for each in pending_pods([pod], {"default/p": outcome}, {})] == [agreement]
+
+
+def test_manifests_are_refused_and_nothing_is_no_agreement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = write(tmp_path / "cluster.json", [make_node("n1").doc()])
+    assert run(["verify", "--from", source, "-f", source]) == 2
+    assert "leave -f out" in capsys.readouterr().err
+    assert run(["verify", "--from", source]) == 0
+    assert "nothing to compare" in capsys.readouterr().out
+    assert Verification((Checked("a", Agreement.FITS, ""),), (), {}).agreeing == 0
