@@ -192,10 +192,10 @@ complete -c ksched -n '__fish_seen_subcommand_from check' -l fail-on -x -a 'pree
 complete -c ksched -n '__fish_seen_subcommand_from check' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from explain-code' -s o -l output -x -a 'table json'
 complete -c ksched -n '__fish_seen_subcommand_from explain-code' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from explain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l from
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from explain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l context
@@ -213,17 +213,17 @@ complete -c ksched -n '__fish_seen_subcommand_from explain' -l sampling
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l allow-extenders
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-fixes
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l exit-zero
@@ -245,7 +245,7 @@ complete -c ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summar
 complete -c ksched -n '__fish_seen_subcommand_from demo' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from verify' -l from
 complete -c ksched -n '__fish_seen_subcommand_from verify' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from verify' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from verify' -l context
 complete -c ksched -n '__fish_seen_subcommand_from verify' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from verify' -l as
@@ -505,10 +505,10 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l fail-on -x 
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain-code' -s o -l output -x -a 'table json'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain-code' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l context
@@ -526,17 +526,17 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l sampling
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l allow-extenders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-fixes
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l exit-zero
@@ -558,7 +558,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l as
