@@ -16,6 +16,8 @@ from tests.pod_groups import GANG, member
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
+FLEET = str(ROOT / "fixtures" / "clusters" / "fleet.yaml")
+API = str(ROOT / "fixtures" / "clusters" / "api-deployment.yaml")
 DEMO = str(ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml")
 
 
@@ -38,6 +40,7 @@ def write(path: Path, *items: Any) -> str:
         pytest.param("explain-unschedulable", ["report-1", "--from", DEMO], 1, id="a pod that lacks cpu"),
         pytest.param("explain-scheduled", ["shop/web-1", "--from", DEMO], 0, id="a pod that has the choice"),
         pytest.param("explain-gated", ["canary-1", "--from", DEMO], 1, id="a pod that is held back"),
+        pytest.param("explain-manifest", ["--from", FLEET, "-f", API], 1, id="a manifest of three pods"),
         pytest.param("explain-running", ["search-0", "-n", "shop", "--from", DEMO], 0, id="a pod that runs"),
     ],
 )

@@ -48,7 +48,8 @@ def _lower(pod: Pod, resource: str, free: int) -> Change | None:
         current = patch_pod(current, step)
         total = requests_of(current, use_status=False).get(resource, 0)
     text = f"ask for {amount_text(resource, total)} {resource} and not {amount_text(resource, asked)}"
-    return patched(text, f"request {resource}", 1 + (asked - total) / asked, *operations)
+    # A tenth less is small, and half as much is another pod.
+    return patched(text, f"request {resource}", 1 + 4 * (asked - total) / asked, *operations)
 
 
 def _rounded(resource: str, amount: int) -> int:

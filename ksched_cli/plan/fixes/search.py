@@ -8,6 +8,7 @@ from functools import cached_property
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import KschedError
@@ -174,6 +175,9 @@ def _note(subject: Subject) -> str:
     owner = controller_of(subject.pod.metadata.owner_references)
     if owner is None:
         return "Patches are JSON patches of the pod, for its manifest: most of a pod cannot be changed once it is made."
+    replicas = subject.loaded.named(ReplicaSet, owner.name, subject.pod.metadata.namespace)
+    if owner.kind == "ReplicaSet" and replicas is not None:
+        owner = controller_of(replicas.metadata.owner_references) or owner
     whose = f"{owner.kind} {owner.name}"
     return f"Patches are JSON patches of the pod; in the template of {whose} their paths begin with /spec/template."
 
