@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
 from ksched_cli.errors import UsageError
+from ksched_cli.framework.per_node import PerNodeFilter
+from ksched_cli.framework.status import SUCCESS, Status, unresolvable
 from ksched_cli.plan.explain.wording import describe
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.clusters import clusters
@@ -298,3 +301,39 @@ def test_all_plugins_that_reject_a_node_are_named() -> None:
     cluster = [node("n1").cordoned().taint("gpu").obj(), make_pod("p").requests(cpu="9").selector(disk="ssd").obj()]
     names = ["NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodeResourcesFit"]
     assert why(explained(cluster, "p")) == {"n1": names}
+
+
+# Plugins of one's own
+
+
+class OddNodesOnly(PerNodeFilter):
+    """For `--plugin tests.plan.test_explain:OddNodesOnly`: breaks on a node whose name has no number."""
+
+    name = "OddNodesOnly"
+
+    def filter_one(self, pod: Any, node: Any) -> Status:
+        return SUCCESS if int(node.metadata.name[1:]) % 2 else unresolvable(f"{node.metadata.name} is even")
+
+
+def own_plugin(tmp_path: Path) -> dict[str, Any]:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
+        "- plugins:\n    filter:\n      enabled:\n      - name: OddNodesOnly\n"
+    )
+    return {"config": str(config), "plugins": [f"{__name__}:OddNodesOnly"]}
+
+
+def test_a_plugin_of_ones_own_is_told_by_its_reasons(tmp_path: Path) -> None:
+    found = explained([node("n2").obj(), make_pod("p").obj()], "p", **own_plugin(tmp_path))
+    assert " ".join(found.summary) == "The only node n2 is even; closest is n2, n2 is even."
+    assert found.fixes is not None
+    assert found.fixes.found == ()
+
+
+def test_a_plugin_that_breaks_is_named(tmp_path: Path) -> None:
+    found = explained([node("n1").obj(), node("x").obj(), make_pod("p").obj()], "p", **own_plugin(tmp_path))
+    assert found.outcome is not None
+    assert found.outcome.result == "error"
+    assert "OddNodesOnly" in found.problems["OddNodesOnly"]
+    assert found.summary[0].startswith("Its cycle ends in an error: ")
