@@ -67,7 +67,7 @@ def test_mistakes(flag: str, message: str) -> None:
         apply(cluster, parsed, problems)
     (problem,) = raised.value.problems
     assert message in str(problem)
-    assert "no-such-file" in flag or str(problem).startswith(f"--{name} ")
+    assert "no-such-file" in flag or str(problem).startswith(f"--{name}")
 
 
 def test_a_template_is_one_node(tmp_path: Path) -> None:
