@@ -131,7 +131,8 @@ def test_pools_read_plainly(asked: list[tuple[int, str]], published: list[tuple[
         if not all(held):
             continue  # no volume can be made here, so that the node is not scored at all
         classes: dict[str, tuple[int, int]] = {}
-        for (size, cls), rooms in zip(asked, held, strict=True):
+        # Claims are taken by their size, and the pool of the last one is the class's.
+        for (size, cls), rooms in sorted(zip(asked, held, strict=True), key=lambda each: each[0][0]):
             classes[cls] = classes.get(cls, (0, 0))[0] + size, rooms[0]
         each = [broken_linear([(0, 0), (100, 10)], 100 if a > b else a * 100 // b) for a, b in classes.values()]
         assert found[zone] == int(np.floor(sum(each) / len(each) + 0.5))
