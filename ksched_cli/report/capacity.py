@@ -108,11 +108,11 @@ def _print(capacity: Capacity, console: Console, wide: bool, headers: bool) -> N
     for portion in capacity.portions:
         asked = short_all(capacity.requests.get(portion.name, {})) or "nothing"
         who = f"{portion.label} asks" if capacity.mixed else "each asks"
-        console.print(Text(f"  {who} for {asked}", style="dim"))
+        console.print(Padding(Text(f"{who} for {asked}", style="dim"), (0, 0, 0, 2)))
     if capacity.pending and capacity.pending != PendingPods():
-        console.print(Text(f"  {_pending_line(capacity.pending)}", style="dim"))
+        console.print(Padding(Text(_pending_line(capacity.pending), style="dim"), (0, 0, 0, 2)))
     if capacity.why.end != "full":
-        console.print(Text(f"  {_end(capacity)}", style="yellow"))
+        console.print(Padding(Text(_end(capacity), style="yellow"), (0, 0, 0, 2)))
     by_name = wide or len(capacity.nodes) <= NODES_BY_NAME
     if capacity.nodes and (any(room.count or room.failure for room in capacity.nodes)):
         console.print()
@@ -164,7 +164,7 @@ def _end(capacity: Capacity) -> str:
     why = capacity.why
     if why.end == "max":
         return "stopped by --max: more may fit"
-    who = f"one more {why.shape}" if capacity.mixed else "one more"
+    who = f"one more {why.shape}" if capacity.mixed else "one more" if capacity.sets else "it"
     by = f"{why.plugin}: " if why.plugin else ""
     verdicts = {
         "refused": "would be refused",

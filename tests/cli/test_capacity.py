@@ -17,6 +17,7 @@ from tests.cli.test_commands import GOLDEN, ROOT, without_stats, write
 
 CLUSTER = str(ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml")
 MANIFESTS = str(ROOT / "fixtures" / "manifests" / "capacity.yaml")
+NO_ROOM = str(ROOT / "fixtures" / "manifests" / "no-room.yaml")
 SHOP = str(ROOT / "fixtures" / "manifests" / "shop.yaml")
 NODE = make_node("n").doc()
 
@@ -36,17 +37,18 @@ def golden(name: str, shown: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments"),
+    ("name", "arguments", "code"),
     [
-        pytest.param("capacity", ["-f", MANIFESTS], id="each by itself"),
-        pytest.param("capacity-mix", ["-f", MANIFESTS, "--mix", "web=3,index=1"], id="a mix"),
-        pytest.param("capacity-max", ["-f", MANIFESTS, "--max", "4", "--ignore-pending"], id="bounded"),
-        pytest.param("capacity-yaml", ["-f", MANIFESTS, "-o", "yaml"], id="yaml"),
-        pytest.param("capacity-help", ["--help"], id="help"),
+        pytest.param("capacity", ["-f", MANIFESTS], 0, id="each by itself"),
+        pytest.param("capacity-mix", ["-f", MANIFESTS, "--mix", "web=3,index=1"], 0, id="a mix"),
+        pytest.param("capacity-max", ["-f", MANIFESTS, "--max", "4", "--ignore-pending"], 0, id="bounded"),
+        pytest.param("capacity-none", ["-f", NO_ROOM], 1, id="none fits"),
+        pytest.param("capacity-yaml", ["-f", MANIFESTS, "-o", "yaml"], 0, id="yaml"),
+        pytest.param("capacity-help", ["--help"], 0, id="help"),
     ],
 )
-def test_transcript(name: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["capacity", "--from", CLUSTER, *arguments]) == 0
+def test_transcript(name: str, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["capacity", "--from", CLUSTER, *arguments]) == code
     shown = without_stats(capsys.readouterr().out)
     assert shown == golden(name, shown)
     assert all(len(line) <= 80 for line in shown.splitlines()) or name == "capacity-yaml"
