@@ -63,7 +63,7 @@ def _describe(name: str, setting: Setting) -> dict[str, Any]:
     from ksched_cli.framework.interfaces import extension_points
 
     plugin = setting.registry[name]
-    weights = {each.name: each.weight for each in setting.release.default_multi_point(setting.gates)}
+    weights = setting.release.default_weights(setting.gates)
     return {
         "name": name,
         "summary": plugin.summary or (vars(plugin).get("__doc__") or "").strip().partition("\n")[0],

@@ -1,48 +1,118 @@
-"""The plugins of a profile that says nothing, minor by minor (getDefaultPlugins with applyFeatureGates)."""
+"""The plugins of a profile that says nothing, minor by minor (getDefaultPlugins with applyFeatureGates).
+
+v1beta3 and v1 have them in MultiPoint. Before that every extension point had a list and an order of its own, and
+user preferences weighed no more than the rest.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
 class DefaultPlugin(NamedTuple):
-    """A plugin of MultiPoint, from and to which minor it is there, and the gate that has to be on for it."""
+    """A plugin, from and to which minor it is there, the gate that has to be on for it or off (`unless`), and the only
+    configuration version that has it."""
 
     name: str
     weight: int = 0
     since: str = ""
     until: str = ""
     gate: str = ""
+    unless: str = ""
+    config_version: str = ""
 
+
+_P = DefaultPlugin
 
 MULTI_POINT: tuple[DefaultPlugin, ...] = (
-    DefaultPlugin("SchedulingGates", gate="PodSchedulingReadiness"),
-    DefaultPlugin("PrioritySort"),
-    DefaultPlugin("NodeUnschedulable"),
-    DefaultPlugin("NodeName"),
-    DefaultPlugin("TaintToleration", 3),
-    DefaultPlugin("NodeAffinity", 2),
-    DefaultPlugin("NodePorts"),
-    DefaultPlugin("NodeResourcesFit", 1),
-    DefaultPlugin("VolumeRestrictions"),
+    _P("SchedulingGates", gate="PodSchedulingReadiness"),
+    _P("PrioritySort"),
+    _P("NodeUnschedulable"),
+    _P("NodeName"),
+    _P("TaintToleration", 3),
+    _P("NodeAffinity", 2),
+    _P("NodePorts"),
+    _P("NodeResourcesFit", 1),
+    _P("VolumeRestrictions"),
     # In-tree volumes count as their CSI drivers' from 1.31 on.
-    DefaultPlugin("EBSLimits", until="1.30"),
-    DefaultPlugin("GCEPDLimits", until="1.30"),
-    DefaultPlugin("NodeVolumeLimits"),
-    DefaultPlugin("AzureDiskLimits", until="1.30"),
-    DefaultPlugin("VolumeBinding"),
-    DefaultPlugin("VolumeZone"),
-    DefaultPlugin("PodTopologySpread", 2),
-    DefaultPlugin("InterPodAffinity", 2),
-    DefaultPlugin("DynamicResources", until="1.34", gate="DynamicResourceAllocation"),
+    _P("EBSLimits", until="1.30"),
+    _P("GCEPDLimits", until="1.30"),
+    _P("NodeVolumeLimits"),
+    _P("AzureDiskLimits", until="1.30"),
+    _P("VolumeBinding"),
+    _P("VolumeZone"),
+    _P("PodTopologySpread", 2),
+    _P("InterPodAffinity", 2),
+    _P("DynamicResources", until="1.34", gate="DynamicResourceAllocation"),
     # It scores from 1.35 on, hence the weight.
-    DefaultPlugin("DynamicResources", 2, since="1.35", gate="DynamicResourceAllocation"),
-    DefaultPlugin("DefaultPreemption"),
-    DefaultPlugin("NodeResourcesBalancedAllocation", 1),
-    DefaultPlugin("ImageLocality", 1),
-    DefaultPlugin("DefaultBinder"),
-    DefaultPlugin("NodeDeclaredFeatures", gate="NodeDeclaredFeatures"),
-    DefaultPlugin("GangScheduling", gate="GangScheduling"),
-    DefaultPlugin("TopologyPlacementGenerator", gate="TopologyAwareWorkloadScheduling"),
-    DefaultPlugin("PodGroupPodsCount", 1, gate="TopologyAwareWorkloadScheduling"),
+    _P("DynamicResources", 2, since="1.35", gate="DynamicResourceAllocation"),
+    _P("DefaultPreemption"),
+    _P("NodeResourcesBalancedAllocation", 1),
+    _P("ImageLocality", 1),
+    _P("DefaultBinder"),
+    _P("SelectorSpread", 1, until="1.23", unless="DefaultPodTopologySpread"),
+    _P("NodeDeclaredFeatures", gate="NodeDeclaredFeatures"),
+    _P("GangScheduling", gate="GangScheduling"),
+    _P("TopologyPlacementGenerator", gate="TopologyAwareWorkloadScheduling"),
+    _P("PodGroupPodsCount", 1, gate="TopologyAwareWorkloadScheduling"),
 )
+
+# By extension point, for v1beta1 and v1beta2.
+BY_POINT: Mapping[str, tuple[DefaultPlugin, ...]] = {
+    "preEnqueue": (_P("SchedulingGates", gate="PodSchedulingReadiness"),),
+    "queueSort": (_P("PrioritySort"),),
+    "preFilter": (
+        _P("NodeResourcesFit"),
+        _P("NodePorts"),
+        _P("VolumeRestrictions", since="1.22"),
+        _P("PodTopologySpread"),
+        _P("InterPodAffinity"),
+        _P("VolumeBinding"),
+        _P("VolumeZone", since="1.27"),
+        _P("NodeAffinity"),
+    ),
+    "filter": (
+        _P("NodeUnschedulable"),
+        _P("NodeName"),
+        _P("TaintToleration"),
+        _P("NodeAffinity"),
+        _P("NodePorts"),
+        _P("NodeResourcesFit"),
+        _P("VolumeRestrictions"),
+        _P("EBSLimits"),
+        _P("GCEPDLimits"),
+        _P("NodeVolumeLimits"),
+        _P("AzureDiskLimits"),
+        _P("VolumeBinding"),
+        _P("VolumeZone"),
+        _P("PodTopologySpread"),
+        _P("InterPodAffinity"),
+    ),
+    "postFilter": (_P("DefaultPreemption"),),
+    "preScore": (
+        _P("InterPodAffinity"),
+        _P("PodTopologySpread"),
+        _P("TaintToleration"),
+        _P("NodeAffinity"),
+        _P("NodeResourcesFit", since="1.27"),
+        _P("NodeResourcesBalancedAllocation", since="1.27"),
+        _P("SelectorSpread", until="1.23", unless="DefaultPodTopologySpread"),
+    ),
+    "score": (
+        _P("NodeResourcesBalancedAllocation", 1),
+        _P("ImageLocality", 1),
+        _P("InterPodAffinity", 1),
+        _P("NodeResourcesLeastAllocated", 1, config_version="v1beta1"),
+        _P("NodeResourcesFit", 1, config_version="v1beta2"),
+        _P("NodeAffinity", 1),
+        _P("NodePreferAvoidPods", 10000, config_version="v1beta1"),
+        _P("PodTopologySpread", 2),
+        _P("TaintToleration", 1),
+        _P("VolumeBinding", 1, gate="VolumeCapacityPriority"),
+        _P("SelectorSpread", 1, until="1.23", unless="DefaultPodTopologySpread"),
+    ),
+    "reserve": (_P("VolumeBinding"),),
+    "preBind": (_P("VolumeBinding"),),
+    "bind": (_P("DefaultBinder"),),
+}

@@ -18,6 +18,7 @@ from ksched_cli.config.own_args import needs_arguments, own_args
 from ksched_cli.config.plugin_args import ARGS_OF, with_defaults
 from ksched_cli.config.profiles import ResolvedProfile, expand_profile, merge_with_defaults
 from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.config.restate import restate
 from ksched_cli.config.serving import (
     ClientConnection,
     LeaderElection,
@@ -105,6 +106,7 @@ class _Loader:
         self._release = release
         self._gates = gates
         self._own_models = own_models
+        self._restated_from = ""
         self._problems: list[Problem] = []
 
     def load(self, points_of: Mapping[str, Collection[str]]) -> SchedulerConfiguration:
@@ -112,6 +114,8 @@ class _Loader:
         raw = self._decode(self._document.value, ConfigDocument, ())
         self._stop_if_mistaken()
         profiles = self._profiles(raw.profiles or (_ProfileDocument(),))
+        if self._restated_from:
+            profiles = self._restated(profiles, points_of)
         self._check_serving(raw)
         self._check_numbers(raw)
         self._check_extenders(raw.extenders)
@@ -126,6 +130,7 @@ class _Loader:
             pod_initial_backoff_seconds=raw.pod_initial_backoff_seconds,
             pod_max_backoff_seconds=raw.pod_max_backoff_seconds,
             extenders=raw.extenders,
+            restated_from=self._restated_from,
         )
 
     def _stop_if_mistaken(self) -> None:
@@ -141,7 +146,10 @@ class _Loader:
         version, kind = value.get("apiVersion", ""), value.get("kind", "")
         if kind != KIND:
             self._complain(f"expected kind {KIND}, got {kind or 'none'}", ("kind",))
-        if version not in self._release.config_versions:
+        if self._release.knows_later(version):
+            # kube-scheduler would refuse it. To compare minors it is said in the newest terms that this one knows.
+            self._restated_from = version
+        elif version not in self._release.config_versions:
             accepted = " or ".join(self._release.config_versions)
             text = f"Kubernetes {self._release.version} does not read apiVersion {version or 'none'}"
             self._complain(text, ("apiVersion",), f"use {accepted}")
@@ -164,8 +172,24 @@ class _Loader:
                 # Several profiles must all be named; only a lone one has a name to fall back on.
                 name = DEFAULT_SCHEDULER if len(raw) == 1 else ""
             args = self._args(each.plugin_config, index)
-            profiles.append(Profile(name, each.percentage_of_nodes_to_score, each.plugins, args))
+            profiles.append(Profile(name, each.percentage_of_nodes_to_score, each.plugins, args, self._config_version))
         return profiles
+
+    @property
+    def _config_version(self) -> str:
+        """Empty for the newest that the minor reads, in whose terms newer ones are said too."""
+        version = str(self._document.value["apiVersion"]).rpartition("/")[2]
+        return "" if self._restated_from or version == self._release.newest_config_version else version
+
+    def _restated(self, profiles: Sequence[Profile], points_of: Mapping[str, Collection[str]]) -> list[Profile]:
+        restated = []
+        for index, profile in enumerate(profiles):
+            older, unsaid = restate(profile, self._release, self._gates, points_of)
+            restated.append(older)
+            for plugin, text in unsaid:
+                problem = f"Kubernetes {self._release.version} cannot be told: {text} of {plugin}"
+                self._complain(problem, ("profiles", index, "pluginConfig"))
+        return restated
 
     def _args(self, configs: Sequence[PluginConfig], profile: int) -> dict[str, Any]:
         args: dict[str, Any] = {}
@@ -233,7 +257,7 @@ class _Loader:
                 first = seen[profile.scheduler_name]
                 self._complain(f'"{profile.scheduler_name}" is the name of profiles[{first}] too', path)
             seen.setdefault(profile.scheduler_name, index)
-        merged = [merge_with_defaults(each.plugins, self._release, self._gates).queue_sort for each in profiles]
+        merged = [merge_with_defaults(each, self._release, self._gates).queue_sort for each in profiles]
         for index, own in enumerate(merged[1:], start=1):
             if own != merged[0]:
                 path = ("profiles", index, "plugins", "queueSort")

@@ -67,12 +67,14 @@ class PluginConfig(Struct, rename="camel", frozen=True, forbid_unknown_fields=Tr
 
 
 class Profile(Struct, frozen=True):
-    """A profile; `args` are typed where the plugin is in-tree and plain values otherwise."""
+    """A profile; `args` are typed where the plugin is in-tree and plain values otherwise. `config_version` is that of
+    its file, with whose default plugins it goes: the newest that the minor reads where it is empty."""
 
     scheduler_name: str = DEFAULT_SCHEDULER
     percentage_of_nodes_to_score: int | None = None
     plugins: Plugins = Plugins()
     args: dict[str, Any] = {}
+    config_version: str = ""
 
 
 class ExtenderManagedResource(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
@@ -113,3 +115,5 @@ class SchedulerConfiguration(Struct, frozen=True):
     pod_initial_backoff_seconds: int = 1
     pod_max_backoff_seconds: int = 10
     extenders: tuple[Extender, ...] = ()
+    # The apiVersion of the file, where the minor does not read it and what it says was said in an older one's terms.
+    restated_from: str = ""

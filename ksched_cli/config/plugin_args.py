@@ -66,6 +66,31 @@ class NodeResourcesBalancedAllocationArgs(_Args, frozen=True):
     resources: tuple[ResourceSpec, ...] = CPU_AND_MEMORY
 
 
+class NodeResourcesLeastAllocatedArgs(_Args, frozen=True):
+    resources: tuple[ResourceSpec, ...] = CPU_AND_MEMORY
+
+
+class NodeResourcesMostAllocatedArgs(_Args, frozen=True):
+    resources: tuple[ResourceSpec, ...] = CPU_AND_MEMORY
+
+
+class RequestedToCapacityRatioArgs(_Args, frozen=True):
+    shape: tuple[UtilizationShapePoint, ...] = ()
+    resources: tuple[ResourceSpec, ...] = CPU_AND_MEMORY
+
+
+class NodeLabelArgs(_Args, frozen=True):
+    present_labels: tuple[str, ...] = ()
+    absent_labels: tuple[str, ...] = ()
+    present_labels_preference: tuple[str, ...] = ()
+    absent_labels_preference: tuple[str, ...] = ()
+
+
+class ServiceAffinityArgs(_Args, frozen=True):
+    affinity_labels: tuple[str, ...] = ()
+    anti_affinity_labels_preference: tuple[str, ...] = ()
+
+
 class PodTopologySpreadArgs(_Args, frozen=True):
     default_constraints: tuple[TopologySpreadConstraint, ...] = ()
     defaulting_type: str = "System"
@@ -90,6 +115,12 @@ ARGS_OF: Mapping[str, type[Struct]] = {
     "PodTopologySpread": PodTopologySpreadArgs,
     "VolumeBinding": VolumeBindingArgs,
     "DynamicResources": DynamicResourcesArgs,
+    # Those of plugins that went away.
+    "NodeLabel": NodeLabelArgs,
+    "NodeResourcesLeastAllocated": NodeResourcesLeastAllocatedArgs,
+    "NodeResourcesMostAllocated": NodeResourcesMostAllocatedArgs,
+    "RequestedToCapacityRatio": RequestedToCapacityRatioArgs,
+    "ServiceAffinity": ServiceAffinityArgs,
 }
 
 
@@ -101,6 +132,8 @@ def with_defaults(args: object) -> object:
             resources = _weighted(strategy.resources or CPU_AND_MEMORY)
             return replace(args, scoring_strategy=replace(strategy, resources=resources))
         case NodeResourcesBalancedAllocationArgs():
+            return replace(args, resources=_weighted(args.resources or CPU_AND_MEMORY))
+        case NodeResourcesLeastAllocatedArgs() | NodeResourcesMostAllocatedArgs() | RequestedToCapacityRatioArgs():
             return replace(args, resources=_weighted(args.resources or CPU_AND_MEMORY))
         case PodTopologySpreadArgs():
             return replace(args, defaulting_type=args.defaulting_type or "System")

@@ -31,12 +31,13 @@ class ResolvedProfile:
     args: Mapping[str, Any]
 
 
-def merge_with_defaults(plugins: Plugins, release: Release, gates: FeatureGates) -> Plugins:
-    """mergePlugins. All default plugins are in MultiPoint; the other points start out empty."""
-    default = PluginSet(release.default_multi_point(gates))
-    sets = {name: _merge(PluginSet(), own) for name, own in plugins.points()}
+def merge_with_defaults(profile: Profile, release: Release, gates: FeatureGates) -> Plugins:
+    """mergePlugins. The default plugins are in MultiPoint, or in every point's own list (up to v1beta2)."""
+    default = release.default_plugins(gates, profile.config_version)
+    defaults = dict(default.points())
+    sets = {name: _merge(defaults[name], own) for name, own in profile.plugins.points()}
     by_field = {EXTENSION_POINT_FIELDS[name]: own for name, own in sets.items()}
-    return Plugins(multi_point=_merge(default, plugins.multi_point), **by_field)
+    return Plugins(multi_point=_merge(default.multi_point, profile.plugins.multi_point), **by_field)
 
 
 def _merge(default: PluginSet, custom: PluginSet) -> PluginSet:
@@ -65,7 +66,7 @@ def expand_profile(
     path: str = "",
 ) -> ResolvedProfile:
     """NewFramework's plugin lists, or ConfigError with everything that keeps it from being made."""
-    plugins = merge_with_defaults(profile.plugins, release, gates)
+    plugins = merge_with_defaults(profile, release, gates)
     expansion = _Expansion(plugins, extension_points_of, source, path)
     points = {name: expansion.point(name, own) for name, own in plugins.points()}
     weights = expansion.weights("score", plugins.score)

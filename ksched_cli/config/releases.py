@@ -6,16 +6,16 @@ A rule that differs from minor to minor is written where it is applied: it asks 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from ksched_cli.config.default_plugins import MULTI_POINT
+from ksched_cli.config.default_plugins import BY_POINT, MULTI_POINT, DefaultPlugin
 from ksched_cli.config.gate_history import GATE_HISTORY, Gate
-from ksched_cli.config.model import PluginRef
+from ksched_cli.config.model import EXTENSION_POINT_FIELDS, PluginRef, Plugins, PluginSet
 from ksched_cli.errors import Problem, UsageError
 
-_GROUP = "kubescheduler.config.k8s.io"
+GROUP = "kubescheduler.config.k8s.io"
 
 
 @cache
@@ -66,7 +66,18 @@ class Release:
     @property
     def config_versions(self) -> tuple[str, ...]:
         """The apiVersions of configurations that it reads, the newest first."""
-        return tuple(f"{_GROUP}/{name}" for name, since, until in _CONFIG_VERSIONS if self.between(since, until))
+        return tuple(f"{GROUP}/{name}" for name, since, until in _CONFIG_VERSIONS if self.between(since, until))
+
+    def knows_later(self, api_version: str) -> bool:
+        """Whether this version of the configuration came after all that the minor reads."""
+        group, _, name = api_version.rpartition("/")
+        since = {each: minor for each, minor, _ in _CONFIG_VERSIONS}
+        return group == GROUP and name in since and not self.at_least(since[name])
+
+    @property
+    def newest_config_version(self) -> str:
+        """Without the group."""
+        return self.config_versions[0].rpartition("/")[2]
 
     @property
     def removed_plugins(self) -> frozenset[str]:
@@ -154,18 +165,39 @@ class Release:
 
     def plugin_names(self) -> tuple[str, ...]:
         """Every default plugin, gated or not."""
-        return tuple(each.name for each in MULTI_POINT if self.between(each.since, each.until))
+        listed = (*MULTI_POINT, *(plugin for own in BY_POINT.values() for plugin in own))
+        return tuple(dict.fromkeys(each.name for each in listed if self.between(each.since, each.until)))
 
-    def default_plugin_names(self, gates: FeatureGates) -> tuple[str, ...]:
-        return tuple(plugin.name for plugin in self.default_multi_point(gates))
+    def default_plugins(self, gates: FeatureGates, config_version: str = "") -> Plugins:
+        """getDefaultPlugins with applyFeatureGates, of a configuration version or of the newest that is read."""
+        version = config_version or self.newest_config_version
+        if has_multi_point(version):
+            return Plugins(multi_point=self._enabled(MULTI_POINT, gates, version))
+        by_field = {
+            EXTENSION_POINT_FIELDS[point]: self._enabled(own, gates, version) for point, own in BY_POINT.items()
+        }
+        return Plugins(**by_field)
 
-    def default_multi_point(self, gates: FeatureGates) -> tuple[PluginRef, ...]:
-        """getDefaultPlugins with applyFeatureGates."""
-        return tuple(
-            PluginRef(each.name, each.weight)
-            for each in MULTI_POINT
-            if self.between(each.since, each.until) and (not each.gate or gates.enabled(each.gate))
+    def _enabled(self, listed: Iterable[DefaultPlugin], gates: FeatureGates, config_version: str) -> PluginSet:
+        return PluginSet(
+            tuple(
+                PluginRef(each.name, each.weight)
+                for each in listed
+                if self.between(each.since, each.until)
+                and (not each.gate or gates.enabled(each.gate))
+                and not (each.unless and gates.enabled(each.unless))
+                and each.config_version in ("", config_version)
+            )
         )
+
+    def default_weights(self, gates: FeatureGates) -> dict[str, int]:
+        """Every default plugin with the weight that it scores with."""
+        default = self.default_plugins(gates)
+        sets = (default.score, default.multi_point, *(own for _, own in default.points()))
+        weights: dict[str, int] = {}
+        for plugin in (plugin for own in sets for plugin in own.enabled):
+            weights.setdefault(plugin.name, plugin.weight)
+        return weights
 
 
 def _on_off(value: bool) -> str:
@@ -204,13 +236,21 @@ _GATE_DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
 _CONFIG_VERSIONS = (
     ("v1", "1.25", ""),
     ("v1beta3", "1.23", "1.28"),
+    ("v1beta2", "1.22", "1.27"),
+    ("v1beta1", "1.20", "1.22"),
 )
+
+
+def has_multi_point(config_version: str) -> bool:
+    """Older versions list the plugins of each extension point."""
+    return config_version not in ("v1beta1", "v1beta2")
+
 
 # Since when a configuration may not name these any more.
 _REMOVED_PLUGINS = {"AzureDiskLimits": "1.31", "CinderLimits": "1.31", "EBSLimits": "1.31", "GCEPDLimits": "1.31"}
 
 # Minors that are modelled, and of which there are recordings.
-_MODELLED = ("1.28", "1.29", "1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
+_MODELLED = tuple(f"1.{minor}" for minor in range(21, 37))
 _RECORDED = frozenset({"1.16", "1.21", "1.28", "1.33", "1.34", "1.35", "1.36"})
 
 RELEASES: Mapping[str, Release] = {version: Release(version, version in _RECORDED) for version in _MODELLED}

@@ -11,7 +11,7 @@ from ksched_cli.config.model import PluginSet, Profile, SchedulerConfiguration
 from ksched_cli.config.own_args import default_args
 from ksched_cli.config.plugin_args import ARGS_OF
 from ksched_cli.config.profiles import merge_with_defaults
-from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.config.releases import FeatureGates, Release, has_multi_point
 
 
 def to_document(
@@ -38,10 +38,13 @@ def to_document(
 def _profile(
     profile: Profile, release: Release, gates: FeatureGates, own_models: Mapping[str, type[Any]]
 ) -> dict[str, Any]:
-    merged = merge_with_defaults(profile.plugins, release, gates)
+    merged = merge_with_defaults(profile, release, gates)
     plugins = {name: _plugin_set(own) for name, own in merged.points() if own.enabled or own.disabled}
     # The default plugins are switched off as a whole and listed one by one, so that the list is all there is.
-    plugins["multiPoint"] = {**_plugin_set(merged.multi_point), "disabled": [{"name": "*"}]}
+    if has_multi_point(release.newest_config_version):
+        plugins["multiPoint"] = {**_plugin_set(merged.multi_point), "disabled": [{"name": "*"}]}
+    else:
+        plugins = {name: {**own, "disabled": [{"name": "*"}]} for name, own in plugins.items()}
     named = {plugin.name for plugin in merged.multi_point.enabled}
     named |= {plugin.name for _, own in merged.points() for plugin in own.enabled} | set(profile.args)
     document: dict[str, Any] = {"schedulerName": profile.scheduler_name}

@@ -18,7 +18,7 @@ from ksched_cli.engine.runtime import CycleState, Runtime
 from ksched_cli.engine.selection import TieBreak, best_rows, lowest_name, num_feasible_nodes_to_find
 from ksched_cli.engine.trial import CycleTrial
 from ksched_cli.engine.waiting import WaitingPod, WaitingPods
-from ksched_cli.framework.diagnosis import EXTENDER, Diagnosis, NodeStatuses
+from ksched_cli.framework.diagnosis import Diagnosis, NodeStatuses, Wording
 from ksched_cli.framework.interfaces import PostFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Code, Status, unresolvable
@@ -65,6 +65,7 @@ class Cycle:
         percentage_of_nodes_to_score: int = 0,
         extenders: Extenders | None = None,
         extenders_judge: bool = False,
+        prefers_nominated_node: bool = True,
     ) -> None:
         """`extenders_judge` when some extender of the configuration filters or scores, whether or not it is called."""
         self.cluster = cluster
@@ -74,6 +75,7 @@ class Cycle:
         self.percentage_of_nodes_to_score = percentage_of_nodes_to_score
         self.extenders = extenders
         self.extenders_judge = extenders_judge
+        self.prefers_nominated_node = prefers_nominated_node
         self._next_start = 0
         # Pods that Permit holds; None where no time passes.
         self.waiting: WaitingPods | None = None
@@ -137,7 +139,7 @@ class Cycle:
         """findNodesThatFitPod."""
         release = self.cluster.release
         diagnosis = Diagnosis(NodeStatuses(len(self.cluster.nodes)))
-        diagnosis.post_filter_end = "" if release.at_least("1.29") else "."
+        diagnosis.wording = Wording.of(release)
         if self.placement is not None:
             diagnosis.placement_nodes = len(self.placement)
         outcome = runtime.run_pre_filter(state, decision.pod)
@@ -167,6 +169,8 @@ class Cycle:
         """The node that preemption cleared for this pod is tried first, and alone. What extenders say of it does not
         stay: they are asked again with all nodes."""
         row = self.cluster.nodes.row_of.get(self.nominator.node_of(decision.pod_row))
+        if not self.prefers_nominated_node:
+            row = None
         if row is None or (self.placement is not None and row not in self.placement):
             return NodeRows(self.cluster, no_rows())
         nodes = NodeRows(self.cluster, np.array([row], dtype=np.int64))

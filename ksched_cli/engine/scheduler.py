@@ -83,7 +83,7 @@ class Scheduler:
         self.extenders = extenders
         self.extenders_skipped = () if extenders else configuration.extenders
         self.gates_not_modelled = gates.not_modelled
-        self.not_modelled = tuple(name for name in release.default_plugin_names(gates) if name not in registry)
+        self.not_modelled = tuple(name for name in release.default_weights(gates) if name not in registry)
         self.runtimes = self._make_runtimes()
         self._cycle = Cycle(
             cluster,
@@ -93,6 +93,7 @@ class Scheduler:
             percentage_of_nodes_to_score=configuration.percentage_of_nodes_to_score or 0,
             extenders=extenders,
             extenders_judge=any(each.filter_verb or each.prioritize_verb for each in configuration.extenders),
+            prefers_nominated_node=gates.enabled("PreferNominatedNode"),
         )
         self._group_cycle = _group_cycle(self._cycle, release, gates)
         self.queue_settings = QueueSettings(

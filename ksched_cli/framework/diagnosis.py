@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn, RowColumn, Vocabulary, distinct
+from ksched_cli.config.releases import Release
 from ksched_cli.framework.status import SUCCESS, Code, Status
 from ksched_cli.framework.verdict import Reasons, Verdict
 
@@ -145,6 +146,24 @@ class NodeStatuses:
             yield self.absent_status, absent
 
 
+@dataclass(frozen=True)
+class Wording:
+    """What of a diagnosis a minor puts into its message."""
+
+    # What PreFilter said, since 1.26, and how many nodes are out for which reason: since 1.28 only where PreFilter said
+    # nothing. Before 1.26 its rejection was counted as one of every node, and the list was there even if it was empty.
+    pre_filter: bool = True
+    counts_as_well: bool = False
+    # Before 1.24 nothing was said of preemption; from 1.26 to 1.28 that got a full stop, whatever it ended with.
+    post_filter: bool = True
+    post_filter_end: str = ""
+
+    @classmethod
+    def of(cls, release: Release) -> Wording:
+        end = "." if release.between("1.26", "1.28") else ""
+        return cls(release.at_least("1.26"), not release.at_least("1.28"), release.at_least("1.24"), end)
+
+
 @dataclass
 class Diagnosis:
     """framework.Diagnosis: what a cycle learnt on the way to its answer."""
@@ -156,8 +175,7 @@ class Diagnosis:
     post_filter_message: str = ""
     # How many nodes were looked at where that is not all of the cluster's (the nodes of a placement).
     placement_nodes: int | None = None
-    # What ends the sentence of PostFilter: until 1.28 it got a full stop of its own, whatever it ended with.
-    post_filter_end: str = ""
+    wording: Wording = field(default_factory=lambda: Wording())
 
     @property
     def total_nodes(self) -> int:
@@ -174,10 +192,13 @@ class Diagnosis:
     def message(self) -> str:
         """FitError.Error: the text of the FailedScheduling event."""
         text = f"0/{self.total_nodes} nodes are available:"
-        if self.pre_filter is not None and self.pre_filter.message:
-            text += f" {self.pre_filter.message}."
-        elif histogram := sorted(f"{count} {reason}" for reason, count in self.nodes.reason_counts().items()):
-            text += f" {', '.join(histogram)}."
-        if self.post_filter_message:
-            text += f" {self.post_filter_message}{self.post_filter_end}"
+        by_pre_filter = self.pre_filter.message if self.pre_filter is not None and self.wording.pre_filter else ""
+        if by_pre_filter:
+            text += f" {by_pre_filter}."
+        if not by_pre_filter or self.wording.counts_as_well:
+            histogram = sorted(f"{count} {reason}" for reason, count in self.nodes.reason_counts().items())
+            if histogram or not self.wording.pre_filter:
+                text += f" {', '.join(histogram)}."
+        if self.post_filter_message and self.wording.post_filter:
+            text += f" {self.post_filter_message}{self.wording.post_filter_end}"
         return text

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ksched_cli.api.resources import requests_of, scoring_requests_of
+from ksched_cli.api.core import Container
+from ksched_cli.api.quantity import milli_value, value
+from ksched_cli.api.resources import DEFAULT_MEMORY, DEFAULT_MILLI_CPU, requests_of, scoring_requests_of
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, MEMORY, is_scalar
 from ksched_cli.framework.dra.totals import DeviceTotals
 from ksched_cli.framework.rows import NodeRows
+
+STAND_INS = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,9 @@ def measured(pod: PodInfo, names: Sequence[str], nodes: NodeRows, *, use_request
     else:
         cpu, memory = scoring_requests_of(pod.pod)
         asked = {**requests_of(pod.pod, use_status=False, pod_level=False), "cpu": cpu, "memory": memory}
+    if "cpu" in pod.pod.spec.overhead and not nodes.cluster.release.at_least("1.27"):
+        overhead = pod.pod.spec.overhead["cpu"]
+        asked["cpu"] += _whole_cores(overhead) - milli_value(overhead)
     found = []
     for name in names:
         amount = asked.get(name, 0)
@@ -97,3 +104,37 @@ def measure(
     if missing.any():
         allocated[missing] = requested[missing] = 0
     return Allocation(requested, allocated, allocatable)
+
+
+def measure_before_1_22(pod: PodInfo, names: Sequence[str], nodes: NodeRows) -> Allocation:
+    """What the score plugins of up to 1.21 measured: cpu and memory always with stand-ins for what is not asked for,
+    and extended resources whether or not the pod asks for them."""
+    shape = (len(names), len(nodes))
+    allocatable, allocated = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    asked = np.zeros((len(names), 1), dtype=np.int64)
+    table, usage = nodes.cluster.nodes, nodes.cluster.usage
+    for index, name in enumerate(names):
+        if name not in ("cpu", "memory", "ephemeral-storage") and not is_scalar(name):
+            continue
+        asked[index] = _asked_before_1_22(pod, name)
+        row = nodes.cluster.resources.find(name)
+        if row is not None:
+            used = usage.nonzero if row in (CPU, MEMORY) else usage.requested
+            allocatable[index], allocated[index] = nodes.take(table.allocatable[row]), nodes.take(used[row])
+    return Allocation(allocated + asked, allocated, allocatable)
+
+
+def _asked_before_1_22(pod: PodInfo, name: str) -> int:
+    spec, scale = pod.pod.spec, milli_value if name == "cpu" else value
+
+    def of(container: Container) -> int:
+        quantity = container.resources.requests.get(name)
+        return STAND_INS.get(name, 0) if quantity is None else scale(quantity)
+
+    asked = max([sum(map(of, spec.containers)), *map(of, spec.init_containers)])
+    return asked + (_whole_cores(spec.overhead[name]) if name in spec.overhead else 0)
+
+
+def _whole_cores(overhead: str | int | float) -> int:
+    """Up to 1.26 a score counted the overhead's cpu in whole cores, where everything else is in thousandths."""
+    return value(overhead)

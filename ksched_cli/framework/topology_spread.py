@@ -17,6 +17,7 @@ from ksched_cli.api.selectors import (
 )
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.config.releases import NEWEST, Release
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
@@ -75,8 +76,9 @@ def merged(one: Selector, other: Selector) -> Selector:
 class DefaultSelectors:
     """Default selectors by what they depend on: pods of one template share one until the catalog changes."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, release: Release = NEWEST) -> None:
         self._catalog = catalog
+        self._release = release
         self._version = catalog.version
         self._known: dict[tuple[str, frozenset[tuple[str, str]], OwnerReference | None], Selector] = {}
 
@@ -87,7 +89,7 @@ class DefaultSelectors:
         key = pod.metadata.namespace, frozenset(pod.metadata.labels.items()), controller_of(pod)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = default_selector(pod, self._catalog)
+            found = self._known[key] = default_selector(pod, self._catalog, self._release)
         return found
 
 
@@ -109,7 +111,7 @@ def controller_of(pod: Pod) -> OwnerReference | None:
     return next((each for each in pod.metadata.owner_references if each.controller), None)
 
 
-def default_selector(pod: Pod, catalog: Catalog) -> Selector:
+def default_selector(pod: Pod, catalog: Catalog, release: Release = NEWEST) -> Selector:
     """helper.DefaultSelector: what the pod's services and its controller select."""
     labels: dict[str, str] = {}
     for service in catalog.in_namespace(Service, pod.metadata.namespace):
@@ -117,6 +119,10 @@ def default_selector(pod: Pod, catalog: Catalog) -> Selector:
         wanted = service.spec.selector
         if wanted and wanted.items() <= pod.metadata.labels.items():
             labels.update(wanted)
+    if not release.at_least("1.22"):
+        return merged(
+            selector_from_map(labels | _of_replication_controllers(pod, catalog)), _of_controllers(pod, catalog)
+        )
     owner = controller_of(pod)
     if owner is None:
         return selector_from_map(labels)
@@ -127,6 +133,31 @@ def default_selector(pod: Pod, catalog: Catalog) -> Selector:
     return merged(
         selector_from_map(labels), _controllers_selector(owner.api_version, owner.kind, owner.name, namespace, catalog)
     )
+
+
+def _of_replication_controllers(pod: Pod, catalog: Catalog) -> dict[str, str]:
+    """Up to 1.21 whatever selects the pod counted as its controller."""
+    labels: dict[str, str] = {}
+    for controller in catalog.in_namespace(ReplicationController, pod.metadata.namespace):
+        wanted = controller.spec.selector
+        if wanted and wanted.items() <= pod.metadata.labels.items():
+            labels |= wanted
+    return labels
+
+
+def _of_controllers(pod: Pod, catalog: Catalog) -> Selector:
+    """The same for ReplicaSets and StatefulSets."""
+    found, namespace = EVERYTHING, pod.metadata.namespace
+    owners: list[ReplicaSet | StatefulSet] = [*catalog.in_namespace(ReplicaSet, namespace)]
+    owners += catalog.in_namespace(StatefulSet, namespace)
+    for owner in owners:
+        try:
+            selector = compile_selector(owner.spec.selector)
+        except SelectorError:
+            continue
+        if not selector.nothing and not selector.everything and selector.matches(pod.metadata.labels):
+            found = merged(found, selector)
+    return found
 
 
 def _controllers_selector(api_version: str, kind: str, name: str, namespace: str, catalog: Catalog) -> Selector:

@@ -8,19 +8,27 @@ from ksched_cli.plugins.default_preemption import DefaultPreemption
 from ksched_cli.plugins.dynamic_resources import DynamicResources
 from ksched_cli.plugins.gang_scheduling import GangScheduling
 from ksched_cli.plugins.image_locality import ImageLocality
+from ksched_cli.plugins.in_tree_volume_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits
 from ksched_cli.plugins.inter_pod_affinity import InterPodAffinity
 from ksched_cli.plugins.node_affinity import NodeAffinity
 from ksched_cli.plugins.node_declared_features import NodeDeclaredFeatures
+from ksched_cli.plugins.node_label import NodeLabel
 from ksched_cli.plugins.node_name import NodeName
 from ksched_cli.plugins.node_ports import NodePorts
+from ksched_cli.plugins.node_prefer_avoid_pods import NodePreferAvoidPods
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
+from ksched_cli.plugins.node_resources_least_allocated import NodeResourcesLeastAllocated
+from ksched_cli.plugins.node_resources_most_allocated import NodeResourcesMostAllocated
 from ksched_cli.plugins.node_unschedulable import NodeUnschedulable
 from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
 from ksched_cli.plugins.pod_group_pods_count import PodGroupPodsCount
 from ksched_cli.plugins.pod_topology_spread import PodTopologySpread
 from ksched_cli.plugins.priority_sort import PrioritySort
+from ksched_cli.plugins.requested_to_capacity_ratio import RequestedToCapacityRatio
 from ksched_cli.plugins.scheduling_gates import SchedulingGates
+from ksched_cli.plugins.selector_spread import SelectorSpread
+from ksched_cli.plugins.service_affinity import ServiceAffinity
 from ksched_cli.plugins.taint_toleration import TaintToleration
 from ksched_cli.plugins.topology_placement_generator import TopologyPlacementGenerator
 from ksched_cli.plugins.volume_binding import VolumeBinding
@@ -51,4 +59,16 @@ IN_TREE: tuple[type[Plugin], ...] = (
     GangScheduling,
     TopologyPlacementGenerator,
     PodGroupPodsCount,
+    # Plugins that went away.
+    EBSLimits,
+    GCEPDLimits,
+    AzureDiskLimits,
+    CinderLimits,
+    SelectorSpread,
+    NodePreferAvoidPods,
+    NodeLabel,
+    ServiceAffinity,
+    NodeResourcesLeastAllocated,
+    NodeResourcesMostAllocated,
+    RequestedToCapacityRatio,
 )

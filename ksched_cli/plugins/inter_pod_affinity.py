@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,9 @@ _STATUSES = (
     unschedulable("node(s) didn't match pod anti-affinity rules"),
     unschedulable("node(s) didn't satisfy existing pods anti-affinity rules"),
 )
+_EITHER = "node(s) didn't match pod affinity/anti-affinity rules"
+# Up to 1.21 every refusal came with a reason that told the kinds of rules not apart.
+_STATUSES_1_21 = (SUCCESS, *(replace(each, reasons=(_EITHER, *each.reasons)) for each in _STATUSES[1:]))
 _AFFINITY, _ANTI_AFFINITY, _EXISTING = 1, 2, 3
 
 
@@ -230,7 +233,7 @@ class InterPodAffinity(
         group[state.anti_affinity.crowded(nodes)] = _ANTI_AFFINITY
         if state.terms.affinity:
             group[self._lacks_affinity(state, pod, nodes)] = _AFFINITY
-        return Verdict.by_group(group, _STATUSES)
+        return Verdict.by_group(group, _STATUSES if self.handle.release.at_least("1.22") else _STATUSES_1_21)
 
     def _lacks_affinity(self, state: AffinityState, pod: PodInfo, nodes: NodeRows) -> BoolColumn:
         """satisfyPodAffinity. The first pod of a group that wants to be together only needs the topology keys."""
@@ -300,7 +303,8 @@ class InterPodAffinity(
         weighted = [(tally, weight) for tally, weight in self._resolve(terms).preferred if tally.total]
         matching = self._index.preferences.matching(pod, self._namespace_labels(pod))
         weighted += [(carried.counts, carried.weight) for carried in matching]
-        if not weighted:
+        # Before 1.28 it scored every node 0 where nobody prefers anything.
+        if not weighted and self.handle.release.at_least("1.28"):
             return SKIP
         worth: dict[str, tuple[IdColumn, Int64Column]] = {}
         for tally, weight in weighted:

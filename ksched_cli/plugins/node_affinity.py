@@ -76,7 +76,9 @@ class NodeAffinity(
         enforced = self._added and self._added.required_during_scheduling_ignored_during_execution
         if required is None and not enforced and not pod.pod.spec.node_selector:
             return SKIP
-        names = _named_nodes(required.node_selector_terms) if required else None
+        # Before 1.24 PreFilter could not narrow the nodes down.
+        narrows = required is not None and self.handle.release.at_least("1.24")
+        names = _named_nodes(required.node_selector_terms) if required and narrows else None
         if names is not None and not names:
             return _CONFLICT
         return PreFilterResult(RequiredNodeAffinity.of(pod.pod), names)

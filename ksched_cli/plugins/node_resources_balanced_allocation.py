@@ -13,7 +13,7 @@ from ksched_cli.config.plugin_args import NodeResourcesBalancedAllocationArgs
 from ksched_cli.framework.dra.totals import DeviceTotals
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
-from ksched_cli.framework.resource_scoring import MeasuredResource, measure, measured
+from ksched_cli.framework.resource_scoring import MeasuredResource, measure, measure_before_1_22, measured
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, halved
 from ksched_cli.framework.status import SKIP, Status, error
@@ -50,6 +50,8 @@ class NodeResourcesBalancedAllocation(
         return tuple(state)
 
     def score(self, state: list[MeasuredResource] | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+        if not self.handle.release.at_least("1.22"):
+            return self._score_1_21(pod, nodes)
         if not self.args.resources:
             return error("resources not found")
         if state is None:
@@ -63,6 +65,14 @@ class NodeResourcesBalancedAllocation(
         without_pod = balance(allocation.allocated, allocation.allocatable)
         half = MAX_NODE_SCORE // 2
         return half + halved(half + with_pod - without_pod)
+
+    def _score_1_21(self, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+        """100 less the difference between the shares of cpu and memory, 0 where one of them is used up."""
+        allocation = measure_before_1_22(pod, ("cpu", "memory"), nodes)
+        capacity = allocation.allocatable
+        shares = np.where(capacity == 0, 1.0, allocation.requested / np.maximum(capacity, 1))
+        even = ((1.0 - np.abs(shares[0] - shares[1])) * float(MAX_NODE_SCORE)).astype(np.int64)
+        return np.where((shares >= 1.0).any(axis=0), 0, even)
 
 
 def balance(used: Int64Column, allocatable: Int64Column) -> Int64Column:

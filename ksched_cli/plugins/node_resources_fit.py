@@ -37,8 +37,13 @@ from ksched_cli.framework.resource_scoring import (
     measure_together,
     measured,
 )
+from ksched_cli.framework.resource_strategies import (
+    least_requested,
+    most_requested,
+    requested_to_capacity_ratio,
+    weighted_mean,
+)
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.scoring import MAX_NODE_SCORE, MAX_UTILIZATION, broken_linear, floor_quotient
 from ksched_cli.framework.status import Code, Status, error, unresolvable
 from ksched_cli.framework.verdict import Reasons, Verdict
 
@@ -79,6 +84,8 @@ class NodeResourcesFit(
         self._totals = DeviceTotals(handle)
         # Before 1.34 every lack of resources was one that eviction might mend.
         self._sees_hopeless = handle.release.at_least("1.34")
+        # Before 1.28 a node with more requested than it has took no pod that asks for anything at all.
+        self._asked_only = handle.release.at_least("1.28")
         # While the gate is off, nodes may have a kubelet that adds up less than sidecars need.
         self._refuses_sidecars = not handle.gates.enabled("SidecarContainers")
 
@@ -99,6 +106,8 @@ class NodeResourcesFit(
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[FitState] | Status:
         wanted = [pair for pair in pod.incoming_requests if not self._ignored(pair[0])]
+        if wanted and not self._asked_only:
+            wanted += [(resource, 0) for resource in (CPU, MEMORY, EPHEMERAL_STORAGE) if resource not in dict(wanted)]
         wanted.sort(key=lambda pair: (pair[0] not in (CPU, MEMORY, EPHEMERAL_STORAGE), pair[0]))
         return PreFilterResult(FitState(tuple(wanted)))
 
@@ -215,48 +224,3 @@ def scorer_of(strategy: ScoringStrategy) -> Scorer:
         points = [(point.utilization, point.score) for point in (ratio.shape if ratio else ())]
         return lambda allocation: requested_to_capacity_ratio(allocation, points, weights)
     return lambda allocation: weighted_mean(least_requested(allocation), allocation.allocatable, weights)
-
-
-def least_requested(allocation: Allocation) -> Int64Column:
-    """leastRequestedScore: the share that stays free."""
-    free = np.maximum(allocation.allocatable - allocation.requested, 0)
-    return floor_quotient(free * MAX_NODE_SCORE, np.maximum(allocation.allocatable, 1))
-
-
-def most_requested(allocation: Allocation) -> Int64Column:
-    """mostRequestedScore: the share that is taken; stand-in requests may exceed what there is."""
-    capacity = np.maximum(allocation.allocatable, 1)
-    return floor_quotient(np.minimum(allocation.requested, allocation.allocatable) * MAX_NODE_SCORE, capacity)
-
-
-def weighted_mean(scores: Int64Column, allocatable: Int64Column, weights: Sequence[int]) -> Int64Column:
-    """Over the resources that the node has; 0 where it has none of them."""
-    weight = np.array(weights, dtype=np.int64)[:, np.newaxis]
-    mean: Int64Column
-    if allocatable.all():
-        mean = (scores * weight).sum(axis=0) // max(sum(weights), 1)
-        return mean
-    counted = (allocatable != 0) * weight
-    total = counted.sum(axis=0)
-    mean = (scores * counted).sum(axis=0) // np.maximum(total, 1)
-    return mean
-
-
-def requested_to_capacity_ratio(
-    allocation: Allocation, points: Sequence[tuple[int, int]], weights: Sequence[int]
-) -> Int64Column:
-    """buildRequestedToCapacityRatioScorerFunction: a broken line over the utilisation in whole per cent.
-
-    A resource that scores 0 does not count in the mean, and the mean is rounded and not cut off.
-    """
-    line = np.array([broken_linear(points, percent) for percent in range(MAX_UTILIZATION + 1)], dtype=np.int64)
-    capacity = np.maximum(allocation.allocatable, 1)
-    utilization = np.where(
-        allocation.requested > allocation.allocatable,
-        MAX_UTILIZATION,
-        allocation.requested * MAX_UTILIZATION // capacity,
-    )
-    scores = np.where(allocation.allocatable != 0, line[np.clip(utilization, 0, MAX_UTILIZATION)], 0)
-    counted = (scores > 0) * np.array(weights, dtype=np.int64)[:, np.newaxis]
-    total, weight = (scores * counted).sum(axis=0), counted.sum(axis=0)
-    return np.where(weight == 0, 0, (2 * total + weight) // np.maximum(2 * weight, 1))

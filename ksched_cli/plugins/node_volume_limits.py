@@ -8,6 +8,7 @@ from typing import Any
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import holds_place
+from ksched_cli.api.quantity import value
 from ksched_cli.api.storage import CSIDriver, CSINode
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
@@ -65,14 +66,14 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         row = int(nodes.rows[index])
         csi_node = self._csi_node(row)
         new, used = self._counts(pod, row, csi_node)
-        limits = _limits(csi_node)
+        limits = self._limits(row, csi_node)
         return {driver: {"limit": limits[driver], "attached": used[driver], "new": new[driver]} for driver in limits}
 
     def _check(self, pod: PodInfo, row: int) -> Status:
         csi_node = self._csi_node(row)
-        limits = _limits(csi_node)
+        limits = self._limits(row, csi_node)
         try:
-            wanted = attachable_volumes(pod.pod, self.handle.cluster.catalog, csi_node, required=True)
+            wanted = self._volumes(pod.pod, csi_node, required=True)
             missing = self._missing_driver(wanted, csi_node)
             if missing:
                 return unschedulable(f"{missing} CSI driver is not installed on the node")
@@ -102,14 +103,33 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         cluster = self.handle.cluster
         present: Attached = {}
         for other in cluster.usage.pods[row]:
-            present |= attachable_volumes(cluster.pods.infos[other].pod, cluster.catalog, csi_node, required=False)
-        wanted = attachable_volumes(pod.pod, cluster.catalog, csi_node, required=True)
+            present |= self._volumes(cluster.pods.infos[other].pod, csi_node, required=False)
+        wanted = self._volumes(pod.pod, csi_node, required=True)
         new = Counter(driver for name, driver in wanted.items() if name not in present)
-        present |= attached_by_controller(cluster.nodes.names[row], cluster.catalog)
+        if self.handle.release.at_least("1.32"):
+            present |= attached_by_controller(cluster.nodes.names[row], cluster.catalog)
         return new, Counter(present.values())
+
+    def _volumes(self, pod: Pod, csi_node: CSINode | None, *, required: bool) -> Attached:
+        # Before 1.23 a claim that is not there was no volume and that was that.
+        needed = required and self.handle.release.at_least("1.23")
+        catalog, gates = self.handle.cluster.catalog, self.handle.gates
+        return attachable_volumes(pod, catalog, csi_node, gates, self.handle.release, required=needed)
 
     def _csi_node(self, row: int) -> CSINode | None:
         return self.handle.cluster.catalog.get(CSINode, self.handle.cluster.nodes.names[row])
+
+    def _limits(self, row: int, csi_node: CSINode | None) -> Mapping[str, int]:
+        """Drivers that say how many volumes they can attach to the node; up to 1.31 the node itself could say it too,
+        as a resource named after the driver."""
+        limits: dict[str, int] = {}
+        if not self.handle.release.at_least("1.32"):
+            announced = self.handle.cluster.nodes.objects[row].status.allocatable
+            prefix = "attachable-volumes-csi-"
+            limits = {
+                name.removeprefix(prefix): value(each) for name, each in announced.items() if name.startswith(prefix)
+            }
+        return limits | _announced(csi_node)
 
 
 def _has_attachable(pod: Pod) -> bool:
@@ -118,11 +138,11 @@ def _has_attachable(pod: Pod) -> bool:
 
 
 def _raises_a_limit(old: CSINode, new: CSINode) -> bool:
-    before, now = _limits(old), _limits(new)
+    before, now = _announced(old), _announced(new)
     return any(limit > before.get(driver, 0) for driver, limit in now.items())
 
 
-def _limits(csi_node: CSINode | None) -> Mapping[str, int]:
+def _announced(csi_node: CSINode | None) -> dict[str, int]:
     """Drivers that say how many volumes they can attach to the node."""
     drivers = csi_node.spec.drivers if csi_node is not None else ()
     counted = ((driver.name, driver.allocatable) for driver in drivers)

@@ -118,7 +118,7 @@ class PodTopologySpread(
 
     def __init__(self, args: PodTopologySpreadArgs, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._selectors = DefaultSelectors(handle.cluster.catalog)
+        self._selectors = DefaultSelectors(handle.cluster.catalog, handle.release)
 
     # Constraints
 
@@ -156,7 +156,8 @@ class PodTopologySpread(
         return labelled
 
     def _counts(self, constraint: Constraint, pod: PodInfo) -> Int64Column:
-        if constraint.selector.everything:
+        # An empty selector counts nobody; up to 1.26 it counted everybody.
+        if constraint.selector.everything and self.handle.release.at_least("1.27"):
             return np.zeros(len(self.handle.cluster.nodes), dtype=np.int64)
         return self.handle.cluster.counts.per_node(pod.namespace, constraint.selector)
 
@@ -189,9 +190,14 @@ class PodTopologySpread(
     def _domains(self, constraint: Constraint, pod: PodInfo, labelled: BoolColumn) -> Domains:
         column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
         eligible = labelled & self._included(constraint, pod)
-        ids, size = column.ids[eligible], len(column.values)
-        counts = np.bincount(ids, weights=self._counts(constraint, pod)[eligible], minlength=size).astype(np.int64)
-        present = np.bincount(ids, minlength=size) > 0
+        size = len(column.values)
+        present = np.bincount(column.ids[eligible], minlength=size) > 0
+        counted = eligible
+        if not self.handle.release.at_least("1.24"):
+            # Nodes that the pod may not go to counted too, where a domain has one that it may go to.
+            counted, eligible = present[column.ids], labelled & present[column.ids]
+        weights = self._counts(constraint, pod)[counted]
+        counts = np.bincount(column.ids[counted], weights=weights, minlength=size).astype(np.int64)
         return Domains(constraint, column.ids, counts, present, eligible, constraint.selector.matches(pod.labels))
 
     def clone_state(self, state: SpreadState) -> SpreadState:
@@ -258,7 +264,7 @@ class PodTopologySpread(
             constraints = self._constraints(pod, SOFT)
         except SelectorError as problem:
             return error(f"calculating preScoreState: obtaining pod's soft topology spread constraints: {problem}")
-        if not constraints:
+        if not constraints and self.handle.release.at_least("1.28"):
             return SKIP
         # Under the system's defaults a node without a zone is still spread over by host.
         require_all = bool(pod.pod.spec.topology_spread_constraints) or self.args.defaulting_type != "System"
@@ -293,7 +299,9 @@ class PodTopologySpread(
         for each in state.domains:
             share = nodes.take(each.seen).astype(np.float64) * each.weight + float(each.constraint.max_skew - 1)
             total = total + np.where(nodes.take(each.labelled), share, 0.0)
-        return np.where(nodes.take(state.ignored), 0, go_round(total))
+        # Up to 1.23 the sum was cut off.
+        whole = go_round(total) if self.handle.release.at_least("1.24") else total.astype(np.int64)
+        return np.where(nodes.take(state.ignored), 0, whole)
 
     def normalize(self, state: SoftState, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """Fewer matching pods score higher; nodes that lack a label get nothing."""

@@ -68,8 +68,11 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
 
     def _refusal(self, taint: Taint) -> Status:
         """Until 1.33 the reason names the taint, so that each taint has a count of its own in the message."""
-        if self.handle.release.at_least("1.34"):
+        release = self.handle.release
+        if release.at_least("1.34"):
             return _UNTOLERATED
+        if not release.at_least("1.24"):
+            return unresolvable(f"node(s) had taint {{{taint.key}: {taint.value}}}, that the pod didn't tolerate")
         return unresolvable(f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}")
 
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:

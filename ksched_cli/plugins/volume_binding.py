@@ -18,11 +18,13 @@ from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import VolumeBindingArgs
+from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
     Detail,
     FilterPlugin,
+    PreBindPlugin,
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
@@ -58,10 +60,11 @@ class Volumes:
 
     cluster: Cluster
     claims: PodClaims
+    gates: FeatureGates
 
     @cached_property
     def placement(self) -> Placement:
-        return place_claims(self.cluster, self.claims)
+        return place_claims(self.cluster, self.claims, self.gates)
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -78,6 +81,7 @@ class VolumeBinding(
     PreScorePlugin[Volumes, Volumes],
     ScorePlugin[Volumes],
     ReservePlugin[Volumes],
+    PreBindPlugin[Volumes],
 ):
     name = "VolumeBinding"
     points_since = (("score", "1.21"), ("preScore", "1.30"))
@@ -118,19 +122,20 @@ class VolumeBinding(
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[Volumes] | Status:
         catalog = self.handle.cluster.catalog
-        found = _claims_of(pod.pod, catalog)
+        found = _claims_of(pod.pod, catalog, self.handle.release)
         if isinstance(found, Status):
             return found
         if not found:
-            nothing = Volumes(self.handle.cluster, PodClaims((), ()))
+            nothing = Volumes(self.handle.cluster, PodClaims((), ()), self.handle.gates)
             return PreFilterResult(nothing, skip=True) if self._shape else SKIP
         unbound = [claim for claim in found if not is_fully_bound(claim)]
         delayed = [each for each in unbound if waits_for_consumer(each, catalog) and not each.spec.volume_name]
         if len(delayed) < len(unbound):
             return _IMMEDIATE
         bound = tuple(claim for claim in found if is_fully_bound(claim))
-        names = None if self.handle.release.at_least("1.32") else _nodes_of_local_volumes(bound, catalog)
-        return PreFilterResult(Volumes(self.handle.cluster, PodClaims(bound, tuple(delayed))), names)
+        narrows = self.handle.release.between("1.27", "1.31")
+        names = _nodes_of_local_volumes(bound, catalog) if narrows else None
+        return PreFilterResult(Volumes(self.handle.cluster, PodClaims(bound, tuple(delayed)), self.handle.gates), names)
 
     def filter(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         if state is None:
@@ -184,6 +189,10 @@ class VolumeBinding(
                 catalog.put(_promised_to(claim, self.handle.cluster.nodes.names[row]))
         return SUCCESS
 
+    def pre_bind(self, state: Volumes | None, pod: PodInfo, row: int) -> Status:
+        # What the controllers are waited for here is done as soon as it is reserved.
+        return SUCCESS
+
     def unreserve(self, state: Volumes | None, pod: PodInfo, row: int) -> None:
         if state is not None:
             for item in state.replaced:
@@ -218,25 +227,25 @@ def _node_names_of(volume: PersistentVolume) -> frozenset[str]:
     return frozenset(found)
 
 
-def _claims_of(pod: Pod, catalog: Catalog) -> list[PersistentVolumeClaim] | Status:
+def _claims_of(pod: Pod, catalog: Catalog, release: Release) -> list[PersistentVolumeClaim] | Status:
     """All claims of the pod, or what is wrong with the first that it cannot be scheduled with."""
     found: list[PersistentVolumeClaim] = []
     for name, ephemeral in claim_names(pod):
         claim = find_claim(catalog, pod, name)
-        if claim is None and ephemeral:
+        if claim is None and ephemeral and release.at_least("1.23"):
             return unresolvable(f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"')
         if claim is None:
             return unresolvable(missing_claim(name))
-        problem = _problem_of(claim) or (foreign_claim(pod, claim) if ephemeral else None)
+        problem = _problem_of(claim, release) or (foreign_claim(pod, claim) if ephemeral else None)
         if problem:
             return unresolvable(problem)
         found.append(claim)
     return found
 
 
-def _problem_of(claim: PersistentVolumeClaim) -> str | None:
+def _problem_of(claim: PersistentVolumeClaim, release: Release) -> str | None:
     name = claim.metadata.name
-    if claim.status.phase == _LOST:
+    if claim.status.phase == _LOST and release.at_least("1.23"):
         return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{claim.spec.volume_name}"'
     if claim.metadata.deletion_timestamp is not None:
         return f'persistentvolumeclaim "{name}" is being deleted'

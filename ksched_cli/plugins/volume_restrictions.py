@@ -60,10 +60,14 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
         shared = any(clashes(mine, theirs) for theirs in old.spec.volumes for mine in pod.pod.spec.volumes)
         return shared or not set(_claims(pod.pod)).isdisjoint(_claims(old))
 
+    @property
+    def _looks_at_claims(self) -> bool:
+        return self.handle.gates.enabled("ReadWriteOncePod")
+
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[ClaimsInUse] | Status:
         cluster = self.handle.cluster
         exclusive: set[str] = set()
-        for name in _claims(pod.pod):
+        for name in _claims(pod.pod) if self._looks_at_claims else ():
             claim = find_claim(cluster.catalog, pod.pod, name)
             if claim is None:
                 return unresolvable(missing_claim(name))
@@ -89,7 +93,9 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
 
     def filter(self, state: ClaimsInUse | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         conflict = _disk_conflicts(pod.pod, nodes)
-        if state is None:
+        if not self._looks_at_claims:
+            other = SUCCESS
+        elif state is None:
             other = error('cannot read "PreFilterVolumeRestrictions" from cycleState')
         else:
             in_use = _CLAIM_IN_USE if self.handle.release.at_least("1.34") else _CLAIM_IN_USE_1_33

@@ -81,11 +81,13 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
     def filter(self, state: Topologies | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         # With PreFilter switched off by the profile the volumes are looked up here instead.
         topologies = _topologies_of(pod.pod, nodes.cluster.catalog) if state is None else state
-        if isinstance(topologies, Status):
-            return Verdict.rejecting(np.ones(len(nodes), dtype=np.bool_), topologies)
         labels = nodes.cluster.nodes.labels
         # A node without any of the labels is taken for one of a cluster that has a single zone.
         constrained = np.logical_or.reduce([labels.column(key).present for key in _TOPOLOGY_LABELS])
+        if isinstance(topologies, Status):
+            # Before 1.27 such a node was passed without a look at the volumes.
+            refused = np.ones_like(constrained) if self.handle.release.at_least("1.27") else constrained
+            return Verdict.rejecting(nodes.take(refused), topologies)
         conflict = np.zeros(len(nodes.cluster.nodes), dtype=np.bool_)
         for topology in topologies:
             conflict |= ~self._inside(labels, topology)

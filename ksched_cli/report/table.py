@@ -167,6 +167,7 @@ def summary_line(simulation: Simulation) -> Text:
     where = f"{nodes} node{'' if nodes == 1 else 's'}"
     version = simulation.coverage.get("kubeVersion", NEWEST.version)
     where += f", Kubernetes {version}" if version != NEWEST.version else ""
+    where += " by its source" if "kubeVersionReadFromSource" in simulation.coverage else ""
     return Text(f"{text} ({where})", style="bold green" if good else "bold red")
 
 

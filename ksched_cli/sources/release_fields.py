@@ -4,11 +4,21 @@ the pod is as if it did not have it. That is how an API server of that minor sto
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from msgspec.structs import replace
 
+from ksched_cli.api.affinity import (
+    Affinity,
+    PodAffinity,
+    PodAffinityTerm,
+    PodAntiAffinity,
+    TopologySpreadConstraint,
+)
 from ksched_cli.api.core import Pod, PodSpec, PodStatus
 from ksched_cli.config.releases import FeatureGates, Release
+
+A = TypeVar("A", PodAffinity, PodAntiAffinity)
 
 
 def as_stored(pods: Iterable[Pod], release: Release, gates: FeatureGates) -> list[Pod]:
@@ -24,7 +34,58 @@ def _as_stored(pod: Pod, release: Release, gates: FeatureGates) -> Pod:
 def _spec(spec: PodSpec, release: Release, gates: FeatureGates) -> PodSpec:
     if spec.resources is not None and not gates.enabled("PodLevelResources"):
         spec = replace(spec, resources=None)
+    if spec.scheduling_gates and not gates.enabled("PodSchedulingReadiness"):
+        spec = replace(spec, scheduling_gates=())
+    if not release.at_least("1.28") and any(each.restart_policy for each in spec.init_containers):
+        # There were no sidecars: the field is not kept, and they are init containers like the others.
+        plain = tuple(replace(each, restart_policy=None) for each in spec.init_containers)
+        spec = replace(spec, init_containers=plain)
+    if spec.topology_spread_constraints:
+        constraints = tuple(_spread(each, gates) for each in spec.topology_spread_constraints)
+        spec = replace(spec, topology_spread_constraints=constraints)
+    if spec.overhead and not gates.enabled("PodOverhead"):
+        spec = replace(spec, overhead={})
+    if spec.preemption_policy and not gates.enabled("NonPreemptingPriority"):
+        spec = replace(spec, preemption_policy=None)
+    if spec.affinity is not None and not gates.enabled("PodAffinityNamespaceSelector"):
+        spec = replace(spec, affinity=_without_namespace_selectors(spec.affinity, release))
     return spec
+
+
+def _spread(constraint: TopologySpreadConstraint, gates: FeatureGates) -> TopologySpreadConstraint:
+    known = constraint
+    if not gates.enabled("MinDomainsInPodTopologySpread"):
+        known = replace(known, min_domains=None)
+    if not gates.enabled("NodeInclusionPolicyInPodTopologySpread"):
+        known = replace(known, node_affinity_policy=None, node_taints_policy=None)
+    if not gates.enabled("MatchLabelKeysInPodTopologySpread"):
+        known = replace(known, match_label_keys=())
+    return known
+
+
+def _without_namespace_selectors(affinity: Affinity, release: Release) -> Affinity:
+    """A scheduler that knows the field and has its gate off takes a term with a selector not for one of the pod's own
+    namespace, so that it is left with the namespaces that are named, if any."""
+
+    def plain(term: PodAffinityTerm) -> PodAffinityTerm:
+        none = term.namespace_selector is not None and not term.namespaces and release.at_least("1.21")
+        return replace(term, namespace_selector=None, namespaces=("",) if none else term.namespaces)
+
+    def of(rules: A | None) -> A | None:
+        if rules is None:
+            return None
+        required = tuple(plain(each) for each in rules.required_during_scheduling_ignored_during_execution)
+        preferred = tuple(
+            replace(each, pod_affinity_term=plain(each.pod_affinity_term))
+            for each in rules.preferred_during_scheduling_ignored_during_execution
+        )
+        return replace(
+            rules,
+            required_during_scheduling_ignored_during_execution=required,
+            preferred_during_scheduling_ignored_during_execution=preferred,
+        )
+
+    return replace(affinity, pod_affinity=of(affinity.pod_affinity), pod_anti_affinity=of(affinity.pod_anti_affinity))
 
 
 def _status(status: PodStatus, gates: FeatureGates) -> PodStatus:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -59,10 +59,20 @@ class Setting:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        if self.modelled:
-            return ()
-        answered = f"the answers are those of {self.release.version}, the nearest that is"
-        return (f"Kubernetes {self.asked} is not modelled; {answered}",)
+        return tuple(self._about_version())
+
+    def _about_version(self) -> Iterator[str]:
+        if not self.modelled:
+            answered = f"the answers are those of {self.release.version}, the nearest that is"
+            yield f"Kubernetes {self.asked} is not modelled; {answered}"
+        if self.not_read:
+            yield f"{self.not_read}; it is taken for what {self.release.newest_config_version} would say"
+
+    @property
+    def not_read(self) -> str:
+        """Why kube-scheduler of that minor would not take the configuration, which is of a later version."""
+        later = self.configuration.restated_from
+        return f"Kubernetes {self.release.version} does not read apiVersion {later}" if later else ""
 
     @property
     def warnings_of_runs(self) -> tuple[str, ...]:

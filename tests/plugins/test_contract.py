@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, is_hypothesis_test, settings
 from hypothesis import strategies as st
 
-from ksched_cli.config.plugin_args import ARGS_OF
+from ksched_cli.config.plugin_args import ARGS_OF, RequestedToCapacityRatioArgs, UtilizationShapePoint
+from ksched_cli.config.releases import NEWEST, RELEASES
 from ksched_cli.framework.interfaces import (
     FilterPlugin,
     Plugin,
@@ -31,10 +32,16 @@ SCORERS = [pytest.param(each, id=each.name) for each in IN_TREE if issubclass(ea
 ALL = [pytest.param(each, id=each.name) for each in IN_TREE]
 
 
+# Arguments for plugins that cannot do without.
+ARGS = {"RequestedToCapacityRatio": RequestedToCapacityRatioArgs(shape=(UtilizationShapePoint(100, 10),))}
+
+
 def bench(plugin: type[Plugin], drawn: Any, order: list[int] | None = None) -> Bench:
     nodes, running, pod = drawn
     arranged = nodes if order is None else [nodes[index] for index in order]
-    return make_bench(plugin, arranged, pod, running)
+    # A plugin that went away is asked in the last minor that had it.
+    current = RELEASES.get(plugin.until, NEWEST)
+    return make_bench(plugin, arranged, pod, running, args=ARGS.get(plugin.name), current=current)
 
 
 def snapshot(made: Bench) -> list[np.ndarray[Any, Any]]:
@@ -180,6 +187,17 @@ READINGS = {
     "DynamicResources": "framework.dra.test_allocator:test_a_solution_is_found_if_there_is_one",
     "ImageLocality": "plugins.test_image_locality:test_agrees_with_the_plain_reading",
     "NodeDeclaredFeatures": "plugins.test_node_declared_features:test_agrees_with_the_plain_reading",
+    "EBSLimits": "plugins.test_in_tree_volume_limits:test_agrees_with_a_reading_of_the_rule_node_by_node",
+    "GCEPDLimits": "plugins.test_in_tree_volume_limits:test_agrees_with_a_reading_of_the_rule_node_by_node",
+    "AzureDiskLimits": "plugins.test_in_tree_volume_limits:test_agrees_with_a_reading_of_the_rule_node_by_node",
+    "CinderLimits": "plugins.test_in_tree_volume_limits:test_agrees_with_a_reading_of_the_rule_node_by_node",
+    "SelectorSpread": "plugins.test_selector_spread:test_agrees_with_the_plain_reading",
+    "NodePreferAvoidPods": "plugins.test_gone_plugins:test_node_prefer_avoid_pods_agrees_with_the_plain_reading",
+    "NodeLabel": "plugins.test_gone_plugins:test_node_label_agrees_with_the_plain_reading",
+    "ServiceAffinity": "plugins.test_gone_plugins:test_service_affinity_agrees_with_the_plain_reading",
+    "NodeResourcesLeastAllocated": "plugins.test_gone_plugins:test_resource_scores_agree_with_the_plain_reading",
+    "NodeResourcesMostAllocated": "plugins.test_gone_plugins:test_resource_scores_agree_with_the_plain_reading",
+    "RequestedToCapacityRatio": "plugins.test_gone_plugins:test_resource_scores_agree_with_the_plain_reading",
 }
 
 

@@ -13,6 +13,7 @@ from ksched_cli.api.storage import (
     VolumeAttachment,
 )
 from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.framework.volumes.claims import claim_names, class_of_claim, find_claim, foreign_claim, missing_claim
 from ksched_cli.framework.volumes.migration import (
     CSI_DRIVER,
@@ -41,10 +42,15 @@ def unique_name(driver: str, handle: str) -> str:
     return f"{driver}/{handle}"
 
 
-def attachable_volumes(pod: Pod, catalog: Catalog, csi_node: CSINode | None, *, required: bool) -> Attached:
+def attachable_volumes(
+    pod: Pod, catalog: Catalog, csi_node: CSINode | None, gates: FeatureGates, release: Release, *, required: bool
+) -> Attached:
     """The pod's volumes that a driver has to attach; with `required` all its claims have to be there."""
-    found: Attached = dict(_inline_volumes(pod, csi_node))
+    # Disks that the pod names itself count since 1.25, and claims of ephemeral volumes since 1.23.
+    found: Attached = dict(_inline_volumes(pod, csi_node, gates)) if release.at_least("1.25") else {}
     for name, ephemeral in claim_names(pod):
+        if ephemeral and not release.at_least("1.23"):
+            continue
         if not name:
             raise ForeignClaim("PersistentVolumeClaim had no name")
         claim = find_claim(catalog, pod, name)
@@ -55,7 +61,7 @@ def attachable_volumes(pod: Pod, catalog: Catalog, csi_node: CSINode | None, *, 
         problem = foreign_claim(pod, claim) if ephemeral else None
         if problem:
             raise ForeignClaim(problem)
-        driver, handle = _volume_of(claim, catalog, csi_node)
+        driver, handle = _volume_of(claim, catalog, csi_node, gates)
         if driver and handle:
             found[unique_name(driver, handle)] = driver
     return found
@@ -74,29 +80,33 @@ def attached_by_controller(node: str, catalog: Catalog) -> Attached:
     return found
 
 
-def _inline_volumes(pod: Pod, csi_node: CSINode | None) -> Iterator[tuple[str, str]]:
+def _inline_volumes(pod: Pod, csi_node: CSINode | None, gates: FeatureGates) -> Iterator[tuple[str, str]]:
     for volume in pod.spec.volumes:
         plugin = in_tree_plugin(volume)
-        if plugin is not None and is_migrated(plugin, csi_node):
+        if plugin is not None and is_migrated(plugin, csi_node, gates):
             driver = CSI_DRIVER[plugin]
             yield unique_name(driver, volume_handle(volume)), driver
 
 
-def _volume_of(claim: PersistentVolumeClaim, catalog: Catalog, csi_node: CSINode | None) -> tuple[str, str]:
+def _volume_of(
+    claim: PersistentVolumeClaim, catalog: Catalog, csi_node: CSINode | None, gates: FeatureGates
+) -> tuple[str, str]:
     """Driver and handle of the claim's volume, empty where it does not count."""
     name = claim.spec.volume_name
     volume = catalog.get(PersistentVolume, name) if name else None
     if volume is None:
-        return _future_volume(claim, catalog, csi_node)
+        return _future_volume(claim, catalog, csi_node, gates)
     if volume.spec.csi is not None:
         return volume.spec.csi.driver, volume.spec.csi.volume_handle
     plugin = in_tree_plugin(volume.spec)
-    if plugin is None or not is_migrated(plugin, csi_node):
+    if plugin is None or not is_migrated(plugin, csi_node, gates):
         return "", ""
     return CSI_DRIVER[plugin], volume_handle(volume.spec, zones_of(volume))
 
 
-def _future_volume(claim: PersistentVolumeClaim, catalog: Catalog, csi_node: CSINode | None) -> tuple[str, str]:
+def _future_volume(
+    claim: PersistentVolumeClaim, catalog: Catalog, csi_node: CSINode | None, gates: FeatureGates
+) -> tuple[str, str]:
     """A claim without a volume will get one from its class's driver."""
     found = catalog.get(StorageClass, class_of_claim(claim))
     if found is None:
@@ -104,4 +114,4 @@ def _future_volume(claim: PersistentVolumeClaim, catalog: Catalog, csi_node: CSI
     handle = f"{_UNBOUND}{claim.metadata.namespace}/{claim.metadata.name}"
     if found.provisioner not in CSI_DRIVER:
         return found.provisioner, handle
-    return (CSI_DRIVER[found.provisioner], handle) if is_migrated(found.provisioner, csi_node) else ("", "")
+    return (CSI_DRIVER[found.provisioner], handle) if is_migrated(found.provisioner, csi_node, gates) else ("", "")

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeSpec
 from ksched_cli.api.volumes import Volume
+from ksched_cli.config.releases import FeatureGates
 
 _MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 
@@ -22,8 +23,14 @@ CSI_DRIVER = {
     "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
     "kubernetes.io/portworx-volume": "pxd.portworx.com",
 }
-# Those whose migration the scheduler counts with (nodevolumelimits.isCSIMigrationOn).
-_COUNTED = frozenset(CSI_DRIVER) - {"kubernetes.io/azure-file", "kubernetes.io/vsphere-volume"}
+# Those whose migration the scheduler counts with (nodevolumelimits.isCSIMigrationOn), and the gate of each.
+_COUNTED = {
+    "kubernetes.io/aws-ebs": "CSIMigrationAWS",
+    "kubernetes.io/gce-pd": "CSIMigrationGCE",
+    "kubernetes.io/azure-disk": "CSIMigrationAzureDisk",
+    "kubernetes.io/cinder": "CSIMigrationOpenStack",
+    "kubernetes.io/portworx-volume": "CSIMigrationPortworx",
+}
 
 # The label that a driver puts on its nodes for the zone. Azure's and Portworx's volumes keep what they say.
 _ZONE_OF_DRIVER = {
@@ -44,10 +51,12 @@ _BETA = _Labels("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.k
 _ZONE_SEPARATOR = "__"
 
 
-def is_migrated(plugin: str, csi_node: CSINode | None) -> bool:
-    """Whether the node says that the driver handles the plugin's volumes."""
+def is_migrated(plugin: str, csi_node: CSINode | None, gates: FeatureGates) -> bool:
+    """Whether the node says that the driver handles the plugin's volumes, and the gates, while there are any, allow."""
     listed = migrated_plugins(csi_node) if csi_node is not None else ""
-    return plugin in _COUNTED and plugin in listed.split(",")
+    if plugin not in _COUNTED or plugin not in listed.split(","):
+        return False
+    return gates.enabled("CSIMigration") and gates.enabled(_COUNTED[plugin])
 
 
 def migrated_plugins(csi_node: CSINode) -> str:

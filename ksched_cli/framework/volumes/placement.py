@@ -17,6 +17,7 @@ from ksched_cli.api.storage import (
 )
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, IdColumn
+from ksched_cli.config.releases import FeatureGates
 from ksched_cli.framework.status import SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.framework.volumes.capacity import with_enough_capacity
@@ -87,9 +88,9 @@ def _status_of(bits: int, texts: Sequence[str]) -> Status:
     return unresolvable(*reasons) if reasons else SUCCESS
 
 
-def place_claims(cluster: Cluster, claims: PodClaims) -> Placement:
+def place_claims(cluster: Cluster, claims: PodClaims, gates: FeatureGates) -> Placement:
     placement = Placement(len(cluster.nodes), _REASONS if cluster.release.at_least("1.33") else _REASONS_1_32)
-    _check_bound(cluster, claims.bound, placement)
+    _check_bound(cluster, claims.bound, placement, gates)
     on_selected = _selected_rows(cluster, claims.delayed)
     placement.failing[_BIND] = ~on_selected
     to_provision = [(claim, on_selected) for claim in claims.delayed if SELECTED_NODE in claim.metadata.annotations]
@@ -107,20 +108,25 @@ def affinity_mask(cluster: Cluster, volume: PersistentVolume) -> BoolColumn:
     return cluster.selection.terms_mask(affinity.required.node_selector_terms)
 
 
-def _check_bound(cluster: Cluster, claims: Sequence[PersistentVolumeClaim], placement: Placement) -> None:
+def _check_bound(
+    cluster: Cluster, claims: Sequence[PersistentVolumeClaim], placement: Placement, gates: FeatureGates
+) -> None:
     """The first claim that fails on a node is the one that is reported there."""
     undecided = np.ones(placement.size, dtype=np.bool_)
     for claim in claims:
         volume = cluster.catalog.get(PersistentVolume, claim.spec.volume_name)
         if volume is None:
-            placement.failing[_EXISTS] |= undecided
+            if cluster.release.at_least("1.23"):
+                placement.failing[_EXISTS] |= undecided
+            else:
+                placement.raise_error(undecided, f'could not find v1.PersistentVolume "{claim.spec.volume_name}"')
             return
-        reachable = _reachable(cluster, volume)
+        reachable = _reachable(cluster, volume, gates)
         placement.failing[_AFFINITY] |= undecided & ~reachable
         undecided &= reachable
 
 
-def _reachable(cluster: Cluster, volume: PersistentVolume) -> BoolColumn:
+def _reachable(cluster: Cluster, volume: PersistentVolume, gates: FeatureGates) -> BoolColumn:
     """A node to which the volume's plugin has been migrated is asked for its driver's labels (tryTranslatePVToCSI)."""
     mask = affinity_mask(cluster, volume)
     plugin, terms = in_tree_plugin(volume.spec), translated_terms(volume)
@@ -130,7 +136,7 @@ def _reachable(cluster: Cluster, volume: PersistentVolume) -> BoolColumn:
     for csi_node in cluster.catalog.all(CSINode):
         row = cluster.nodes.row_of.get(csi_node.metadata.name)
         if row is not None:
-            migrated[row] = is_migrated(plugin, csi_node)
+            migrated[row] = is_migrated(plugin, csi_node, gates)
     return np.where(migrated, cluster.selection.terms_mask(terms), mask)
 
 

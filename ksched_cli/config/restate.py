@@ -1,0 +1,102 @@
+"""A profile of a newer configuration version, said in the terms of a minor that does not read it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from ksched_cli.config.model import EXTENSION_POINT_FIELDS, PluginRef, Plugins, PluginSet, Profile
+from ksched_cli.config.plugin_args import (
+    CPU_AND_MEMORY,
+    NodeResourcesFitArgs,
+    NodeResourcesLeastAllocatedArgs,
+    NodeResourcesMostAllocatedArgs,
+    RequestedToCapacityRatioArgs,
+    ScoringStrategy,
+)
+from ksched_cli.config.releases import FeatureGates, Release, has_multi_point
+
+# (plugin, what cannot be said of it)
+Unsaid = tuple[str, str]
+
+_ALL = PluginRef("*")
+_FIT, _BALANCED = "NodeResourcesFit", "NodeResourcesBalancedAllocation"
+# The plugins of up to 1.21 that became strategies of NodeResourcesFit.
+_PLUGIN_OF = {
+    "LeastAllocated": "NodeResourcesLeastAllocated",
+    "MostAllocated": "NodeResourcesMostAllocated",
+    "RequestedToCapacityRatio": "RequestedToCapacityRatio",
+}
+_DEFAULT = _PLUGIN_OF["LeastAllocated"]
+
+
+def restate(
+    profile: Profile, release: Release, gates: FeatureGates, points_of: Mapping[str, Collection[str]]
+) -> tuple[Profile, list[Unsaid]]:
+    """The profile, and what of it the minor has no words for."""
+    unsaid: list[Unsaid] = []
+    if not has_multi_point(release.newest_config_version):
+        defaults = release.default_plugins(gates)
+        profile = replace(profile, plugins=_spread_out(profile.plugins, defaults, points_of))
+    if not release.at_least("1.22"):
+        profile = _with_strategy_as_plugin(profile, unsaid)
+    if not release.at_least("1.27"):
+        affinity = profile.args.get("InterPodAffinity")
+        if affinity is not None and affinity.ignore_preferred_terms_of_existing_pods:
+            unsaid.append(("InterPodAffinity", "ignorePreferredTermsOfExistingPods"))
+    return profile, unsaid
+
+
+def _spread_out(plugins: Plugins, defaults: Plugins, points_of: Mapping[str, Collection[str]]) -> Plugins:
+    """What MultiPoint says, at every point that it is about. What a point says itself comes first."""
+    everywhere, default_sets = plugins.multi_point, dict(defaults.points())
+    by_field = {}
+    for point, own in plugins.points():
+        spoken_for = {plugin.name for plugin in (*own.enabled, *own.disabled)}
+        by_default = {plugin.name for plugin in default_sets[point].enabled}
+        enabled, disabled = list(own.enabled), list(own.disabled)
+        about = {_ALL.name, *by_default}
+        disabled += [each for each in everywhere.disabled if each.name in about and each.name not in spoken_for]
+        for plugin in everywhere.enabled:
+            here = point in points_of.get(plugin.name, ()) and plugin.name not in spoken_for
+            # A default plugin is where it was; only its weight may be another one.
+            if here and (plugin.name not in by_default or (point == "score" and plugin.weight)):
+                enabled.append(plugin)
+        by_field[EXTENSION_POINT_FIELDS[point]] = PluginSet(tuple(enabled), tuple(disabled))
+    return Plugins(**by_field)
+
+
+def _with_strategy_as_plugin(profile: Profile, unsaid: list[Unsaid]) -> Profile:
+    fit = profile.args.get(_FIT) or NodeResourcesFitArgs()
+    strategy = fit.scoring_strategy
+    args: dict[str, Any] = {**profile.args, _PLUGIN_OF[strategy.type]: _plugin_args(strategy)}
+    if _FIT in args:
+        args[_FIT] = replace(fit, scoring_strategy=NodeResourcesFitArgs().scoring_strategy)
+    balanced = args.pop(_BALANCED, None)
+    if balanced is not None and set(balanced.resources) != set(CPU_AND_MEMORY):
+        unsaid.append((_BALANCED, "resources other than cpu and memory"))
+    score = _renamed(profile.plugins.score, _PLUGIN_OF[strategy.type])
+    return replace(profile, plugins=replace(profile.plugins, score=score), args=args)
+
+
+def _plugin_args(strategy: ScoringStrategy) -> Any:
+    if strategy.type == "MostAllocated":
+        return NodeResourcesMostAllocatedArgs(resources=strategy.resources)
+    if strategy.type == "RequestedToCapacityRatio":
+        ratio = strategy.requested_to_capacity_ratio
+        return RequestedToCapacityRatioArgs(shape=ratio.shape if ratio else (), resources=strategy.resources)
+    return NodeResourcesLeastAllocatedArgs(resources=strategy.resources)
+
+
+def _renamed(score: PluginSet, plugin: str) -> PluginSet:
+    """NodeResourcesFit scores under the name of its strategy."""
+    enabled = tuple(replace(each, name=plugin) if each.name == _FIT else each for each in score.enabled)
+    disabled = tuple(replace(each, name=_DEFAULT) if each.name == _FIT else each for each in score.disabled)
+    off = {each.name for each in disabled}
+    if plugin != _DEFAULT and not off & {_DEFAULT, _ALL.name}:
+        disabled = (*disabled, PluginRef(_DEFAULT))
+        if plugin not in {each.name for each in enabled}:
+            enabled = (*enabled, PluginRef(plugin, 1))
+    return PluginSet(enabled, disabled)

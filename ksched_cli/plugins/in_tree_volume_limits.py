@@ -1,0 +1,163 @@
+"""EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits: how many disks of a cloud a node takes. They went away with
+1.31, when the volumes of all four were their CSI drivers' to count."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.quantity import value
+from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, StorageClass
+from ksched_cli.api.volumes import Volume
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
+from ksched_cli.framework.verdict import Verdict
+from ksched_cli.framework.volumes.claims import claim_names, find_claim, foreign_claim, missing_claim
+from ksched_cli.framework.volumes.migration import is_migrated
+
+_TOO_MANY = unschedulable("node(s) exceed max volume count")
+_INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+_NITRO = re.compile("^[cmr]5.*|t3|z1d")
+
+
+class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
+    """nonCSILimits. `provisioner` is the in-tree plugin, `limit_key` the resource by which a node may give its own
+    limit, and `default_limit` the cloud's."""
+
+    provisioner: ClassVar[str]
+    limit_key: ClassVar[str]
+    default_limit: ClassVar[int]
+    points_since = (("preFilter", "1.28"),)
+    until = "1.30"
+    events = (ClusterEvent("Node", Action.ADD), ClusterEvent("Pod", Action.DELETE))
+
+    @staticmethod
+    def disk(source: Volume | PersistentVolumeSpec) -> str | None:
+        """What the cloud calls the disk; None where it is none of this cloud's."""
+        raise NotImplementedError
+
+    def limit(self, node: Node) -> int:
+        return self.default_limit
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
+        wanted = any(self.disk(volume) is not None for volume in pod.pod.spec.volumes) or any(claim_names(pod.pod))
+        return PreFilterResult(None) if wanted else SKIP
+
+    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        try:
+            wanted = set(self._disks(pod.pod, required=True))
+        except LookupError as problem:
+            # Since 1.30 a claim that is not there is no error any more.
+            refuse = unresolvable if self.handle.release.at_least("1.30") else error
+            return Verdict.from_statuses([refuse(str(problem))] * len(nodes))
+        except ValueError as problem:
+            return Verdict.from_statuses([error(str(problem))] * len(nodes))
+        if not wanted:
+            return Verdict.passing(len(nodes))
+        return Verdict.from_statuses([self._check(wanted, int(row)) for row in nodes.rows])
+
+    def _check(self, wanted: set[str], row: int) -> Status:
+        cluster = self.handle.cluster
+        node = cluster.nodes.objects[row]
+        csi_node = cluster.catalog.get(CSINode, node.metadata.name)
+        if is_migrated(self.provisioner, csi_node, self.handle.gates):
+            return SUCCESS
+        present: set[str] = set()
+        for other in cluster.usage.pods[row]:
+            present.update(self._disks(cluster.pods.infos[other].pod, required=False))
+        own = node.status.allocatable.get(self.limit_key)
+        limit = self.limit(node) if own is None else value(own)
+        return _TOO_MANY if len(present | wanted) > limit else SUCCESS
+
+    def _disks(self, pod: Pod, *, required: bool) -> Iterator[str]:
+        """The disks of the pod's volumes and of their claims' volumes. A claim that waits for one counts as one."""
+        for volume in pod.spec.volumes:
+            disk = self.disk(volume)
+            if disk is not None:
+                yield disk
+        # Before 1.23 claims of ephemeral volumes did not count, and a claim that is not there was no volume.
+        followed = self.handle.release.at_least("1.23")
+        for name, ephemeral in claim_names(pod):
+            if ephemeral and not followed:
+                continue
+            if not name:
+                raise ValueError("PersistentVolumeClaim had no name")
+            claim = find_claim(self.handle.cluster.catalog, pod, name)
+            if claim is None:
+                if required and followed:
+                    raise LookupError(f"looking up PVC {pod.metadata.namespace}/{name}: {missing_claim(name)}")
+                continue
+            if ephemeral and (problem := foreign_claim(pod, claim)):
+                raise ValueError(problem)
+            yield from self._disk_of(claim)
+
+    def _disk_of(self, claim: PersistentVolumeClaim) -> Iterator[str]:
+        catalog = self.handle.cluster.catalog
+        volume = catalog.get(PersistentVolume, claim.spec.volume_name) if claim.spec.volume_name else None
+        if volume is not None:
+            disk = self.disk(volume.spec)
+            if disk is not None:
+                yield disk
+            return
+        found = catalog.get(StorageClass, claim.spec.storage_class_name or "")
+        if found is not None and found.provisioner == self.provisioner:
+            yield f"unbound claim {claim.metadata.namespace}/{claim.metadata.name}"
+
+
+class EBSLimits(_InTreeLimits):
+    name = "EBSLimits"
+    summary = "Rejects nodes that cannot take as many AWS EBS disks more as the pod needs."
+    provisioner = "kubernetes.io/aws-ebs"
+    limit_key = "attachable-volumes-aws-ebs"
+    default_limit = 39
+
+    @staticmethod
+    def disk(source: Volume | PersistentVolumeSpec) -> str | None:
+        return source.aws_elastic_block_store.volume_id if source.aws_elastic_block_store else None
+
+    def limit(self, node: Node) -> int:
+        """getMaxEBSVolume: Nitro instances take fewer."""
+        types = (node.metadata.labels.get(key) for key in _INSTANCE_TYPES)
+        kind = next((each for each in types if each is not None), "")
+        return 25 if _NITRO.search(kind) else self.default_limit
+
+
+class GCEPDLimits(_InTreeLimits):
+    name = "GCEPDLimits"
+    summary = "Rejects nodes that cannot take as many GCE persistent disks more as the pod needs."
+    provisioner = "kubernetes.io/gce-pd"
+    limit_key = "attachable-volumes-gce-pd"
+    default_limit = 16
+
+    @staticmethod
+    def disk(source: Volume | PersistentVolumeSpec) -> str | None:
+        return source.gce_persistent_disk.pd_name if source.gce_persistent_disk else None
+
+
+class AzureDiskLimits(_InTreeLimits):
+    name = "AzureDiskLimits"
+    summary = "Rejects nodes that cannot take as many Azure disks more as the pod needs."
+    provisioner = "kubernetes.io/azure-disk"
+    limit_key = "attachable-volumes-azure-disk"
+    default_limit = 16
+
+    @staticmethod
+    def disk(source: Volume | PersistentVolumeSpec) -> str | None:
+        return source.azure_disk.disk_name if source.azure_disk else None
+
+
+class CinderLimits(_InTreeLimits):
+    name = "CinderLimits"
+    summary = "Rejects nodes that cannot take as many Cinder volumes more as the pod needs. Not a default plugin."
+    provisioner = "kubernetes.io/cinder"
+    limit_key = "attachable-volumes-cinder"
+    default_limit = 256
+
+    @staticmethod
+    def disk(source: Volume | PersistentVolumeSpec) -> str | None:
+        return source.cinder.volume_id if source.cinder else None

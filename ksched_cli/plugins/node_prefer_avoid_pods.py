@@ -1,0 +1,58 @@
+"""NodePreferAvoidPods: nodes whose annotation asks to be spared the pods of some controller. It went away with 1.23."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from ksched_cli.api.meta import OwnerReference
+from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.interfaces import ScorePlugin
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.scoring import MAX_NODE_SCORE
+
+ANNOTATION = "scheduler.alpha.kubernetes.io/preferAvoidPods"
+_KINDS = ("ReplicationController", "ReplicaSet")
+
+
+class _PodSignature(Struct, rename="camel", frozen=True):
+    pod_controller: OwnerReference | None = None
+
+
+class _PreferAvoidPod(Struct, rename="camel", frozen=True):
+    pod_signature: _PodSignature = _PodSignature()
+
+
+class _AvoidPods(Struct, rename="camel", frozen=True):
+    prefer_avoid_pods: tuple[_PreferAvoidPod, ...] = ()
+
+
+class NodePreferAvoidPods(ScorePlugin[None]):
+    name = "NodePreferAvoidPods"
+    until = "1.22"
+    follows_pods = False
+    summary = "Keeps the pods of a controller away from nodes that ask for it in an annotation."
+
+    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+        """Its weight is far above all others, so that a node that asks to be spared comes last."""
+        scores = np.full(len(nodes), MAX_NODE_SCORE, dtype=np.int64)
+        owner = next((each for each in pod.pod.metadata.owner_references if each.controller), None)
+        if owner is None or owner.kind not in _KINDS:
+            return scores
+        for index, row in enumerate(nodes.rows.tolist()):
+            annotation = nodes.cluster.nodes.objects[row].metadata.annotations.get(ANNOTATION)
+            if annotation and _is_named(annotation, owner):
+                scores[index] = 0
+        return scores
+
+
+def _is_named(annotation: str, owner: OwnerReference) -> bool:
+    try:
+        avoided = msgspec.json.decode(annotation, type=_AvoidPods).prefer_avoid_pods
+    except msgspec.MsgspecError:
+        # kube-scheduler takes the node for one without the annotation.
+        return False
+    controllers = (each.pod_signature.pod_controller for each in avoided)
+    return any(each is not None and (each.kind, each.uid) == (owner.kind, owner.uid) for each in controllers)

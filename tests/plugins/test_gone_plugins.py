@@ -1,0 +1,206 @@
+"""NodeLabel, NodePreferAvoidPods, ServiceAffinity and the resource scores: the plugins that went away with 1.23."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.api.core import Pod, Service
+from ksched_cli.config.plugin_args import (
+    NodeLabelArgs,
+    NodeResourcesLeastAllocatedArgs,
+    NodeResourcesMostAllocatedArgs,
+    RequestedToCapacityRatioArgs,
+    ResourceSpec,
+    ServiceAffinityArgs,
+    UtilizationShapePoint,
+)
+from ksched_cli.config.releases import RELEASES
+from ksched_cli.plugins.node_label import NodeLabel
+from ksched_cli.plugins.node_prefer_avoid_pods import ANNOTATION, NodePreferAvoidPods
+from ksched_cli.plugins.node_resources_least_allocated import NodeResourcesLeastAllocated
+from ksched_cli.plugins.node_resources_most_allocated import NodeResourcesMostAllocated
+from ksched_cli.plugins.requested_to_capacity_ratio import RequestedToCapacityRatio
+from ksched_cli.plugins.service_affinity import ServiceAffinity
+from tests.builders import make_node, make_pod
+from tests.clusters import clusters
+from tests.harness import make_bench
+
+OLD = RELEASES["1.21"]
+KEYS = ("a", "b", "c")
+keys = st.lists(st.sampled_from(KEYS), max_size=2, unique=True).map(tuple)
+
+
+@given(
+    labels=st.lists(st.frozensets(st.sampled_from(KEYS)), min_size=1, max_size=4),
+    present=keys,
+    absent=keys,
+    likes=keys,
+    dislikes=keys,
+)
+@settings(max_examples=80, deadline=None)
+def test_node_label_agrees_with_the_plain_reading(
+    labels: list[frozenset[str]], present: Any, absent: Any, likes: Any, dislikes: Any
+) -> None:
+    nodes = []
+    for index, own in enumerate(labels):
+        node = make_node(f"n{index}")
+        for key in own:
+            node.label(key, "x")
+        nodes.append(node.obj())
+    args = NodeLabelArgs(
+        present_labels=present,
+        absent_labels=absent,
+        present_labels_preference=likes,
+        absent_labels_preference=dislikes,
+    )
+    made = make_bench(NodeLabel, nodes, make_pod().obj(), args=args, current=OLD)
+    wrong = {f"n{at}" for at, own in enumerate(labels) if not set(present) <= own or set(absent) & own}
+    refusal = ("UnschedulableAndUnresolvable", ("node(s) didn't have the requested labels",))
+    assert made.statuses() == dict.fromkeys(wrong, refusal)
+    wishes = len(likes) + len(dislikes)
+    for at, own in enumerate(labels):
+        met = len(set(likes) & own) + len(set(dislikes) - own)
+        assert made.scores()[f"n{at}"] == (100 * met // wishes if wishes else 0)  # type: ignore[index]
+
+
+def avoiding(*controllers: tuple[str, str]) -> str:
+    listed = [{"podSignature": {"podController": {"kind": kind, "uid": uid}}} for kind, uid in controllers]
+    return json.dumps({"preferAvoidPods": listed})
+
+
+@given(
+    asked=st.lists(
+        st.lists(st.tuples(st.sampled_from(("ReplicaSet", "Job")), st.sampled_from("12")), max_size=2),
+        min_size=1,
+        max_size=4,
+    ),
+    owner=st.tuples(st.sampled_from(("ReplicaSet", "Job", "ReplicationController")), st.sampled_from("12")),
+    controls=st.booleans(),
+)
+@settings(max_examples=80, deadline=None)
+def test_node_prefer_avoid_pods_agrees_with_the_plain_reading(
+    asked: list[list[tuple[str, str]]], owner: tuple[str, str], controls: bool
+) -> None:
+    nodes = []
+    for index, controllers in enumerate(asked):
+        node = make_node(f"n{index}").obj()
+        node.metadata.annotations[ANNOTATION] = avoiding(*controllers)
+        nodes.append(node)
+    pod = owned(owner, controls)
+    made = make_bench(NodePreferAvoidPods, nodes, pod, current=OLD)
+    counts = controls and owner[0] in ("ReplicaSet", "ReplicationController")
+    assert made.scores() == {f"n{at}": 0 if counts and owner in own else 100 for at, own in enumerate(asked)}
+
+
+def owned(owner: tuple[str, str], controls: bool) -> Pod:
+    reference = {"kind": owner[0], "name": "o", "uid": owner[1], "apiVersion": "v1", "controller": controls}
+    return msgspec.convert({"metadata": {"name": "new", "namespace": "default", "ownerReferences": [reference]}}, Pod)
+
+
+@pytest.mark.parametrize("annotation", ["", "{", "[]", '{"preferAvoidPods": 1}', '{"preferAvoidPods": [{}]}'])
+def test_an_annotation_that_cannot_be_read_is_none(annotation: str) -> None:
+    node = make_node("n").obj()
+    node.metadata.annotations[ANNOTATION] = annotation
+    assert make_bench(NodePreferAvoidPods, [node], owned(("ReplicaSet", "1"), True), current=OLD).scores() == {"n": 100}
+
+
+SERVICE = msgspec.convert(
+    {"metadata": {"name": "s", "namespace": "default"}, "spec": {"selector": {"app": "a"}}}, Service
+)
+
+
+@given(
+    racks=st.lists(st.sampled_from(("", "r0", "r1")), min_size=1, max_size=4),
+    placed=st.lists(st.tuples(st.integers(0, 3), st.sampled_from("ab")), max_size=5),
+    serviced=st.booleans(),
+    chosen=st.sampled_from(("", "r0", "r1")),
+)
+@settings(max_examples=120, deadline=None)
+def test_service_affinity_agrees_with_the_plain_reading(
+    racks: list[str], placed: list[tuple[int, str]], serviced: bool, chosen: str
+) -> None:
+    nodes = []
+    for index, rack in enumerate(racks):
+        node = make_node(f"n{index}")
+        nodes.append((node.label("rack", rack) if rack else node).obj())
+    on = [(where % len(racks), app) for where, app in placed]
+    running = [
+        make_pod(f"run-{at}").label("app", app).on(f"n{where}").phase("Running").obj()
+        for at, (where, app) in enumerate(on)
+    ]
+    builder = make_pod("new").label("app", "a")
+    pod = (builder.selector(rack=chosen) if chosen else builder).obj()
+    args = ServiceAffinityArgs(affinity_labels=("rack",), anti_affinity_labels_preference=("rack",))
+    made = make_bench(
+        ServiceAffinity, nodes, pod, running, args=args, objects=[SERVICE] if serviced else [], current=OLD
+    )
+    # The node of the first pod that carries the labels of the new one says where the others go.
+    first = next((where for where in range(len(racks)) if (where, "a") in on), None)
+    wanted = chosen or (racks[first] if serviced and first is not None else "")
+    wrong = {f"n{at}" for at, rack in enumerate(racks) if wanted and rack != wanted}
+    assert made.statuses() == dict.fromkeys(wrong, ("Unschedulable", ("node(s) didn't match service affinity",)))
+    counts = [on.count((at, "a")) if serviced else 0 for at in range(len(racks))]
+    total, normalized = sum(counts), made.scores(normalized=True)
+    for at, rack in enumerate(racks):
+        there = sum(count for count, other in zip(counts, racks, strict=True) if other == rack)
+        want = (100 * ((total - there) / total) if total else 100) if rack else 0
+        assert normalized[f"n{at}"] == int(want)  # type: ignore[index]
+
+
+RESOURCES = (ResourceSpec("cpu", 1), ResourceSpec("memory", 3), ResourceSpec("example.com/gpu", 2))
+SHAPE = (UtilizationShapePoint(0, 0), UtilizationShapePoint(50, 8), UtilizationShapePoint(100, 10))
+
+
+@given(drawn=clusters(), strategy=st.sampled_from(("least", "most", "ratio")))
+@settings(max_examples=120, deadline=None)
+def test_resource_scores_agree_with_the_plain_reading(drawn: Any, strategy: str) -> None:
+    nodes, running, pod = drawn
+    plugin, args = {
+        "least": (NodeResourcesLeastAllocated, NodeResourcesLeastAllocatedArgs(resources=RESOURCES)),
+        "most": (NodeResourcesMostAllocated, NodeResourcesMostAllocatedArgs(resources=RESOURCES)),
+        "ratio": (RequestedToCapacityRatio, RequestedToCapacityRatioArgs(shape=SHAPE, resources=RESOURCES)),
+    }[strategy]
+    made = make_bench(plugin, nodes, pod, running, args=args, current=OLD)
+    want = {}
+    for node in nodes:
+        pods = [pod, *(each for each in running if each.spec.node_name == node.metadata.name)]
+        scores = []
+        for resource in RESOURCES:
+            capacity = amount(node.status.allocatable.get(resource.name, 0))
+            used = sum(asked(each, resource.name) for each in pods)
+            scores.append((plain_score(strategy, used, capacity), resource.weight))
+        counted = [(score, weight) for score, weight in scores if strategy != "ratio" or score > 0]
+        total, weights = sum(score * weight for score, weight in counted), sum(weight for _, weight in counted)
+        if strategy == "ratio":
+            want[node.metadata.name] = int(total / weights + 0.5) if weights else 0
+        else:
+            want[node.metadata.name] = total // weights
+    assert made.scores() == want
+
+
+def asked(pod: Pod, resource: str) -> int:
+    requests = pod.spec.containers[0].resources.requests
+    default = {"cpu": 100, "memory": 200 * 1024 * 1024}.get(resource, 0)
+    return amount(requests[resource]) if resource in requests else default
+
+
+def amount(quantity: str | int | float) -> int:
+    text = str(quantity)
+    if text.endswith("Mi"):
+        return int(text[:-2]) * 1024 * 1024
+    return int(text.removesuffix("m"))
+
+
+def plain_score(strategy: str, used: int, capacity: int) -> int:
+    if strategy == "least":
+        return 0 if capacity == 0 or used > capacity else (capacity - used) * 100 // capacity
+    if strategy == "most":
+        return 0 if capacity == 0 else min(used, capacity) * 100 // capacity
+    percent = 100 if capacity == 0 or used > capacity else 100 - (capacity - used) * 100 // capacity
+    return percent * 80 // 50 if percent <= 50 else 80 + (percent - 50) * 20 // 50

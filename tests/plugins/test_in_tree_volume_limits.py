@@ -1,0 +1,142 @@
+"""EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.storage import CSINode, PersistentVolume
+from ksched_cli.config.releases import RELEASES
+from ksched_cli.plugins.in_tree_volume_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits
+from tests.builders import make_node, make_pod
+from tests.harness import make_bench
+from tests.plugins.storage import claim, storage_class
+
+TOO_MANY = ("Unschedulable", ("node(s) exceed max volume count",))
+OLD = RELEASES["1.28"]
+# The plugin, the volume source of a disk, and the resource by which a node gives its limit.
+KINDS: dict[str, tuple[Any, Any, str]] = {
+    "EBSLimits": (EBSLimits, lambda id: {"awsElasticBlockStore": {"volumeID": id}}, "attachable-volumes-aws-ebs"),
+    "GCEPDLimits": (GCEPDLimits, lambda id: {"gcePersistentDisk": {"pdName": id}}, "attachable-volumes-gce-pd"),
+    "AzureDiskLimits": (
+        AzureDiskLimits,
+        lambda id: {"azureDisk": {"diskName": id, "diskURI": f"/{id}"}},
+        "attachable-volumes-azure-disk",
+    ),
+    "CinderLimits": (CinderLimits, lambda id: {"cinder": {"volumeID": id}}, "attachable-volumes-cinder"),
+}
+
+
+def with_disks(name: str, kind: str, disks: list[str], on: str = "") -> Pod:
+    source = KINDS[kind][1]
+    volumes = [{"name": f"v{index}", **source(disk)} for index, disk in enumerate(disks)]
+    builder = make_pod(name).spec(volumes=volumes)
+    return (builder.on(on).phase("Running") if on else builder).obj()
+
+
+def limited(kind: str, name: str, limit: int) -> Node:
+    node = make_node(name).obj()
+    node.status.allocatable[KINDS[kind][2]] = str(limit)
+    return node
+
+
+@given(data=st.data(), kind=st.sampled_from(sorted(KINDS)))
+@settings(max_examples=60, deadline=None)
+def test_agrees_with_a_reading_of_the_rule_node_by_node(data: st.DataObject, kind: str) -> None:
+    disks = st.lists(st.sampled_from(("a", "b", "c", "d")), max_size=3)
+    limits = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
+    held = [data.draw(st.lists(disks, max_size=2)) for _ in limits]
+    wanted = data.draw(disks)
+    nodes = [limited(kind, f"n{index}", limit) for index, limit in enumerate(limits)]
+    running = [
+        with_disks(f"run-{index}-{at}", kind, own, on=f"n{index}")
+        for index, pods in enumerate(held)
+        for at, own in enumerate(pods)
+    ]
+    made = make_bench(KINDS[kind][0], nodes, with_disks("new", kind, wanted), running, current=OLD)
+    full = {
+        f"n{index}"
+        for index, limit in enumerate(limits)
+        if wanted and len({*wanted, *(disk for own in held[index] for disk in own)}) > limit
+    }
+    assert made.statuses() == dict.fromkeys(full, TOO_MANY)
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "limit"),
+    [
+        pytest.param("EBSLimits", {}, 39, id="EBS"),
+        pytest.param("EBSLimits", {"node.kubernetes.io/instance-type": "m5.large"}, 25, id="EBS on Nitro"),
+        pytest.param("EBSLimits", {"beta.kubernetes.io/instance-type": "t3.small"}, 25, id="EBS by the beta label"),
+        pytest.param("EBSLimits", {"node.kubernetes.io/instance-type": "m4.large"}, 39, id="EBS on Xen"),
+        pytest.param("GCEPDLimits", {}, 16, id="GCE"),
+        pytest.param("AzureDiskLimits", {}, 16, id="Azure"),
+        pytest.param("CinderLimits", {}, 256, id="Cinder"),
+    ],
+)
+def test_limits_where_the_node_says_nothing(kind: str, labels: dict[str, str], limit: int) -> None:
+    node = make_node("n")
+    for key, value in labels.items():
+        node.label(key, value)
+    for count in (limit, limit + 1):
+        pod = with_disks("new", kind, [f"d{index}" for index in range(count)])
+        statuses = make_bench(KINDS[kind][0], [node.obj()], pod, current=OLD).statuses()
+        assert statuses == ({} if count == limit else {"n": TOO_MANY})
+
+
+def test_a_node_whose_volumes_are_migrated_is_left_to_the_driver() -> None:
+    csi = msgspec.convert(
+        {
+            "metadata": {
+                "name": "n",
+                "annotations": {"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/gce-pd"},
+            }
+        },
+        CSINode,
+    )
+    nodes, pod = [limited("GCEPDLimits", "n", 0)], with_disks("new", "GCEPDLimits", ["a"])
+    assert make_bench(GCEPDLimits, nodes, pod, objects=[csi], current=OLD).statuses() == {}
+    # In 1.21 the gate of the migration was off.
+    old = RELEASES["1.21"]
+    assert make_bench(GCEPDLimits, nodes, pod, objects=[csi], current=old).statuses() == {"n": TOO_MANY}
+    gates = "CSIMigrationGCE=true"
+    assert make_bench(GCEPDLimits, nodes, pod, objects=[csi], current=old, gates=gates).statuses() == {}
+
+
+def test_claims_count_as_their_volume_or_as_one_that_will_be_made() -> None:
+    bound = msgspec.convert(
+        {"metadata": {"name": "pv"}, "spec": {"gcePersistentDisk": {"pdName": "a"}}}, PersistentVolume
+    )
+    objects = [
+        bound,
+        claim("bound", volume="pv"),
+        claim("waiting", cls="gce"),
+        storage_class("gce", provisioner="kubernetes.io/gce-pd"),
+        claim("other", cls="late"),
+        storage_class(),
+    ]
+    volumes = [{"name": n, "persistentVolumeClaim": {"claimName": n}} for n in ("bound", "waiting", "other")]
+    pod = make_pod("new").spec(volumes=volumes).obj()
+    for limit, full in ((2, False), (1, True)):
+        made = make_bench(GCEPDLimits, [limited("GCEPDLimits", "n", limit)], pod, objects=objects, current=OLD)
+        assert made.statuses() == ({"n": TOO_MANY} if full else {})
+
+
+@pytest.mark.parametrize(
+    ("minor", "code"),
+    [
+        pytest.param("1.30", "UnschedulableAndUnresolvable", id="since 1.30 a refusal"),
+        pytest.param("1.28", "Error", id="before that an error"),
+        pytest.param("1.22", None, id="long ago nothing"),
+    ],
+)
+def test_a_claim_that_is_not_there(minor: str, code: str | None) -> None:
+    pod = make_pod("new").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}]).obj()
+    statuses = make_bench(GCEPDLimits, [make_node("n").obj()], pod, current=RELEASES[minor]).statuses()
+    text = 'looking up PVC default/gone: persistentvolumeclaim "gone" not found'
+    assert statuses == ({"n": (code, (text,))} if code else {})
