@@ -82,7 +82,11 @@ def validate(
     problems: list[Problem] = []
     for file in files:
         try:
-            _setting(file, kube_version, feature_gates, plugin)
+            setting = _setting(file, kube_version, feature_gates, plugin, told=False)
+            if setting.not_read:
+                use = f"use {setting.release.config_versions[0]}"
+                problems.append(Problem(setting.not_read, file, path="apiVersion", hint=use))
+                continue
         except InputError as mistake:
             problems.extend(mistake.problems)
         else:
@@ -98,9 +102,12 @@ def schema(kube_version: options.KubeVersion = "auto") -> None:
     typer.echo(json.dumps(schemas.schema(_setting(None, kube_version, "").release), indent=2))
 
 
-def _setting(path: str | None, kube_version: str, feature_gates: str, plugins: Sequence[str] = ()) -> Setting:
+def _setting(
+    path: str | None, kube_version: str, feature_gates: str, plugins: Sequence[str] = (), *, told: bool = True
+) -> Setting:
     from ksched_cli.wiring import Setup, make_setting
 
     setting = make_setting(Setup(config=path, kube_version=kube_version, feature_gates=feature_gates, plugins=plugins))
-    warn(setting.warnings)
+    if told or not setting.not_read:
+        warn(setting.warnings)
     return setting

@@ -15,7 +15,7 @@ from ksched_cli.api.yaml_reader import Document, read_documents
 from ksched_cli.config.extenders import extender_complaints
 from ksched_cli.config.model import Extender, PluginConfig, Plugins, Profile, SchedulerConfiguration
 from ksched_cli.config.own_args import needs_arguments, own_args
-from ksched_cli.config.plugin_args import ARGS_OF, with_defaults
+from ksched_cli.config.plugin_args import args_of, with_defaults
 from ksched_cli.config.profiles import ResolvedProfile, expand_profile, merge_with_defaults
 from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.config.restate import restate
@@ -25,6 +25,7 @@ from ksched_cli.config.serving import (
     client_connection_complaints,
     leader_election_complaints,
 )
+from ksched_cli.config.since import unknown_fields
 from ksched_cli.config.validate_args import complaints
 from ksched_cli.errors import ConfigError, InputError, Problem
 
@@ -111,6 +112,7 @@ class _Loader:
 
     def load(self, points_of: Mapping[str, Collection[str]]) -> SchedulerConfiguration:
         self._check_identity()
+        self._check_fields()
         raw = self._decode(self._document.value, ConfigDocument, ())
         self._stop_if_mistaken()
         profiles = self._profiles(raw.profiles or (_ProfileDocument(),))
@@ -155,6 +157,14 @@ class _Loader:
             self._complain(text, ("apiVersion",), f"use {accepted}")
         self._stop_if_mistaken()
 
+    def _check_fields(self) -> None:
+        """Fields that came later; a file of a later version may have them, as far as they can be said otherwise."""
+        if not self._restated_from:
+            version = self._config_version or self._release.newest_config_version
+            for steps, text, hint in unknown_fields(self._document.value, self._release, version):
+                self._complain(text, steps, hint)
+            self._stop_if_mistaken()
+
     def _decode(self, value: Any, struct: type[Struct], steps: tuple[str | int, ...]) -> Any:
         """Typed, with every mistake noted; the struct's defaults stand in for what is mistaken."""
         converted, mistakes = problems_in(value, struct)
@@ -197,18 +207,18 @@ class _Loader:
             steps: tuple[str | int, ...] = ("profiles", profile, "pluginConfig", index)
             if each.name in args:
                 self._complain(f'plugin "{each.name}" is configured twice', steps)
-            if each.name in self._release.removed_plugins:
+            if each.name in self._release.removed_plugins(self._config_version):
                 self._complain(f'plugin "{each.name}" does not exist any more', steps)
             args[each.name] = self._typed_args(each, (*steps, "args"))
         return args
 
     def _typed_args(self, config: PluginConfig, steps: tuple[str | int, ...]) -> Any:
-        struct = ARGS_OF.get(config.name)
         if config.name in self._own_models:
             args, mistakes = own_args(self._own_models[config.name], config.args)
             for where, text in mistakes:
                 self._complain(text, (*steps, *where))
             return args
+        struct = args_of(config.name, self._release)
         if struct is None:
             return config.args
         before = len(self._problems)
@@ -227,7 +237,7 @@ class _Loader:
         self._check_percentage(profile.percentage_of_nodes_to_score, steps)
         for name, own in profile.plugins.points():
             for at, plugin in enumerate(own.enabled):
-                if plugin.name in self._release.removed_plugins:
+                if plugin.name in self._release.removed_plugins(profile.config_version):
                     path = (*steps, "plugins", name, "enabled", at)
                     self._complain(f'plugin "{plugin.name}" does not exist any more', path)
         try:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.affinity import NodeAffinity, TopologySpreadConstraint
+from ksched_cli.config.releases import Release
 
 DEFAULT_WEIGHT = 1
 
@@ -115,13 +116,29 @@ ARGS_OF: Mapping[str, type[Struct]] = {
     "PodTopologySpread": PodTopologySpreadArgs,
     "VolumeBinding": VolumeBindingArgs,
     "DynamicResources": DynamicResourcesArgs,
-    # Those of plugins that went away.
+    # Those of plugins that went away with 1.23.
     "NodeLabel": NodeLabelArgs,
     "NodeResourcesLeastAllocated": NodeResourcesLeastAllocatedArgs,
     "NodeResourcesMostAllocated": NodeResourcesMostAllocatedArgs,
     "RequestedToCapacityRatio": RequestedToCapacityRatioArgs,
     "ServiceAffinity": ServiceAffinityArgs,
 }
+
+
+_GONE = frozenset(
+    {
+        "NodeLabel",
+        "NodeResourcesLeastAllocated",
+        "NodeResourcesMostAllocated",
+        "RequestedToCapacityRatio",
+        "ServiceAffinity",
+    }
+)
+
+
+def args_of(plugin: str, release: Release) -> type[Struct] | None:
+    """The type of an in-tree plugin's arguments, where the minor has the plugin and it takes any."""
+    return None if plugin in _GONE and release.at_least("1.23") else ARGS_OF.get(plugin)
 
 
 def with_defaults(args: object) -> object:

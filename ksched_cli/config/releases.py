@@ -79,9 +79,10 @@ class Release:
         """Without the group."""
         return self.config_versions[0].rpartition("/")[2]
 
-    @property
-    def removed_plugins(self) -> frozenset[str]:
+    def removed_plugins(self, config_version: str = "") -> frozenset[str]:
         """No plugin of these names may be enabled or configured any more (invalidPluginsByVersion)."""
+        if (config_version or self.newest_config_version) != "v1":
+            return frozenset()
         return frozenset(name for name, since in _REMOVED_PLUGINS.items() if self.at_least(since))
 
     # Gates
@@ -166,7 +167,8 @@ class Release:
     def plugin_names(self) -> tuple[str, ...]:
         """Every default plugin, gated or not."""
         listed = (*MULTI_POINT, *(plugin for own in BY_POINT.values() for plugin in own))
-        return tuple(dict.fromkeys(each.name for each in listed if self.between(each.since, each.until)))
+        there = (each for each in listed if self.between(each.since, each.until))
+        return tuple(dict.fromkeys(each.name for each in there if not each.gate or each.gate in self._gate_states))
 
     def default_plugins(self, gates: FeatureGates, config_version: str = "") -> Plugins:
         """getDefaultPlugins with applyFeatureGates, of a configuration version or of the newest that is read."""
@@ -246,8 +248,14 @@ def has_multi_point(config_version: str) -> bool:
     return config_version not in ("v1beta1", "v1beta2")
 
 
-# Since when a configuration may not name these any more.
-_REMOVED_PLUGINS = {"AzureDiskLimits": "1.31", "CinderLimits": "1.31", "EBSLimits": "1.31", "GCEPDLimits": "1.31"}
+# Since when a configuration of v1 may not name these any more.
+_REMOVED_PLUGINS = {
+    "AzureDiskLimits": "1.31",
+    "CinderLimits": "1.31",
+    "EBSLimits": "1.31",
+    "GCEPDLimits": "1.31",
+    "SelectorSpread": "1.25",
+}
 
 # Minors that are modelled, and of which there are recordings.
 _MODELLED = tuple(f"1.{minor}" for minor in range(21, 37))

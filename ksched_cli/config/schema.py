@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
 from msgspec.json import schema_components
 
 from ksched_cli.config.load import ConfigDocument
-from ksched_cli.config.plugin_args import ARGS_OF
+from ksched_cli.config.plugin_args import ARGS_OF, args_of
 from ksched_cli.config.releases import Release
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -16,7 +18,8 @@ _REF = "#/$defs/{name}"
 
 def schema(release: Release) -> dict[str, Any]:
     """Derived from the types that decode a file, so that the two cannot part. Go reads null as absent: so does this."""
-    (root, *_), components = schema_components([ConfigDocument, *ARGS_OF.values()], ref_template=_REF)
+    args = {name: struct for name in ARGS_OF if (struct := args_of(name, release)) is not None}
+    (root, *_), components = schema_components([ConfigDocument, *args.values()], ref_template=_REF)
     definitions = {name: _nullable(component) for name, component in components.items()}
     document = dict(definitions.pop(root["$ref"].rpartition("/")[2]))
     document["properties"] = {
@@ -25,7 +28,7 @@ def schema(release: Release) -> dict[str, Any]:
         "kind": {"const": "KubeSchedulerConfiguration"},
     }
     document["required"] = ["apiVersion", "kind"]
-    definitions["PluginConfig"] = _typed_by_name(definitions["PluginConfig"])
+    definitions["PluginConfig"] = _typed_by_name(definitions["PluginConfig"], args)
     title = f"KubeSchedulerConfiguration of Kubernetes {release.version}"
     return {"$schema": DIALECT, **document, "title": title, "$defs": definitions}
 
@@ -44,13 +47,13 @@ def _or_null(each: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [each, {"type": "null"}]}
 
 
-def _typed_by_name(component: dict[str, Any]) -> dict[str, Any]:
+def _typed_by_name(component: dict[str, Any], args: Mapping[str, type[Struct]]) -> dict[str, Any]:
     """The arguments of an in-tree plugin have that plugin's type."""
     cases = [
         {
             "if": {"properties": {"name": {"const": name}}, "required": ["name"]},
             "then": {"properties": {"args": _or_null({"$ref": _REF.format(name=struct.__name__)})}},
         }
-        for name, struct in ARGS_OF.items()
+        for name, struct in args.items()
     ]
     return {**component, "allOf": cases}

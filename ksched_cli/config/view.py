@@ -9,9 +9,10 @@ import msgspec
 
 from ksched_cli.config.model import PluginSet, Profile, SchedulerConfiguration
 from ksched_cli.config.own_args import default_args
-from ksched_cli.config.plugin_args import ARGS_OF
+from ksched_cli.config.plugin_args import args_of
 from ksched_cli.config.profiles import merge_with_defaults
 from ksched_cli.config.releases import FeatureGates, Release, has_multi_point
+from ksched_cli.config.since import known_args
 
 
 def to_document(
@@ -51,11 +52,8 @@ def _profile(
     if profile.percentage_of_nodes_to_score is not None:
         document["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score
     document["plugins"] = plugins
-    document["pluginConfig"] = [
-        {"name": name, "args": args}
-        for name in sorted(named)
-        if (args := _args(name, profile.args, own_models)) is not None
-    ]
+    args = {name: _args(name, profile.args, release, own_models) for name in sorted(named)}
+    document["pluginConfig"] = [{"name": name, "args": own} for name, own in args.items() if own is not None]
     return document
 
 
@@ -70,16 +68,17 @@ def _plugin_set(own: PluginSet) -> dict[str, Any]:
     return document
 
 
-def _args(name: str, given: Mapping[str, Any], own_models: Mapping[str, type[Any]]) -> Any:
+def _args(name: str, given: Mapping[str, Any], release: Release, own_models: Mapping[str, type[Any]]) -> Any:
     """Typed arguments with their defaults, or what a plugin without a model was given."""
-    args = given.get(name)
-    if args is None and name in ARGS_OF:
-        args = ARGS_OF[name]()
-    if args is None and name in own_models:
-        args = default_args(name, own_models[name])
-    if args is None or isinstance(args, dict):
+    if name in own_models:
+        own = given.get(name)
+        return _filled(msgspec.to_builtins(default_args(name, own_models[name]) if own is None else own))
+    struct = args_of(name, release)
+    args = given.get(name, struct() if struct is not None else None)
+    if not isinstance(args, msgspec.Struct):
         return args
-    return _filled(msgspec.to_builtins(args))
+    known = known_args(name, _filled(msgspec.to_builtins(args)), release)
+    return known if known or name in given else None
 
 
 def _filled(document: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ksched_cli.engine.runtime import CycleState, Runtime
 from ksched_cli.engine.selection import TieBreak, best_rows, lowest_name, num_feasible_nodes_to_find
 from ksched_cli.engine.trial import CycleTrial
 from ksched_cli.engine.waiting import WaitingPod, WaitingPods
-from ksched_cli.framework.diagnosis import Diagnosis, NodeStatuses, Wording
+from ksched_cli.framework.diagnosis import EXTENDER, Diagnosis, NodeStatuses, Wording
 from ksched_cli.framework.interfaces import PostFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Code, Status, unresolvable

@@ -57,6 +57,10 @@ def print_simulation(simulation: Simulation, console: Console, *, wide: bool = F
     if simulation.gated or simulation.ignored or simulation.refused or simulation.pod_groups:
         console.print()
     console.print(summary_line(simulation))
+    if by_source := simulation.coverage.get("kubeVersionReadFromSource"):
+        console.print(
+            Text(f"the rules of Kubernetes {by_source} are read from its source, not held against recordings")
+        )
     print_omissions(simulation.coverage, console)
     if simulation.stats.timings:
         console.print()
@@ -167,7 +171,6 @@ def summary_line(simulation: Simulation) -> Text:
     where = f"{nodes} node{'' if nodes == 1 else 's'}"
     version = simulation.coverage.get("kubeVersion", NEWEST.version)
     where += f", Kubernetes {version}" if version != NEWEST.version else ""
-    where += " by its source" if "kubeVersionReadFromSource" in simulation.coverage else ""
     return Text(f"{text} ({where})", style="bold green" if good else "bold red")
 
 

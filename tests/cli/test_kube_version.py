@@ -102,3 +102,43 @@ def test_plugins_are_those_of_the_minor(capsys: pytest.CaptureFixture[str]) -> N
     assert shown["1.35"]["NodeDeclaredFeatures"]["default"] is False
     assert "PodGroupPodsCount" in shown["1.36"]
     assert "PodGroupPodsCount" not in shown["1.35"]
+
+
+def test_an_answer_by_sources_alone_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["demo", "--kube-version", "1.31"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "the rules of Kubernetes 1.31 are read from its source, not held against recordings" in shown
+    run(["demo", "--kube-version", "1.31", "-o", "json"])
+    assert json.loads(capsys.readouterr().out)["coverage"]["kubeVersionReadFromSource"] == "1.31"
+    run(["demo", "--kube-version", "1.28", "-o", "json"])
+    assert "kubeVersionReadFromSource" not in json.loads(capsys.readouterr().out)["coverage"]
+
+
+def test_a_configuration_of_a_later_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """kube-scheduler would not start with it; to compare minors it is restated, and that is said."""
+    config = tmp_path / "new.yaml"
+    config.write_text("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n")
+    said = "Kubernetes 1.21 does not read apiVersion kubescheduler.config.k8s.io/v1"
+    assert run(["simulate", "--from", CLUSTER, "--config", str(config), "--kube-version", "1.21", "--exit-zero"]) == 0
+    assert f"warning: {said}; it is taken for what v1beta1 would say" in capsys.readouterr().err
+    assert run(["config", "validate", str(config), "--kube-version", "1.21"]) == 2
+    shown = capsys.readouterr().err
+    assert f"apiVersion: {said} (use kubescheduler.config.k8s.io/v1beta1)" in shown
+    assert "warning" not in shown
+
+
+def test_gone_plugins_are_shown_where_they_were(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plugins", "NodePreferAvoidPods", "-o", "json", "--kube-version", "1.21"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["default"], found["weight"], found["extensionPoints"]) == (True, 10000, ["score"])
+    assert run(["plugins", "NodePreferAvoidPods", "--kube-version", "1.28"]) == 2
+    assert "no plugin is named NodePreferAvoidPods" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("version", [f"1.{minor}" for minor in range(21, 37)])
+def test_every_minor_answers(version: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo", "--kube-version", version, "-o", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["coverage"]["kubeVersion"] == version
+    assert {"pluginsNotModelled", "kubeVersionNotModelled"}.isdisjoint(document["coverage"])
+    assert {pod["result"] for pod in document["pods"]} <= {"scheduled", "unschedulable"}
