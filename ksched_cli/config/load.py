@@ -16,6 +16,8 @@ from ksched_cli.config.extenders import extender_complaints
 from ksched_cli.config.model import Extender, PluginConfig, Plugins, Profile, SchedulerConfiguration
 from ksched_cli.config.own_args import needs_arguments, own_args
 from ksched_cli.config.plugin_args import args_of, with_defaults
+from ksched_cli.config.policy import Policy, is_policy, policy_complaints, policy_document
+from ksched_cli.config.policy_profile import policy_profile
 from ksched_cli.config.profiles import ResolvedProfile, expand_profile, merge_with_defaults
 from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.config.restate import restate
@@ -75,7 +77,9 @@ def load_config(
 ) -> SchedulerConfiguration:
     """ConfigError with every problem of the file, each at the path that kube-scheduler names. `own_models` are what
     plugins that are not kube-scheduler's want their arguments checked against."""
-    return _Loader(_read(text, source), source, release, gates, own_models or {}).load(extension_points_of)
+    document = _read(text, source)
+    loader = _Loader(document, source, release, gates, own_models or {})
+    return loader.load_policy() if is_policy(document.value) else loader.load(extension_points_of)
 
 
 def _read(text: str | bytes, source: str) -> Document:
@@ -134,6 +138,21 @@ class _Loader:
             extenders=raw.extenders,
             restated_from=self._restated_from,
         )
+
+    def load_policy(self) -> SchedulerConfiguration:
+        """A Policy is read up to 1.22; 1.16 goes by its predicates and priorities themselves."""
+        if self._release.at_least("1.23"):
+            self._complain(f"Kubernetes {self._release.version} reads no Policy: it went away with 1.23", ("kind",))
+        self._stop_if_mistaken()
+        policy: Policy = self._decode(policy_document(self._document.value, self._source), Policy, ())
+        self._stop_if_mistaken()
+        profile, mistakes = policy_profile(policy, self._gates)
+        for steps, text in (*policy_complaints(policy), *mistakes):
+            self._complain(text, steps)
+        extenders = tuple(each.as_extender() for each in policy.extenders)
+        self._check_extenders(extenders)
+        self._stop_if_mistaken()
+        return SchedulerConfiguration(profiles=(profile,), extenders=extenders)
 
     def _stop_if_mistaken(self) -> None:
         if self._problems:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import NodeResourcesLeastAllocatedArgs
+from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import ScorePlugin
-from ksched_cli.framework.resource_scoring import measure_before_1_22
-from ksched_cli.framework.resource_strategies import least_requested, mean_over_all
+from ksched_cli.framework.requested_resources import RequestedResources
+from ksched_cli.framework.resource_strategies import least_requested
 from ksched_cli.framework.rows import NodeRows
 
 
@@ -17,7 +20,10 @@ class NodeResourcesLeastAllocated(ScorePlugin[None]):
     summary = "Prefers nodes with the largest share of cpu, memory, ... left free."
     args: NodeResourcesLeastAllocatedArgs
 
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._resources = RequestedResources(handle, self.args.resources)
+
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        resources = self.args.resources
-        allocation = measure_before_1_22(pod, [each.name for each in resources], nodes)
-        return mean_over_all(least_requested(allocation), [each.weight for each in resources])
+        allocation = self._resources.allocation(pod, nodes)
+        return self._resources.mean(least_requested(allocation), allocation)

@@ -3,11 +3,14 @@ since 1.22."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import RequestedToCapacityRatioArgs
+from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import ScorePlugin
-from ksched_cli.framework.resource_scoring import measure_before_1_22
+from ksched_cli.framework.requested_resources import RequestedResources
 from ksched_cli.framework.resource_strategies import requested_to_capacity_ratio
 from ksched_cli.framework.rows import NodeRows
 
@@ -18,9 +21,12 @@ class RequestedToCapacityRatio(ScorePlugin[None]):
     summary = "Scores nodes by their use of cpu, memory, ..., along a line that the profile gives."
     args: RequestedToCapacityRatioArgs
 
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._resources = RequestedResources(handle, self.args.resources)
+
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        resources = self.args.resources
-        allocation = measure_before_1_22(pod, [each.name for each in resources], nodes)
+        allocation = self._resources.allocation(pod, nodes)
         points = [(point.utilization, point.score) for point in self.args.shape]
-        weights = [each.weight or 1 for each in resources]
-        return requested_to_capacity_ratio(allocation, points, weights, missing_is_full=True)
+        old = not self._resources.as_strategies
+        return requested_to_capacity_ratio(allocation, points, self._resources.weights, missing_is_full=old)

@@ -1,0 +1,179 @@
+"""A Policy file: predicates and priorities, as kube-scheduler was configured up to 1.22, alone or in a ConfigMap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct, field
+
+from ksched_cli.api.yaml_reader import read_documents
+from ksched_cli.config.model import Extender, ExtenderManagedResource, ExtenderTLSConfig
+from ksched_cli.config.plugin_args import ResourceSpec, UtilizationShapePoint
+from ksched_cli.errors import ConfigError, Problem
+
+KIND = "Policy"
+VERSIONS = ("v1", "kubescheduler.config.k8s.io/v1")
+# The key under which a ConfigMap holds it.
+CONFIG_MAP_KEY = "policy.cfg"
+# config.MaxWeight: more would overflow a score.
+MAX_WEIGHT = (2**63 - 1) // 100
+
+
+class _Part(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class ServiceAffinity(_Part, frozen=True):
+    labels: tuple[str, ...] = ()
+
+
+class LabelsPresence(_Part, frozen=True):
+    labels: tuple[str, ...] = ()
+    presence: bool = False
+
+
+class PredicateArgument(_Part, frozen=True):
+    service_affinity: ServiceAffinity | None = None
+    labels_presence: LabelsPresence | None = None
+
+
+class PredicatePolicy(_Part, frozen=True):
+    name: str = ""
+    argument: PredicateArgument | None = None
+
+
+class ServiceAntiAffinity(_Part, frozen=True):
+    label: str = ""
+
+
+class LabelPreference(_Part, frozen=True):
+    label: str = ""
+    presence: bool = False
+
+
+class RequestedToCapacityRatioArguments(_Part, frozen=True):
+    shape: tuple[UtilizationShapePoint, ...] = ()
+    resources: tuple[ResourceSpec, ...] = ()
+
+
+class PriorityArgument(_Part, frozen=True):
+    service_anti_affinity: ServiceAntiAffinity | None = None
+    label_preference: LabelPreference | None = None
+    requested_to_capacity_ratio_arguments: RequestedToCapacityRatioArguments | None = None
+
+
+class PriorityPolicy(_Part, frozen=True):
+    name: str = ""
+    weight: int = 0
+    argument: PriorityArgument | None = None
+
+
+class LegacyExtender(_Part, frozen=True):
+    """An extender in a Policy: the time is in nanoseconds there, and one field is spelt otherwise."""
+
+    url_prefix: str = ""
+    filter_verb: str = ""
+    preempt_verb: str = ""
+    prioritize_verb: str = ""
+    weight: int = 0
+    bind_verb: str = ""
+    enable_https: bool = field(default=False, name="enableHttps")
+    tls_config: ExtenderTLSConfig | None = None
+    http_timeout: int = 0
+    node_cache_capable: bool = False
+    managed_resources: tuple[ExtenderManagedResource, ...] = ()
+    ignorable: bool = False
+
+    def as_extender(self) -> Extender:
+        return Extender(
+            url_prefix=self.url_prefix,
+            filter_verb=self.filter_verb,
+            preempt_verb=self.preempt_verb,
+            prioritize_verb=self.prioritize_verb,
+            weight=self.weight,
+            bind_verb=self.bind_verb,
+            enable_https=self.enable_https,
+            tls_config=self.tls_config,
+            http_timeout=f"{self.http_timeout}ns" if self.http_timeout else "",
+            node_cache_capable=self.node_cache_capable,
+            managed_resources=self.managed_resources,
+            ignorable=self.ignorable,
+        )
+
+
+class Policy(_Part, frozen=True):
+    """None for predicates or priorities stands for the default ones, and an empty list for none."""
+
+    api_version: str = ""
+    kind: str = ""
+    predicates: tuple[PredicatePolicy, ...] | None = None
+    priorities: tuple[PriorityPolicy, ...] | None = None
+    extenders: tuple[LegacyExtender, ...] = ()
+    hard_pod_affinity_symmetric_weight: int = 0
+    always_check_all_predicates: bool = False
+
+
+# (path, what is wrong)
+Complaint = tuple[tuple[str | int, ...], str]
+
+
+def is_policy(document: dict[str, Any]) -> bool:
+    data = document.get("data")
+    in_config_map = document.get("kind") == "ConfigMap" and isinstance(data, dict) and CONFIG_MAP_KEY in data
+    return in_config_map or document.get("kind") == KIND
+
+
+def policy_document(document: dict[str, Any], source: str) -> dict[str, Any]:
+    """The Policy itself, out of its ConfigMap if it is in one."""
+    if document.get("kind") == KIND:
+        return document
+    text = document["data"][CONFIG_MAP_KEY]
+    found = [each.value for each in read_documents(str(text), f"{source}: {CONFIG_MAP_KEY}")]
+    if len(found) != 1 or not isinstance(found[0], dict):
+        raise ConfigError(
+            Problem(f"expected one {KIND} under {CONFIG_MAP_KEY}", source, path=f"data[{CONFIG_MAP_KEY}]")
+        )
+    return found[0]
+
+
+def policy_complaints(policy: Policy) -> Iterator[Complaint]:
+    """ValidatePolicy, extenders aside."""
+    if policy.api_version not in VERSIONS or policy.kind != KIND:
+        found = f"{policy.kind or 'none'} of {policy.api_version or 'none'}"
+        yield ("apiVersion",), f"expected a {KIND} of v1, got {found}"
+    seen: dict[str, PriorityPolicy] = {}
+    for index, priority in enumerate(policy.priorities or ()):
+        steps: tuple[str | int, ...] = ("priorities", index)
+        if not 0 < priority.weight < MAX_WEIGHT:
+            yield (*steps, "weight"), f"{priority.weight} is not a positive weight, or too large a one"
+        yield from _redeclared(priority, seen, steps)
+        if priority.argument is not None and _given(priority.argument) != 1:
+            yield (*steps, "argument"), "exactly one argument is required"
+    for index, predicate in enumerate(policy.predicates or ()):
+        if predicate.argument is not None and _given(predicate.argument) != 1:
+            yield ("predicates", index, "argument"), "exactly one argument is required"
+    weight = policy.hard_pod_affinity_symmetric_weight
+    if not 0 <= weight <= 100:
+        yield ("hardPodAffinitySymmetricWeight",), f"{weight} is not in the valid range [0-100]"
+
+
+def _given(argument: PredicateArgument | PriorityArgument) -> int:
+    return sum(getattr(argument, name) is not None for name in argument.__struct_fields__)
+
+
+def _redeclared(
+    priority: PriorityPolicy, seen: dict[str, PriorityPolicy], steps: tuple[str | int, ...]
+) -> Iterator[Complaint]:
+    """validateCustomPriorities: one ratio; of the others as many as are wanted, all of one weight."""
+    argument = priority.argument
+    if argument is None:
+        return
+    for name in argument.__struct_fields__:
+        if getattr(argument, name) is None:
+            continue
+        first = seen.setdefault(name, priority)
+        if name == "requested_to_capacity_ratio_arguments" and first is not priority:
+            yield steps, f'"{priority.name}" redeclares the arguments of "{first.name}"'
+        elif first.weight != priority.weight:
+            yield (*steps, "weight"), f"{priority.weight} differs from the {first.weight} of the others of its kind"
