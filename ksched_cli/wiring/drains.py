@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.results import Trial
 from ksched_cli.plan.drain.targets import Each, find_nodes, in_turn
 from ksched_cli.plan.drain.trials import drain_in_turn
 from ksched_cli.plan.results import Stats
-from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring import Setup, assemble, gather, make_scheduler, read_query
+from ksched_cli.wiring import Setup, assemble, gather, read_query, scheduler_maker
 
 
 @dataclass(frozen=True)
@@ -46,9 +44,7 @@ def drain_nodes(
     prepared = assemble(setup, gathered)
     started = time.perf_counter()
 
-    def make(loaded: Loaded) -> Scheduler:
-        return make_scheduler(setup, loaded, gathered.setting)
-
+    make = scheduler_maker(setup, gathered.setting)
     groups = in_turn(gathered.loaded, nodes, each)
     trials = tuple(drain_in_turn(gathered.loaded, make, groups, flags, pending_first=pending_first))
     evicted = sum(len(node.of("moves", "unplaced")) for trial in trials for node in trial.drain.nodes)

@@ -120,3 +120,18 @@ def test_mistakes(arguments: list[str], expected: list[str], capsys: pytest.Capt
     assert captured.out == ""
     assert [text for text in expected if text not in captured.err] == []
     assert "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize("node", ["east-1", "east-2", "west-1", "west-2"])
+def test_a_node_in_turn_is_the_node_by_itself(node: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the trials share must not tell one of the other; but for names, which are given out once."""
+
+    def told(drain: Any) -> Any:
+        pods = [{**pod, "successor": ""} for each in drain["nodes"] for pod in each["pods"]]
+        return drain["safe"], pods, drain["budgets"]
+
+    run(["drain", "--from", SHOP, node, *OVERRIDE, "-o", "json"])
+    alone = json.loads(capsys.readouterr().out)
+    run(["drain", "--from", SHOP, "--each", "node", *OVERRIDE, "-o", "json"])
+    trials = {trial["name"]: trial for trial in json.loads(capsys.readouterr().out)["trials"]}
+    assert told(trials[node]) == told(alone)
