@@ -10,7 +10,7 @@ import typer
 
 from ksched_cli.cli.options import Detail, FailOn, Output
 from ksched_cli.cli.running import SOME_DO_NOT_FIT, Shown, show_document, warn
-from ksched_cli.errors import UsageError
+from ksched_cli.errors import ExpectationFailed, UsageError
 
 if TYPE_CHECKING:
     from ksched_cli.plan.settle import Limits
@@ -62,11 +62,9 @@ class SettleOptions:
             raise UsageError(f"--max-cycles {self.max_cycles}: must be at least 1")
         return Limits(seconds, given.max_cycles if self.max_cycles is None else self.max_cycles)
 
-    def check(self, setup: Setup) -> None:
+    def check(self) -> None:
         if not self.settle and (self.max_time is not None or self.max_cycles is not None):
             raise UsageError("--max-time and --max-cycles are limits of --settle: give that too")
-        if self.settle and setup.scenario is not None:
-            raise UsageError("--settle and --scenario do not go together: the steps of a scenario settle by themselves")
 
 
 def settle_and_show(setup: Setup, limits: Limits, shown: Shown) -> int:
@@ -100,6 +98,30 @@ def settle_and_show(setup: Setup, limits: Limits, shown: Shown) -> int:
             console.print()
             console.print(timings_table(simulation.stats.timings, shown.headers))
     return _verdict(found, shown, refused=bool(simulation.refused), warned=bool(simulation.warnings))
+
+
+def settle_scenario_and_show(setup: Setup, limits: Limits, shown: Shown) -> int:
+    """A scenario on the timeline; the exit code tells whether what was expected has held."""
+    from ksched_cli.report import scenario as report
+    from ksched_cli.report.settlement import print_settlement, settlement_entries
+    from ksched_cli.wiring.scenarios import settle_scenario
+
+    if shown.output is Output.NAME:
+        raise UsageError("a scenario is shown as table, wide, json or yaml, not as name")
+    result, found, warnings = settle_scenario(setup, limits, sys.stdin.buffer)
+    warn(warnings)
+    if shown.output in (Output.JSON, Output.YAML):
+        show_document({**report.to_document(result), **settlement_entries(found)}, shown.output)
+    else:
+        from ksched_cli.report.console import make_console
+
+        console, wide = make_console(shown.width), shown.output is Output.WIDE
+        print_settlement(found, console, wide=wide, headers=shown.headers)
+        console.print()
+        report.print_scenario(result, console, wide=wide)
+    if result.failed:
+        return ExpectationFailed.exit_code
+    return SOME_DO_NOT_FIT if not found.settled and not shown.exit_zero else 0
 
 
 def _verdict(found: Settlement, shown: Shown, *, refused: bool, warned: bool) -> int:

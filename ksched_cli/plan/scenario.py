@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ksched_cli.api.pod_facts import pod_key
@@ -9,6 +10,7 @@ from ksched_cli.errors import UsageError
 from ksched_cli.plan.aftermath import Make, play_out
 from ksched_cli.plan.expectations import Check, StepFacts, check
 from ksched_cli.plan.results import GatedPod, PodOutcome, RefusedPod
+from ksched_cli.sources.edits.apply import Edited
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.scenario.model import Scenario, Step
 from ksched_cli.sources.scenario.rehearsal import take_step
@@ -59,21 +61,31 @@ def run_scenario(scenario: Scenario, loaded: Loaded, make: Make, namespace: str 
 
 
 def _run_step(source: str, step: Step, loaded: Loaded, make: Make, namespace: str) -> tuple[StepResult, Loaded]:
-    known = set(loaded.warnings)
+    edited = edits_of(source, step, loaded, namespace)
+    placed = play_out(edited.loaded, make)
+    facts = StepFacts(placed.loaded, placed.outcomes, placed.preempting, make, namespace)
+    return step_result(step, edited, facts, placed.gated, known=loaded.warnings), placed.loaded
+
+
+def edits_of(source: str, step: Step, loaded: Loaded, namespace: str) -> Edited:
     edited, problems = take_step(source, step, loaded, namespace)
     if problems:
         raise UsageError(problems)
-    placed = play_out(edited.loaded, make)
-    facts = StepFacts(placed.loaded, placed.outcomes, placed.preempting, make, namespace)
-    result = StepResult(
+    return edited
+
+
+def step_result(
+    step: Step, edited: Edited, facts: StepFacts, gated: tuple[GatedPod, ...], known: Collection[str]
+) -> StepResult:
+    """`known`: warnings that were there before the step."""
+    return StepResult(
         step.name,
         step.place.line,
         (*(f"apply {path}" for path in step.manifests), *(str(each.edit)[2:] for each in step.edits)),
-        tuple(placed.outcomes.values()),
-        placed.gated,
+        tuple(facts.outcomes.values()),
+        gated,
         tuple(RefusedPod(pod_key(each.pod), each.plugin, each.message) for each in edited.refused),
-        placed.preempting,
+        tuple(facts.preempting),
         tuple(check(each, facts) for each in step.expectations),
-        tuple(text for text in placed.loaded.warnings if text not in known),
+        tuple(text for text in facts.loaded.warnings if text not in known),
     )
-    return result, placed.loaded

@@ -31,7 +31,7 @@ from ksched_cli.framework.status import Code, Status
 from ksched_cli.plan.groups import pod_group_outcomes
 from ksched_cli.plan.oscillation import Oscillation
 from ksched_cli.plan.place import Telling, outcome_of
-from ksched_cli.plan.results import PodGroupOutcome, PodOutcome
+from ksched_cli.plan.results import GatedPod, PodGroupOutcome, PodOutcome
 from ksched_cli.plan.returning import comes_back, successor
 from ksched_cli.plan.settlement import Ending, FinalPod, Happening, Settlement
 from ksched_cli.sources.controllers.claims import ephemeral_claims, templated_claims
@@ -65,13 +65,13 @@ def settle(
     events: Sequence[TimedEvent] = (),
 ) -> Settlement:
     """Schedule every pending pod, and go on with what follows from it until nothing moves or a limit is reached."""
-    run = _Run(scheduler, telling or Telling())
+    run = Settling(scheduler, telling or Telling())
     for event in events:
         run.at(event.at, lambda event=event: getattr(run.loop.handlers, event.action)(event.item))  # type: ignore[misc]
     return run.result(run.to_the_end(limits))
 
 
-class _Run:
+class Settling:
     """The world around the scheduler: kubelets that end pods, controllers that replace them, and somebody who takes
     everything down."""
 
@@ -79,6 +79,8 @@ class _Run:
         self._telling = telling
         self._timeline: list[Happening] = []
         self._outcomes: dict[int, PodOutcome] = {}
+        self._preempting: list[PodOutcome] = []
+        self._lately: set[int] = set()
         self._attempts: dict[int, int] = {}
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._turn = count()
@@ -124,7 +126,11 @@ class _Run:
         )
         if self._telling.wanted(decision.pod.pod):
             told = self._telling
-            self._outcomes[row] = outcome_of(decision, cluster, detail=told.detail, top=told.top, doubts=told.doubts)
+            outcome = outcome_of(decision, cluster, detail=told.detail, top=told.top, doubts=told.doubts)
+            self._outcomes[row] = outcome
+            self._lately.add(row)
+            if outcome.preemption:
+                self._preempting.append(outcome)
 
     # What happens around it
 
@@ -252,6 +258,31 @@ class _Run:
     def _queue_of(self, row: int) -> str:
         found = self.loop.queue.find(row)
         return found[0] if found else ""
+
+    # Steps of a scenario
+
+    def begin_step(self, name: str) -> None:
+        """From here on is another part of the timeline."""
+        self._timeline.append(Happening(self._now(), "Step", message=name))
+        self._lately, self._preempting = set(), []
+
+    @property
+    def preempting(self) -> tuple[PodOutcome, ...]:
+        """Every cycle of this step that preempted."""
+        return tuple(self._preempting)
+
+    def tried(self) -> dict[str, PodOutcome]:
+        """The last cycle of each pod that was tried in this step, or has no place yet."""
+        gone = self._cluster.pods.gone
+        return {
+            outcome.pod: outcome
+            for row, outcome in self._outcomes.items()
+            if row not in gone and (row in self._lately or not outcome.node)
+        }
+
+    def gated(self) -> tuple[GatedPod, ...]:
+        held = (pod for pod in self.loop.queue if pod.gated)
+        return tuple(GatedPod(pod.info.key, pod.gating_plugin, (pod.gating_message,)) for pod in held)
 
     # The result
 

@@ -112,9 +112,6 @@ def test_limits(cluster: str, arguments: list[str], expected: str, capsys: pytes
         pytest.param(["--settle", "--max-time", "soon"], "--max-time soon: not a length of time", id="not-a-time"),
         pytest.param(["--settle", "--max-time", "0s"], "--max-time 0s: not a length of time", id="no-time"),
         pytest.param(["--settle", "--max-cycles", "0"], "--max-cycles 0: must be at least 1", id="no-cycles"),
-        pytest.param(
-            ["--settle", "--scenario", "s.yaml"], "--settle and --scenario do not go together", id="with-a-scenario"
-        ),
     ],
 )
 def test_mistakes(cluster: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,3 +125,61 @@ def test_preemption_may_be_a_failure(tmp_path: Path) -> None:
     cluster = write(tmp_path / "c.json", *small)
     assert run(["simulate", "--from", cluster, "--settle"]) == 0
     assert run(["simulate", "--from", cluster, "--settle", "--fail-on", "preemption"]) == 1
+
+
+SCENARIO = """apiVersion: ksched/v1
+kind: Scenario
+steps:
+- name: as it is
+  expect: {schedulable: false}
+- name: more room
+  addNode: cpu=80,memory=64Gi,name=big
+  expect: {schedulable: true, on: {pod/shop/huge: big}}
+- name: a node is lost
+  removeNode: west-1
+  expect: {schedulable: true, noPreemption: true}
+"""
+
+
+def with_scenario(cluster: str, tmp_path: Path, text: str = SCENARIO) -> list[str]:
+    path = tmp_path / "lost.yaml"
+    path.write_text(text)
+    return ["simulate", "--from", cluster, "--settle", "--scenario", str(path)]
+
+
+def test_a_scenario_on_the_timeline(cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(with_scenario(cluster, tmp_path)) == 0
+    shown = capsys.readouterr().out
+    golden = GOLDEN / "simulate-settle-scenario.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(shown)
+    assert shown == golden.read_text()
+
+
+def test_a_scenario_on_the_timeline_as_a_document(
+    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*with_scenario(cluster, tmp_path), "-o", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    steps = [each for each in document["timeline"] if each["event"] == "Step"]
+    assert [each["message"] for each in steps] == ["as it is", "more room", "a node is lost"]
+    # A step comes when everything has come to rest: the victims of the first took half a minute to leave.
+    assert [each["time"] for each in steps] == [0.0, 30.0, 30.0]
+    assert document["settled"]["ending"] == "settled"
+    nodes = {each["pod"]: each.get("node") for each in document["final"] if each["state"] == "scheduled"}
+    assert nodes == {
+        "shop/db-0": "big",
+        "shop/huge": "big",
+        "shop/urgent": "east-1",
+        **{pod: "big" for pod in nodes if pod.startswith("shop/web-")},
+    }
+
+
+def test_an_expectation_that_fails_on_the_timeline(
+    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = SCENARIO.replace("{schedulable: false}", "{schedulable: true}")
+    assert run(with_scenario(cluster, tmp_path, text)) == 4
+    assert run([*with_scenario(cluster, tmp_path), "--max-cycles", "2"]) == 1
+    assert run([*with_scenario(cluster, tmp_path), "-o", "name"]) == 2
+    assert "not as name" in capsys.readouterr().err
