@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import gzip
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,7 @@ from ksched_cli.wiring import make_registry
 from tests.test_conformance import CASES
 
 ROOT = Path(__file__).parents[2] / "ksched_cli"
+FIXTURES = ROOT.parent / "fixtures"
 STATUSES = ("unschedulable", "unresolvable")
 # What the modules below say is said in the name of these plugins.
 SPEAKERS = {
@@ -88,13 +91,22 @@ def test_every_plugin_that_rejects_pods_has_a_code() -> None:
     assert set(rejecting) <= spoken_of
 
 
+def recorded() -> Iterator[Any]:
+    """What kube-schedulers of all recorded minors decided."""
+    for case in CASES:
+        yield json.loads((case / "expected.json").read_text())
+    for path in sorted((FIXTURES / "conformance" / "other-minors").glob("*.jsonl.gz")):
+        with gzip.open(path, "rt") as file:
+            yield from map(json.loads, file)
+
+
 def test_every_reason_of_the_corpus_has_a_code() -> None:
     seen: set[tuple[str, str, str]] = set()
-    for case in CASES:
-        for pod in json.loads((case / "expected.json").read_text())["pods"]:
+    for document in recorded():
+        for pod in document["pods"]:
             failures = [*pod.get("filters", {}).values(), *([pod["preFilter"]] if "preFilter" in pod else [])]
             seen |= {(each["plugin"], each["code"], reason) for each in failures for reason in each["reasons"]}
-    assert len(seen) > 30
+    assert len(seen) > 40
     without = [
         each for each in sorted(seen) if code_of(each[0], [each[2]], unresolvable="Unresolvable" in each[1]) is None
     ]

@@ -77,7 +77,7 @@ CODES = [
         "A NoSchedule or NoExecute taint keeps every pod away that has no toleration for it.",
         ("add a toleration for the taint, if the pod belongs there", "remove the taint", "add nodes without it"),
         ("TaintToleration",),
-        ("node\\(s\\) had untolerated taint.*",),
+        ("node\\(s\\) had untolerated taint.*", "node\\(s\\) had taint .*, that the pod didn't tolerate"),
     ),
     ReasonCode(
         "KS108",
@@ -152,6 +152,34 @@ CODES = [
         ("change the labels of the pod", "change the anti-affinity of the others"),
         ("InterPodAffinity",),
         ("node\\(s\\) didn't satisfy existing pods anti-affinity rules",),
+    ),
+    ReasonCode(
+        "KS161",
+        "pod-affinity-rules",
+        "rules about other pods keep it away",
+        "A required podAffinity or podAntiAffinity term of the pod, or of pods that run, is not met. Older schedulers "
+        "say no more than that.",
+        ("correct the selector, namespaces or topologyKey", "make the term preferred"),
+        ("InterPodAffinity",),
+        ("node\\(s\\) didn't match pod affinity/anti-affinity rules",),
+    ),
+    ReasonCode(
+        "KS162",
+        "requested-labels",
+        "the nodes do not have the labels that the scheduler's configuration asks for",
+        "The NodeLabel plugin of older schedulers keeps pods to nodes with, or without, certain labels.",
+        ("label the nodes", "correct the arguments of NodeLabel"),
+        ("NodeLabel",),
+        ("node\\(s\\) didn't have the requested labels",),
+    ),
+    ReasonCode(
+        "KS163",
+        "service-affinity",
+        "pods of its service are elsewhere",
+        "The ServiceAffinity plugin of older schedulers keeps the pods of a service on nodes with the same labels.",
+        ("label the nodes alike", "correct the arguments of ServiceAffinity"),
+        ("ServiceAffinity",),
+        ("node\\(s\\) didn't match service affinity",),
     ),
     ReasonCode(
         "KS116",

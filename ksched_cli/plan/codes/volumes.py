@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from ksched_cli.plan.codes.code import ReasonCode
 
-_PLUGINS = ("VolumeBinding", "VolumeRestrictions", "VolumeZone", "NodeVolumeLimits")
+_PLUGINS = (
+    *("VolumeBinding", "VolumeRestrictions", "VolumeZone", "NodeVolumeLimits"),
+    *("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits"),
+)
 
 
 def _code(code: str, name: str, title: str, meaning: str, advice: tuple[str, ...], *reasons: str) -> ReasonCode:
@@ -50,6 +53,7 @@ CODES = [
         "A bound PersistentVolume has a node affinity (a zone, a node) that these nodes do not match.",
         ("let the pod go to where its volume is", "move the data", "make room on the nodes that the volume allows"),
         "node\\(s\\) didn't match PersistentVolume's node affinity",
+        "node\\(s\\) had volume node affinity conflict",
     ),
     _code(
         "KS125",
