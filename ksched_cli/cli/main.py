@@ -4,65 +4,72 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Collection
+from importlib import import_module
 from typing import NoReturn
 
 import typer
 
-from ksched_cli.cli import (
-    capacity,
-    check,
-    completion,
-    config,
-    demo,
-    diff,
-    drain,
-    explain,
-    explain_code,
-    plugins,
-    scenario,
-    simulate,
-    snapshot,
-    verify,
-    version,
-    watch,
-)
-from ksched_cli.cli.complete import HIDDEN, print_completion
-from ksched_cli.cli.templates import captured, find_template, spelled
 from ksched_cli.errors import KschedError, UsageError
 
 INTERNAL_ERROR = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+# What shells and kubectl ask for; it is none of the commands that people see.
+COMPLETE = "__complete"
 
-app = typer.Typer(
-    name="ksched",
-    help="What would kube-scheduler do? Runs its scheduling cycle on a dump of your cluster, and binds nothing.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("simulate", help=simulate.HELP, short_help=simulate.SHORT, epilog=simulate.EPILOG)(simulate.simulate)
-app.command("capacity", help=capacity.HELP, short_help=capacity.SHORT, epilog=capacity.EPILOG)(capacity.capacity)
-app.command("drain", help=drain.HELP, short_help=drain.SHORT, epilog=drain.EPILOG)(drain.drain)
-app.command("diff", help=diff.HELP, short_help=diff.SHORT, epilog=diff.EPILOG)(diff.diff)
-app.command("check", help=check.HELP, short_help=check.SHORT, epilog=check.EPILOG)(check.check)
-app.command("explain-code", help=explain_code.HELP, short_help=explain_code.SHORT, epilog=explain_code.EPILOG)(
-    explain_code.explain_code
-)
-app.command("explain", help=explain.HELP, short_help=explain.SHORT, epilog=explain.EPILOG)(explain.explain)
-app.command("snapshot", help=snapshot.HELP, short_help=snapshot.SHORT, epilog=snapshot.EPILOG)(snapshot.snapshot)
-app.command("demo", help=demo.HELP, short_help=demo.SHORT, epilog=demo.EPILOG)(demo.demo)
-app.add_typer(scenario.app, name="scenario", short_help=scenario.SHORT)
-app.command("verify", help=verify.HELP, short_help=verify.SHORT, epilog=verify.EPILOG)(verify.verify)
-app.command("watch", help=watch.HELP, short_help=watch.SHORT, epilog=watch.EPILOG)(watch.watch)
-app.add_typer(config.app, name="config", short_help=config.SHORT)
-app.command("plugins", help=plugins.HELP, short_help=plugins.SHORT, epilog=plugins.EPILOG)(plugins.plugins)
-app.command("completion", help=completion.HELP, short_help=completion.SHORT, epilog=completion.EPILOG)(
-    completion.completion
-)
-app.command("version", help=version.HELP, short_help=version.SHORT)(version.version)
+# Each is a module beside this one, and is imported when it is asked for: the help of all takes none of them.
+COMMANDS = {
+    "simulate": "Place every pending pod and show why.",
+    "capacity": "How many more pods fit, where, and what runs out first.",
+    "drain": "Where the pods of nodes go when they are drained, and what holds them.",
+    "diff": "What moves between two clusters, configurations or versions.",
+    "check": "Would these manifests schedule? For CI.",
+    "explain-code": "What a reason code of `check` means, and what to do.",
+    "explain": "Why a pod is Pending, or why it went where it is.",
+    "snapshot": "Put what scheduling reads of a cluster into one file.",
+    "demo": "Do it on a small packaged cluster.",
+    "verify": "How far the answers agree with what your cluster did.",
+    "watch": "Follow a live cluster and say what becomes of its pending pods.",
+    "plugins": "What each plugin does, where, and with which arguments.",
+    "completion": "A script that completes commands and options in your shell.",
+    "version": "Print the versions.",
+    "scenario": "Scenario files: check them, get their schema.",
+    "config": "Look at a KubeSchedulerConfiguration, check it, get its schema.",
+}
+
+
+def make_app(wanted: Collection[str]) -> typer.Typer:
+    """The program with these commands; the others are only names in its help."""
+    app = typer.Typer(
+        name="ksched",
+        help="What would kube-scheduler do? Runs its scheduling cycle on a dump of your cluster, and binds nothing.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name, short in COMMANDS.items():
+        if name not in wanted:
+            app.command(name, short_help=short)(_named_only)
+            continue
+        module = import_module(f"ksched_cli.cli.{name.replace('-', '_')}")
+        if hasattr(module, "app"):
+            app.add_typer(module.app, name=name, short_help=short)
+        else:
+            epilog = getattr(module, "EPILOG", None)
+            command = getattr(module, name.replace("-", "_"))
+            app.command(name, help=module.HELP, short_help=short, epilog=epilog)(command)
+    return app
+
+
+def _named_only() -> None:
+    """A command that was not asked for."""
+
+
+def whole_app() -> typer.Typer:
+    return make_app(COMMANDS)
 
 
 def main() -> NoReturn:
@@ -72,18 +79,22 @@ def main() -> NoReturn:
 
 def complete_for_kubectl() -> NoReturn:
     """`kubectl_complete-ksched`, which kubectl runs for `kubectl ksched <TAB>`."""
-    sys.exit(run([HIDDEN, *sys.argv[1:]]))
+    sys.exit(run([COMPLETE, *sys.argv[1:]]))
 
 
 def run(arguments: list[str]) -> int:
     if arguments == ["version"]:
         # Nothing to parse, and typer's parser would import pydantic for it, which takes longer than all the rest.
-        version.version()
+        from ksched_cli.cli.version import version
+
+        version()
         return 0
-    if arguments[:1] == [HIDDEN]:
-        return print_completion(arguments[1:], typer.main.get_command(app))
+    if arguments[:1] == [COMPLETE]:
+        from ksched_cli.cli.complete import print_completion
+
+        return print_completion(arguments[1:], typer.main.get_command(whole_app()))
     try:
-        code = _invoke(spelled(arguments))
+        code = _invoke(arguments)
         sys.stdout.flush()
     except KschedError as mistake:
         for problem in mistake.problems:
@@ -109,6 +120,13 @@ def run(arguments: list[str]) -> int:
 
 def _invoke(arguments: list[str]) -> object:
     """The command, or a template over the document that it prints."""
+    # `completion` writes down all commands, the others know of themselves.
+    app = whole_app() if arguments[:1] == ["completion"] else make_app(arguments[:1])
+    if not any(each.startswith(("-o", "--output")) for each in arguments):
+        return app(args=arguments, prog_name=_program(), standalone_mode=False)
+    from ksched_cli.cli.templates import captured, find_template, spelled
+
+    arguments = spelled(arguments)
     template = find_template(arguments)
     if template is None:
         return app(args=arguments, prog_name=_program(), standalone_mode=False)

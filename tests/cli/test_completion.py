@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from ksched_cli.cli.completion import Shell, script
-from ksched_cli.cli.main import app, run
+from ksched_cli.cli.main import run, whole_app
 
 ROOT = Path(__file__).parents[2]
 DUMP = "fixtures/clusters/drain.yaml"
@@ -19,7 +19,7 @@ FILES = {"bash": "ksched.bash", "zsh": "_ksched", "fish": "ksched.fish", "powers
 
 @pytest.mark.parametrize("shell", list(Shell))
 def test_the_packaged_scripts_are_those_of_the_commands(shell: Shell) -> None:
-    generated = script(shell, typer.main.get_command(app))
+    generated = script(shell, typer.main.get_command(whole_app()))
     path = ROOT / "completions" / FILES[shell]
     if os.environ.get("UPDATE_GOLDEN"):
         path.write_text(generated)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
+from importlib import import_module
 from typing import Any
 
 import pytest
 import typer
 
 from ksched_cli.cli.commands import commands_of
-from ksched_cli.cli.main import app, run
+from ksched_cli.cli.main import COMMANDS as SHORTS
+from ksched_cli.cli.main import run, whole_app
 from tests.cli.test_commands import ROOT
 
-PROGRAM = typer.main.get_command(app)
+PROGRAM = typer.main.get_command(whole_app())
 COMMANDS = {each.path: each for each in commands_of(PROGRAM)}
 LEAVES = [path for path, each in COMMANDS.items() if not each.commands]
 # Nothing can be said to it that an example would show.
@@ -102,3 +106,18 @@ def test_the_list_of_commands_tells_what_each_does(capsys: pytest.CaptureFixture
     for path in COMMANDS:
         if path and " " not in path:
             assert re.search(rf"^  {path} +\S", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", SHORTS)
+def test_the_help_of_all_says_of_each_what_its_module_says(name: str) -> None:
+    """The modules are not imported for it, so that the help comes at once."""
+    assert SHORTS[name] == import_module(f"ksched_cli.cli.{name.replace('-', '_')}").SHORT
+
+
+def test_the_help_of_all_imports_no_command() -> None:
+    code = (
+        "import sys\nfrom ksched_cli.cli.main import run\nrun(['--help'])\n"
+        "print([name for name in sys.modules if name.startswith('ksched_cli.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "['ksched_cli.cli', 'ksched_cli.errors', 'ksched_cli.cli.main']"
