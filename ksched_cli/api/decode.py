@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -10,6 +9,8 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from ksched_cli.api.alike import decode_alike
+from ksched_cli.api.beginning import stated_first
 from ksched_cli.api.conversion import problems_in, type_name, written
 from ksched_cli.api.kinds import KINDS
 from ksched_cli.errors import Problem
@@ -57,24 +58,23 @@ class Found:
     path: str = ""
 
 
-_TEXT = rb'\s*:\s*"([\w./-]*)"\s*,\s*'
-_BEGINNING = re.compile(
-    rb'\s*\{\s*(?:"kind"' + _TEXT + rb'"apiVersion"' + _TEXT + rb'|"apiVersion"' + _TEXT + rb'"kind"' + _TEXT + rb')"',
-    re.ASCII,
-)
-
 _ENVELOPE: msgspec.json.Decoder[_Envelope] = msgspec.json.Decoder(_Envelope)
 
 
 def decode_json(raw: bytes | Raw, source: str = "", line: int | None = None) -> Iterator[Found]:
     """The objects of one JSON document; lists are opened. Raises msgspec.DecodeError where it is not JSON."""
-    yield from _decode_json(raw, source, line, "", ("", ""), 0)
+    alike = decode_alike(raw) if isinstance(raw, bytes) else None
+    if alike is None:
+        yield from _decode_json(raw, source, line, "", ("", ""), 0)
+    else:
+        for index, item in enumerate(alike):
+            yield Found(item, (), line, f"items[{index}].")
 
 
 def _decode_json(
     raw: bytes | Raw, source: str, line: int | None, path: str, inherited: tuple[str, str], depth: int
 ) -> Iterator[Found]:
-    stated = _stated_first(raw)
+    stated = stated_first(raw)
     if stated is not None and stated in KINDS:
         yield _decode_one(raw, *stated, source, line, path)
         return
@@ -93,17 +93,6 @@ def _decode_json(
             yield from _decode_json(item, source, line, f"{path}items[{index}].", element, depth + 1)
     else:
         yield _decode_one(raw, api_version, kind, source, line, path)
-
-
-def _stated_first(raw: bytes | Raw) -> tuple[str, str] | None:
-    """apiVersion and kind where an object begins with them, as kubectl prints it: that saves reading it twice."""
-    found = _BEGINNING.match(raw)
-    if found is None:
-        return None
-    kind_first, version_last, version_first, kind_last = found.groups()
-    if kind_first is None:
-        return version_first.decode(), kind_last.decode()
-    return version_last.decode(), kind_first.decode()
 
 
 def _decode_one(raw: bytes | Raw, api_version: str, kind: str, source: str, line: int | None, path: str) -> Found:
