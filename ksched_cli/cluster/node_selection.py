@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
-from ksched_cli.api.core import Node, NodeSelectorTerm, Pod
+from ksched_cli.api.affinity import NodeSelectorTerm
+from ksched_cli.api.node_affinity import RequiredNodeAffinity
 from ksched_cli.api.selectors import (
     CompiledTerm,
     Requirement,
@@ -17,51 +17,6 @@ from ksched_cli.api.selectors import (
 )
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.nodes import NodeTable
-
-
-@dataclass(frozen=True)
-class RequiredNodeAffinity:
-    """A pod's nodeSelector and required node affinity (nodeaffinity.GetRequiredNodeAffinity)."""
-
-    node_selector: tuple[tuple[str, str], ...]
-    terms: tuple[NodeSelectorTerm, ...] | None
-
-    @classmethod
-    def of(cls, pod: Pod) -> RequiredNodeAffinity:
-        affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
-        required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
-        return cls(tuple(pod.spec.node_selector.items()), required.node_selector_terms if required else None)
-
-
-def selects(wanted: RequiredNodeAffinity, node: Node) -> bool:
-    """RequiredNodeAffinity.Match, for a node that need not be in any table."""
-    labels = node.metadata.labels
-    if any(labels.get(key) != value for key, value in wanted.node_selector):
-        return False
-    return wanted.terms is None or any_term_selects(wanted.terms, node)
-
-
-def any_term_selects(terms: Iterable[NodeSelectorTerm], node: Node) -> bool:
-    """SelectorError where none does, and one of them might if it could be compiled."""
-    broken: SelectorError | None = None
-    for term in terms:
-        try:
-            compiled = compile_node_selector_term(term)
-        except SelectorError as problem:
-            broken = broken or problem
-            continue
-        if compiled is not None and _term_selects(compiled, node):
-            return True
-    if broken is not None:
-        raise broken
-    return False
-
-
-def _term_selects(term: CompiledTerm, node: Node) -> bool:
-    labels, name = node.metadata.labels, node.metadata.name
-    return all(each.holds(labels.get(each.key)) for each in term.labels) and all(
-        holds_for_name(field, name) for field in term.fields
-    )
 
 
 class NodeSelection:

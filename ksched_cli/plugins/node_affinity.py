@@ -10,9 +10,9 @@ import numpy as np
 
 from ksched_cli.api.core import Node, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from ksched_cli.api.core import NodeAffinity as NodeAffinitySpec
+from ksched_cli.api.node_affinity import RequiredNodeAffinity, any_term_selects
 from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, make_requirement
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
-from ksched_cli.cluster.node_selection import RequiredNodeAffinity, any_term_selects, selects
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import (
@@ -64,9 +64,9 @@ class NodeAffinity(
         enforced = self._added and self._added.required_during_scheduling_ignored_during_execution
         if enforced and not any_term_selects(enforced.node_selector_terms, new):
             return False
-        wanted = RequiredNodeAffinity.of(pod.pod)
+        wanted = RequiredNodeAffinity.of(pod.pod.spec)
         try:
-            return selects(wanted, new) and (old is None or not selects(wanted, old))
+            return wanted.selects(new) and (old is None or not wanted.selects(old))
         except SelectorError:
             return True
 
@@ -81,12 +81,12 @@ class NodeAffinity(
         names = _named_nodes(required.node_selector_terms) if required and narrows else None
         if names is not None and not names:
             return _CONFLICT
-        return PreFilterResult(RequiredNodeAffinity.of(pod.pod), names)
+        return PreFilterResult(RequiredNodeAffinity.of(pod.pod.spec), names)
 
     def filter(self, state: RequiredNodeAffinity | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         selection = nodes.cluster.selection
         # With PreFilter switched off by the profile the pod's own affinity is read here instead.
-        wanted = state or RequiredNodeAffinity.of(pod.pod)
+        wanted = state or RequiredNodeAffinity.of(pod.pod.spec)
         failing = np.where(selection.matching(wanted), 0, 1)
         enforced = self._added and self._added.required_during_scheduling_ignored_during_execution
         if enforced:
@@ -95,12 +95,12 @@ class NodeAffinity(
         return Verdict.by_group(groups, (SUCCESS, _POD_MISMATCH, _ENFORCED_MISMATCH))
 
     def sign(self, pod: PodInfo) -> Hashable:
-        return RequiredNodeAffinity.of(pod.pod)
+        return RequiredNodeAffinity.of(pod.pod.spec)
 
     def explain(self, state: RequiredNodeAffinity | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The labels of nodeSelector that the node does not have, and of each required term what does not hold."""
         node, found = nodes.cluster.nodes.objects[nodes.rows[index]], dict[str, Any]()
-        wanted = state or RequiredNodeAffinity.of(pod.pod)
+        wanted = state or RequiredNodeAffinity.of(pod.pod.spec)
         labels = node.metadata.labels
         unmet = [(key, value) for key, value in wanted.node_selector if labels.get(key) != value]
         if unmet:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ksched_cli.api.node_affinity import RequiredNodeAffinity
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.cluster.columns import BoolColumn, FloatColumn, IdColumn, Int64Column
 from ksched_cli.cluster.labels import ABSENT, LabelColumn
-from ksched_cli.cluster.node_selection import RequiredNodeAffinity
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import PodTopologySpreadArgs
 from ksched_cli.framework.events import Action, ClusterEvent
@@ -136,7 +136,7 @@ class PodTopologySpread(
         cluster = self.handle.cluster
         included = np.ones(len(cluster.nodes), dtype=np.bool_)
         if constraint.honor_affinity:
-            included &= cluster.selection.matching(RequiredNodeAffinity.of(pod.pod))
+            included &= cluster.selection.matching(RequiredNodeAffinity.of(pod.pod.spec))
         if constraint.honor_taints:
             comparison = self.handle.gates.enabled("TaintTolerationComparisonOperators")
             tolerated = [

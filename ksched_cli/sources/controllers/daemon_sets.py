@@ -8,12 +8,8 @@ from msgspec.structs import replace
 
 from ksched_cli.api.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from ksched_cli.api.core import Node, Pod, PodSpec, Toleration
-from ksched_cli.api.selectors import (
-    SelectorError,
-    compile_node_selector_term,
-    compile_selector,
-    selector_from_map,
-)
+from ksched_cli.api.node_affinity import RequiredNodeAffinity
+from ksched_cli.api.selectors import SelectorError, compile_selector
 from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.sources.controllers.existing import Existing, active
@@ -82,20 +78,11 @@ def should_run(spec: PodSpec, node: Node, keeps_out: Sequence[str] = _KEEPS_OUT)
 
 
 def selects(spec: PodSpec, node: Node) -> bool:
-    """nodeaffinity.GetRequiredNodeAffinity(pod).Match(node); a term that cannot be read matches nothing."""
-    if not selector_from_map(spec.node_selector).matches(node.metadata.labels):
-        return False
-    affinity = spec.affinity.node_affinity if spec.affinity else None
-    required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
-    return required is None or any(_matches(term, node) for term in required.node_selector_terms)
-
-
-def _matches(term: NodeSelectorTerm, node: Node) -> bool:
+    """nodeaffinity.GetRequiredNodeAffinity(pod).Match(node); the controller takes an error for a no."""
     try:
-        compiled = compile_node_selector_term(term)
+        return RequiredNodeAffinity.of(spec).selects(node)
     except SelectorError:
         return False
-    return compiled is not None and compiled.matches_node(node.metadata.labels, node.metadata.name)
 
 
 def daemon_tolerations(spec: PodSpec) -> tuple[Toleration, ...]:
