@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ksched_cli.config.releases import NEWEST
-from ksched_cli.errors import ExpectationFailed, Problem, UsageError
-from ksched_cli.sources.live.options import LiveOptions
-from ksched_cli.wiring.setting import (
-    AUTO,
-    Configuration,
-    PluginGiven,
-    Setting,
-    make_registry,
-    plugin_points,
-    setting_of,
+from ksched_cli.wiring.reading import (
+    Gathered,
+    apply_edits,
+    connect_live,
+    gather,
+    put_manifests,
+    read_edits,
+    read_input,
+    read_sources,
 )
+from ksched_cli.wiring.setting import AUTO, Setting, make_registry, plugin_points
+from ksched_cli.wiring.setup import Setup, make_setting, read_query
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Pod
-    from ksched_cli.api.selectors import Selector
     from ksched_cli.cluster.cache import Cluster
     from ksched_cli.cluster.known_pods import KnownPods
     from ksched_cli.engine.extenders.chain import Extenders
@@ -31,122 +31,25 @@ if TYPE_CHECKING:
     from ksched_cli.engine.timings import Timings
     from ksched_cli.plan.place import Placement, Telling
     from ksched_cli.plan.results import PluginTiming, RefusedPod, Simulation, Stats
-    from ksched_cli.sources.admission.chain import Refused
-    from ksched_cli.sources.edits.values import Edit
-    from ksched_cli.sources.live.api_server import ApiServer
-    from ksched_cli.sources.live.cluster import LiveCluster, Progress
     from ksched_cli.sources.loaded import Loaded
 
-    Live = Callable[[], LiveCluster]
-
-__all__ = ["AUTO", "Setting", "make_registry", "plugin_points"]
-
-
-@dataclass(frozen=True)
-class Setup:
-    """Everything that decides a run, as the command line gives it."""
-
-    sources: Sequence[str] = ()
-    # Kubernetes objects themselves, documents or typed, beside those of the sources.
-    objects: Sequence[Any] = ()
-    filenames: Sequence[str] = ()
-    namespace: str = ""
-    selector: str = ""
-    live: LiveOptions = field(default_factory=LiveOptions)
-    progress: Progress | None = None
-    edits: Sequence[Edit] = ()
-    # Mistakes in edits that are known before there is a cluster, to be told with those that only it shows.
-    edit_problems: Sequence[Problem] = ()
-    scenario: str | None = None
-    config: Configuration = None
-    kube_version: str = AUTO
-    feature_gates: str = ""
-    plugins: Sequence[PluginGiven] = field(default=())
-    tie_break: str = "name"
-    seed: int = 0
-    sampling: bool = False
-    reuse: bool = True
-    timings: bool = False
-    allow_extenders: bool = False
-
-
-def read_sources(setup: Setup, stdin: BinaryIO | None, live: Live | None = None) -> Loaded:
-    """The sources and objects, or the live cluster where there are neither; `live` has it when it was read already."""
-    from ksched_cli.sources.dump import LIVE, load_dump
-
-    sources = setup.sources if setup.sources or setup.objects else [LIVE]
-    live = live or (lambda: read_live(setup.live, setup.progress))
-    return load_dump(sources, stdin, live=live, objects=setup.objects)
-
-
-def connect_live(options: LiveOptions) -> ApiServer:
-    from ksched_cli.sources.live.connection import connect
-
-    return connect(options)
-
-
-def read_live(options: LiveOptions, progress: Progress | None) -> LiveCluster:
-    from ksched_cli.sources.live.cluster import read_cluster
-
-    try:
-        return read_cluster(connect_live(options), progress)
-    finally:
-        if progress is not None:
-            progress.close()
-
-
-def apply_manifests(loaded: Loaded, setup: Setup, stdin: BinaryIO | None) -> tuple[RefusedPod, ...]:
-    """Put manifests and the pods of their workloads into what was loaded; those that admission refuses."""
-    filenames, namespace = setup.filenames, setup.namespace or loaded.namespace
-    if not filenames:
-        return ()
-    from ksched_cli.sources.manifests import apply, load_manifests
-
-    return _told(apply(loaded, load_manifests(filenames, stdin, namespace)))
-
-
-def put_manifests(
-    loaded: Loaded, paths: Sequence[str], objects: Sequence[Any] = (), namespace: str = ""
-) -> tuple[Loaded, tuple[RefusedPod, ...]]:
-    """The cluster with manifests laid over it, in a copy of what was loaded; the pods that admission refuses."""
-    from ksched_cli.sources.manifests import apply, load_manifests
-
-    copy = loaded.copied()
-    manifests = load_manifests(paths, None, namespace or loaded.namespace, objects)
-    return copy, _told(apply(copy, manifests))
-
-
-def _told(refused: Iterable[Refused]) -> tuple[RefusedPod, ...]:
-    from ksched_cli.api.pod_facts import pod_key
-    from ksched_cli.plan.results import RefusedPod
-
-    return tuple(RefusedPod(pod_key(each.pod), each.plugin, each.message) for each in refused)
-
-
-def read_edits(given: Iterable[tuple[str, str]]) -> tuple[tuple[Edit, ...], tuple[Problem, ...]]:
-    """Pairs of flag and text to edits in the order in which a command line's are made; what is wrong with them."""
-    from ksched_cli.sources.edits.checks import contradictions
-    from ksched_cli.sources.edits.parsing import FLAGS, parse
-
-    order = list(FLAGS)
-    edits, problems = parse(sorted(given, key=lambda each: order.index(each[0])))
-    return tuple(edits), (*problems, *contradictions(edits))
-
-
-def apply_edits(
-    loaded: Loaded, edits: Sequence[Edit], problems: Sequence[Problem] = (), namespace: str = ""
-) -> tuple[Loaded, tuple[RefusedPod, ...]]:
-    """The cluster with the edits made, in a copy of what was loaded; new pods that admission refuses."""
-    if not edits and not problems:
-        return loaded, ()
-    from ksched_cli.sources.edits.apply import apply
-
-    edited = apply(loaded, edits, problems, namespace or loaded.namespace)
-    return edited.loaded, _told(edited.refused)
-
-
-def make_setting(setup: Setup, server_version: str = "") -> Setting:
-    return setting_of(setup.config, setup.kube_version, setup.feature_gates, setup.plugins, server_version)
+__all__ = [
+    "AUTO",
+    "Gathered",
+    "Setting",
+    "Setup",
+    "apply_edits",
+    "connect_live",
+    "gather",
+    "make_registry",
+    "make_setting",
+    "plugin_points",
+    "put_manifests",
+    "read_edits",
+    "read_input",
+    "read_query",
+    "read_sources",
+]
 
 
 @dataclass
@@ -220,49 +123,6 @@ class Prepared:
         )
 
 
-@dataclass(frozen=True)
-class Gathered:
-    """The input as it was read, with its manifests and edits applied, before any scheduler is made of it. `made` are
-    the pods that came with the manifests."""
-
-    loaded: Loaded
-    setting: Setting
-    refused: tuple[RefusedPod, ...]
-    seconds: float
-    made: tuple[str, ...] = ()
-
-
-def gather(setup: Setup, stdin: BinaryIO | None = None, cluster: Loaded | None = None) -> Gathered:
-    """Read everything that the setup names, but for a `cluster` that has been read. A scenario has been run to its end,
-    and what it expected has held."""
-    if setup.scenario is None:
-        return read_input(setup, stdin, cluster)
-    from ksched_cli.wiring.scenarios import play_scenario
-
-    result, gathered = play_scenario(setup, stdin, cluster)
-    if result.failed:
-        raise ExpectationFailed(
-            Problem(f"{each.text}: {each.against[0]}", result.source, each.line) for each in result.failed
-        )
-    return gathered
-
-
-def read_input(setup: Setup, stdin: BinaryIO | None, cluster: Loaded | None = None) -> Gathered:
-    """The cluster, unless it has been read already, with the manifests and edits of the setup."""
-    from ksched_cli.api.core import Pod
-    from ksched_cli.api.pod_facts import pod_key
-
-    started = time.perf_counter()
-    wanted_pods(setup)
-    loaded = read_sources(setup, stdin) if cluster is None else cluster.copied()
-    before = len(loaded.of(Pod))
-    refused = apply_manifests(loaded, setup, stdin)
-    made = tuple(pod_key(pod) for pod in loaded.of(Pod)[before:])
-    loaded, refused_too = apply_edits(loaded, setup.edits, setup.edit_problems, setup.namespace)
-    setting = make_setting(setup, loaded.server_version)
-    return Gathered(loaded, setting, refused + refused_too, time.perf_counter() - started, made)
-
-
 def assemble(setup: Setup, gathered: Gathered) -> Prepared:
     """A scheduler over what was gathered; as many as are asked for, each with a cluster of its own."""
     started = time.perf_counter()
@@ -271,25 +131,7 @@ def assemble(setup: Setup, gathered: Gathered) -> Prepared:
     coverage = _coverage(scheduler, loaded, setting)
     seconds = gathered.seconds + time.perf_counter() - started
     refused, warnings = gathered.refused, (*loaded.warnings, *setting.warnings_of_runs)
-    return Prepared(scheduler, warnings, coverage, seconds, setting.registry, refused, wanted_pods(setup))
-
-
-def read_query(text: str, option: str = "-l") -> Selector:
-    """Labels as the option gives them."""
-    from ksched_cli.api.label_query import parse_query
-    from ksched_cli.api.selectors import SelectorError
-
-    try:
-        return parse_query(text)
-    except SelectorError as mistake:
-        raise UsageError(f"{option} {text}: {mistake}") from None
-
-
-def wanted_pods(setup: Setup) -> Callable[[Pod], bool]:
-    """Which pods -n and -l ask for."""
-    query = read_query(setup.selector)
-    namespace = setup.namespace
-    return lambda pod: namespace in ("", pod.metadata.namespace) and query.matches(pod.metadata.labels)
+    return Prepared(scheduler, warnings, coverage, seconds, setting.registry, refused, gathered.wanted)
 
 
 def prepare(setup: Setup, stdin: BinaryIO | None = None) -> Prepared:

@@ -13,14 +13,14 @@ from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.places import Places
 from ksched_cli.sources.rollouts.api_server import ApiServer
 from ksched_cli.sources.rollouts.begin import begin
-from ksched_cli.wiring import Setup, assemble, gather, wanted_pods
+from ksched_cli.wiring import Setup, assemble, gather
 
 
 def run_check(setup: Setup, stdin: BinaryIO | None = None, *, restart: bool = False) -> Check:
     """The manifests of the setup rolled out over its cluster, which edits and a scenario may have changed before."""
-    # It goes by metadata, which workloads have as well.
-    told = cast(Callable[[Any], bool], wanted_pods(setup))
     gathered = gather(replace(setup, filenames=()), stdin)
+    # It goes by metadata, which workloads have as well.
+    told = cast(Callable[[Any], bool], gathered.wanted)
     loaded = gathered.loaded
     manifests = load_manifests(setup.filenames, stdin, setup.namespace or loaded.namespace)
     rollouts = begin(loaded, manifests, restart=restart)

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from ksched_cli.plan.aftermath import play_out
 from ksched_cli.plan.diff import Diff, Side, diff
-from ksched_cli.wiring import Gathered, Setup, assemble, gather, read_sources, scheduler_maker, wanted_pods
+from ksched_cli.wiring import Gathered, Setup, assemble, gather, read_sources, scheduler_maker
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def compare(before: Setup, after: Setup, stdin: BinaryIO | None = None) -> Compa
         coverage.append(assemble(setup, each).coverage)
         sides.append(_place(setup, each))
     return Compared(
-        diff(sides[0], sides[1], wanted_pods(after)), (coverage[0], coverage[1]), tuple(_warnings(*gathered))
+        diff(sides[0], sides[1], gathered[1].wanted), (coverage[0], coverage[1]), tuple(_warnings(*gathered))
     )
 
 

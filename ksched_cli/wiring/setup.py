@@ -1,0 +1,67 @@
+"""What decides a run, before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ksched_cli.errors import Problem, UsageError
+from ksched_cli.sources.live.options import LiveOptions
+from ksched_cli.wiring.setting import AUTO, Configuration, PluginGiven, Setting, setting_of
+
+if TYPE_CHECKING:
+    from ksched_cli.api.core import Pod
+    from ksched_cli.api.selectors import Selector
+    from ksched_cli.sources.edits.values import Edit
+    from ksched_cli.sources.live.cluster import Progress
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything that decides a run, as the command line gives it."""
+
+    sources: Sequence[str] = ()
+    # Kubernetes objects themselves, documents or typed, beside those of the sources.
+    objects: Sequence[Any] = ()
+    filenames: Sequence[str] = ()
+    namespace: str = ""
+    selector: str = ""
+    live: LiveOptions = field(default_factory=LiveOptions)
+    progress: Progress | None = None
+    edits: Sequence[Edit] = ()
+    # Mistakes in edits that are known before there is a cluster, to be told with those that only it shows.
+    edit_problems: Sequence[Problem] = ()
+    scenario: str | None = None
+    config: Configuration = None
+    kube_version: str = AUTO
+    feature_gates: str = ""
+    plugins: Sequence[PluginGiven] = field(default=())
+    tie_break: str = "name"
+    seed: int = 0
+    sampling: bool = False
+    reuse: bool = True
+    timings: bool = False
+    allow_extenders: bool = False
+
+
+def make_setting(setup: Setup, server_version: str = "") -> Setting:
+    return setting_of(setup.config, setup.kube_version, setup.feature_gates, setup.plugins, server_version)
+
+
+def read_query(text: str, option: str = "-l") -> Selector:
+    """Labels as the option gives them."""
+    from ksched_cli.api.label_query import parse_query
+    from ksched_cli.api.selectors import SelectorError
+
+    try:
+        return parse_query(text)
+    except SelectorError as mistake:
+        raise UsageError(f"{option} {text}: {mistake}") from None
+
+
+def wanted_pods(setup: Setup) -> Callable[[Pod], bool]:
+    """Which pods -n and -l ask for."""
+    query = read_query(setup.selector)
+    namespace = setup.namespace
+    return lambda pod: namespace in ("", pod.metadata.namespace) and query.matches(pod.metadata.labels)
