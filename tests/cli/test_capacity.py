@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,27 +12,13 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod
-from tests.cli.test_commands import GOLDEN, ROOT, without_stats, write
+from tests.cli.transcripts import ROOT, same_as_golden, without_stats, write
 
 CLUSTER = str(ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml")
 MANIFESTS = str(ROOT / "fixtures" / "manifests" / "capacity.yaml")
 NO_ROOM = str(ROOT / "fixtures" / "manifests" / "no-room.yaml")
 SHOP = str(ROOT / "fixtures" / "manifests" / "shop.yaml")
 NODE = make_node("n").doc()
-
-
-@pytest.fixture(autouse=True)
-def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-
-
-def golden(name: str, shown: str) -> str:
-    path = GOLDEN / f"{name}.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        path.write_text(shown)
-    return path.read_text()
 
 
 @pytest.mark.parametrize(
@@ -50,9 +35,7 @@ def golden(name: str, shown: str) -> str:
 def test_transcript(name: str, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["capacity", "--from", CLUSTER, *arguments]) == code
     shown = without_stats(capsys.readouterr().out)
-    assert shown == golden(name, shown)
-    assert all(len(line) <= 80 for line in shown.splitlines()) or name == "capacity-yaml"
-    assert not any(line != line.rstrip() for line in shown.splitlines())
+    same_as_golden(name, shown, columns=None if name == "capacity-yaml" else 80)
 
 
 def test_many_nodes_are_summed_up_by_what_keeps_the_next_one_out(
@@ -65,7 +48,7 @@ def test_many_nodes_are_summed_up_by_what_keeps_the_next_one_out(
     cluster = write(tmp_path / "c.json", *nodes)
     assert run(["capacity", "--from", cluster, "-f", manifest]) == 0
     shown = capsys.readouterr().out
-    assert shown == golden("capacity-many-nodes", shown)
+    same_as_golden("capacity-many-nodes", shown)
     run(["capacity", "--from", cluster, "-f", manifest, "-o", "wide"])
     assert len(capsys.readouterr().out.splitlines()) > 55
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod
-from tests.cli.test_commands import GOLDEN, ROOT, write
+from tests.cli.transcripts import ROOT, same_as_golden, write
 
 CLUSTER, DEPLOY = "fixtures/check/cluster.yaml", "fixtures/check/deploy"
 NODE, FITS = make_node("n").doc(), make_pod("p").doc()
@@ -22,10 +21,9 @@ FILLER = make_pod("filler").requests(cpu="4").priority(0).on("n").doc()
 
 
 @pytest.fixture(autouse=True)
-def _surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_ci(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("NO_COLOR", "FORCE_COLOR", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
+    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -44,7 +42,9 @@ def without_times(text: str) -> str:
 )
 def test_transcript(name: str, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*arguments, "--from", CLUSTER, "-f", DEPLOY]) == code
-    same_as_golden(name, without_times(capsys.readouterr().out), narrow=name in ("check", "check-wide"))
+    same_as_golden(
+        name, without_times(capsys.readouterr().out), columns=80 if name in ("check", "check-wide") else None
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,14 +59,6 @@ def test_transcript(name: str, arguments: list[str], code: int, capsys: pytest.C
 def test_transcript_without_a_cluster(name: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(arguments) == 0
     same_as_golden(name, capsys.readouterr().out)
-
-
-def same_as_golden(name: str, shown: str, *, narrow: bool = True) -> None:
-    golden = GOLDEN / f"{name}.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(shown)
-    assert shown == golden.read_text()
-    assert not narrow or all(len(line) <= 80 for line in shown.splitlines())
 
 
 @pytest.mark.parametrize(

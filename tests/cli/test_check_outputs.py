@@ -27,22 +27,21 @@ from ksched_cli.report.sarif import FINGERPRINT, sarif_document
 from ksched_cli.sources.places import Place
 from tests.builders import make_node, make_pod
 from tests.cli.sarif_shape import SHAPE
-from tests.cli.test_check import CLUSTER, DEPLOY, same_as_golden, without_times
-from tests.cli.test_commands import ROOT, write
+from tests.cli.test_check import CLUSTER, DEPLOY, without_times
+from tests.cli.transcripts import ROOT, same_as_golden, write
 
 
 @pytest.fixture(autouse=True)
-def _surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_ci(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("NO_COLOR", "FORCE_COLOR", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE"):
+    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE"):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.parametrize("output", ["junit", "sarif", "github", "markdown"])
 def test_transcript(output: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "--from", CLUSTER, "-f", DEPLOY, "-o", output]) == 1
-    same_as_golden(f"check-{output}", without_times(capsys.readouterr().out), narrow=False)
+    same_as_golden(f"check-{output}", without_times(capsys.readouterr().out), columns=None)
 
 
 def finding(number: int = 0, level: Any = "error", **fields: Any) -> Finding:

@@ -18,7 +18,7 @@ import yaml
 
 from ksched_cli.cli.main import run
 from tests.cli.test_check import CLUSTER, DEPLOY
-from tests.cli.test_commands import GOLDEN, ROOT
+from tests.cli.transcripts import GOLDEN, ROOT
 
 README = (ROOT / "README.md").read_text()
 

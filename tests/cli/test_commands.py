@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -17,22 +16,7 @@ import pytest
 from ksched_cli.cli.main import run
 from ksched_cli.framework.interfaces import ScorePlugin
 from tests.builders import make_node, make_pod
-
-ROOT = Path(__file__).parents[2]
-GOLDEN = Path(__file__).parent / "golden"
-CASE = ROOT / "fixtures" / "conformance" / "1.36" / "basic-00" / "cluster.json"
-
-
-@pytest.fixture(autouse=True)
-def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-
-
-def write(path: Path, *items: Any) -> str:
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)}))
-    return str(path)
+from tests.cli.transcripts import CASE, ROOT, same_as_golden, without_stats, write
 
 
 @pytest.mark.parametrize(
@@ -54,18 +38,7 @@ def test_transcript(
     monkeypatch.setenv("COLUMNS", str(columns))
     run(arguments)
     shown = without_stats(capsys.readouterr().out)
-    golden = GOLDEN / f"{name}.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(shown)
-    assert shown == golden.read_text()
-    assert all(len(line) <= columns for line in shown.splitlines()) or name in ("demo-yaml", "demo-name")
-    assert not any(line != line.rstrip() for line in shown.splitlines())
-
-
-def without_stats(text: str) -> str:
-    """Times and memory differ from run to run."""
-    head, found, _ = text.partition("stats:\n")
-    return head + found
+    same_as_golden(name, shown, columns=None if name in ("demo-yaml", "demo-name") else columns)
 
 
 def test_the_readme_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod
-from tests.cli.test_commands import ROOT, write
+from tests.cli.transcripts import ROOT, write
 
 DUMP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 NODES = ["east-1", "east-2", "west-1", "west-2"]

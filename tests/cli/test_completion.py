@@ -4,15 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import typer
 
 from ksched_cli.cli.completion import Shell, script
 from ksched_cli.cli.main import run, whole_app
+from tests.cli.transcripts import ROOT
 
-ROOT = Path(__file__).parents[2]
 DUMP = "fixtures/clusters/drain.yaml"
 FILES = {"bash": "ksched.bash", "zsh": "_ksched", "fish": "ksched.fish", "powershell": "ksched.ps1"}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -13,19 +12,10 @@ import yaml
 
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod
-from tests.cli.test_commands import GOLDEN, ROOT, write
+from tests.cli.transcripts import DEMO, FLEET, ROOT, same_as_golden, write
 
-FLEET = str(ROOT / "fixtures" / "clusters" / "fleet.yaml")
-DEMO = str(ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml")
 SHOP = str(ROOT / "fixtures" / "manifests" / "shop.yaml")
 SCENARIO = str(ROOT / "fixtures" / "scenarios" / "lose-east-2.yaml")
-
-
-@pytest.fixture(autouse=True)
-def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.parametrize(
@@ -44,11 +34,7 @@ def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_transcript(name: str, code: int, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diff", *arguments]) == code
     shown = capsys.readouterr().out
-    golden = GOLDEN / f"{name}.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(shown)
-    assert shown == golden.read_text()
-    assert all(len(line) <= 80 for line in shown.splitlines()) or name == "diff-markdown"
+    same_as_golden(name, shown, columns=None if name == "diff-markdown" else 80)
 
 
 def test_configurations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +10,10 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod
-from tests.cli.test_commands import GOLDEN, ROOT, without_stats, write
+from tests.cli.transcripts import ROOT, same_as_golden, without_stats, write
 
 SHOP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 OVERRIDE = ["--ignore-daemonsets", "--force", "--delete-emptydir-data"]
-
-
-@pytest.fixture(autouse=True)
-def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.parametrize(
@@ -39,12 +31,7 @@ def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_transcript(name: str, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["drain", "--from", SHOP, *arguments]) == code
     shown = without_stats(capsys.readouterr().out)
-    golden = GOLDEN / f"{name}.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(shown)
-    assert shown == golden.read_text()
-    assert all(len(line) <= 80 for line in shown.splitlines()) or name == "drain-yaml"
-    assert not any(line != line.rstrip() for line in shown.splitlines())
+    same_as_golden(name, shown, columns=None if name == "drain-yaml" else 80)
 
 
 def managed(name: str, node: str) -> dict[str, Any]:

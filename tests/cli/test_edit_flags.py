@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.cli.test_commands import GOLDEN, ROOT, without_stats
-
-FLEET = str(ROOT / "fixtures" / "clusters" / "fleet.yaml")
-
-
-@pytest.fixture(autouse=True)
-def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
+from tests.cli.transcripts import FLEET, same_as_golden, without_stats
 
 
 @pytest.mark.parametrize(
@@ -52,10 +41,7 @@ def test_transcript(name: str, code: int, arguments: list[str], capsys: pytest.C
     assert run(["simulate", "--from", FLEET, *arguments]) == code
     captured = capsys.readouterr()
     shown = without_stats(captured.out) + captured.err
-    golden = GOLDEN / f"{name}.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(shown)
-    assert shown == golden.read_text()
+    same_as_golden(name, shown, columns=None)
     assert all(len(line) <= 80 for line in captured.out.splitlines())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +11,10 @@ import pytest
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod
 from tests.cli.test_pod_groups import pod_group
+from tests.cli.transcripts import DEMO, FLEET, ROOT, same_as_golden, write
 from tests.pod_groups import GANG, member
 
-ROOT = Path(__file__).parents[2]
-GOLDEN = Path(__file__).parent / "golden"
-FLEET = str(ROOT / "fixtures" / "clusters" / "fleet.yaml")
 API = str(ROOT / "fixtures" / "clusters" / "api-deployment.yaml")
-DEMO = str(ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml")
-
-
-@pytest.fixture(autouse=True)
-def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-
-
-def write(path: Path, *items: Any) -> str:
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)}))
-    return str(path)
 
 
 @pytest.mark.parametrize(
@@ -47,21 +31,13 @@ def write(path: Path, *items: Any) -> str:
 def test_transcript(name: str, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["explain", *arguments]) == code
     shown = capsys.readouterr().out
-    golden = GOLDEN / f"{name}.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(shown)
-    assert shown == golden.read_text()
-    assert all(len(line) <= 80 for line in shown.splitlines())
-    assert not any(line != line.rstrip() for line in shown.splitlines())
+    same_as_golden(name, shown)
 
 
 def test_transcript_of_a_preemption(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(["explain", "p", "--from", write(tmp_path / "c.json", *crowded()), "--node", "n1"])
     shown = capsys.readouterr().out
-    golden = GOLDEN / "explain-preempts.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(shown)
-    assert shown == golden.read_text()
+    same_as_golden("explain-preempts", shown)
 
 
 def crowded() -> list[Any]:

@@ -11,17 +11,8 @@ import pytest
 from ksched_cli.cli.main import run
 from ksched_cli.report.table import _by_host
 from tests.builders import make_node, make_pod
+from tests.cli.transcripts import write
 from tests.engine.extenders.service import Service
-
-
-@pytest.fixture(autouse=True)
-def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-
-
-def write(path: Path, *items: Any) -> str:
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)}))
-    return str(path)
 
 
 def configured(path: Path, *extenders: dict[str, Any]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod
-from tests.cli.test_commands import GOLDEN, ROOT, without_stats, write
+from tests.cli.transcripts import ROOT, same_as_golden, without_stats, write
 
 CLUSTER = str(ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml")
 SHOP = str(ROOT / "fixtures" / "manifests" / "shop.yaml")
@@ -20,21 +19,10 @@ NODE, POD = make_node("n").doc(), make_pod("p").doc()
 QUOTA = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "0"}}}
 
 
-@pytest.fixture(autouse=True)
-def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def test_transcript(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", "--from", CLUSTER, "-f", SHOP]) == 1
     shown = without_stats(capsys.readouterr().out)
-    golden = GOLDEN / "simulate-filename.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(shown)
-    assert shown == golden.read_text()
-    assert all(len(line) <= 80 for line in shown.splitlines())
+    same_as_golden("simulate-filename", shown)
 
 
 @pytest.mark.parametrize("output", ["json", "yaml", "table", "name"])

@@ -15,7 +15,7 @@ import typer
 from ksched_cli.cli.commands import commands_of
 from ksched_cli.cli.main import COMMANDS as SHORTS
 from ksched_cli.cli.main import run, whole_app
-from tests.cli.test_commands import ROOT
+from tests.cli.transcripts import ROOT
 
 PROGRAM = typer.main.get_command(whole_app())
 COMMANDS = {each.path: each for each in commands_of(PROGRAM)}
@@ -35,11 +35,6 @@ def click_command(path: str) -> Any:
 def shown_help(path: str, capsys: pytest.CaptureFixture[str]) -> str:
     assert run([*path.split(), "--help"]) == 0
     return capsys.readouterr().out
-
-
-@pytest.fixture(autouse=True)
-def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
 
 
 @pytest.mark.parametrize("path", list(COMMANDS))

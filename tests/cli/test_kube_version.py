@@ -10,7 +10,7 @@ import pytest
 from ksched_cli.cli.main import run
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.snapshot import write_snapshot
-from tests.cli.test_commands import CASE
+from tests.cli.transcripts import CASE
 
 CLUSTER = str(CASE)
 
@@ -20,11 +20,6 @@ def taken(path: Path, server_version: str) -> str:
     loaded.server_version = server_version
     path.write_bytes(write_snapshot(loaded, "1970-01-01T00:00:00Z"))
     return str(path)
-
-
-@pytest.fixture(autouse=True)
-def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
 
 
 def test_the_snapshot_tells_the_version_and_the_user_may_differ(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,8 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod
+from tests.cli.transcripts import same_as_golden, write
 from tests.pod_groups import GANG, member
-
-GOLDEN = Path(__file__).parent / "golden" / "pod-groups.txt"
 
 
 def pod_group(name: str, **policy: Any) -> dict[str, Any]:
@@ -36,18 +34,14 @@ def dump(tmp_path: Path) -> str:
         member("early-1", "early").doc(),
         *(member(f"urgent-{index}", "urgent").priority(9).selector(special="yes").doc() for index in (1, 2)),
     ]
-    path = tmp_path / "cluster.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    return str(path)
+    return write(tmp_path / "cluster.json", *items)
 
 
 def test_table(dump: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     assert run(["simulate", "--from", dump, "--feature-gates", GANG]) == 1
     shown = capsys.readouterr().out
-    if os.environ.get("UPDATE_GOLDEN"):
-        GOLDEN.write_text(shown)
-    assert shown == GOLDEN.read_text()
+    same_as_golden("pod-groups", shown, columns=100)
 
 
 def test_document(dump: str, capsys: pytest.CaptureFixture[str]) -> None:

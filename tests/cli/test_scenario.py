@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import jsonschema
@@ -11,19 +10,15 @@ import pytest
 import yaml
 
 from ksched_cli.cli.main import run
-from tests.cli.test_commands import GOLDEN, ROOT
+from tests.cli.transcripts import FLEET, ROOT, same_as_golden
 
-FLEET = str(ROOT / "fixtures" / "clusters" / "fleet.yaml")
 SCENARIOS = ROOT / "fixtures" / "scenarios"
 GOOD, BAD = SCENARIOS / "lose-east-2.yaml", SCENARIOS / "mistakes.yaml"
 
 
 @pytest.fixture(autouse=True)
-def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
+def _from_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    for name in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.parametrize(
@@ -43,10 +38,7 @@ def test_transcript(name: str, code: int, arguments: list[str], capsys: pytest.C
     assert run(arguments) == code
     captured = capsys.readouterr()
     shown = captured.out + captured.err
-    golden = GOLDEN / f"{name}.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(shown)
-    assert shown == golden.read_text()
+    same_as_golden(name, shown, columns=None)
     assert all(len(line) <= 80 for line in captured.out.splitlines())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,7 @@ import yaml
 
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod
-from tests.cli.test_commands import GOLDEN, write
-
-
-@pytest.fixture(autouse=True)
-def _fixed_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    for name in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
+from tests.cli.transcripts import same_as_golden, write
 
 
 def owned(name: str, kind: str, cpu: str) -> Any:
@@ -50,11 +42,7 @@ def cluster(tmp_path: Path) -> str:
 def test_transcript(cluster: str, output: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", "--from", cluster, "--settle", "-o", output]) == 1
     shown = capsys.readouterr().out
-    golden = GOLDEN / f"simulate-settle-{output}.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(shown)
-    assert shown == golden.read_text()
-    assert all(len(line) <= 80 for line in shown.splitlines())
+    same_as_golden(f"simulate-settle-{output}", shown)
 
 
 @pytest.mark.parametrize("output", ["json", "yaml"])
@@ -150,10 +138,7 @@ def with_scenario(cluster: str, tmp_path: Path, text: str = SCENARIO) -> list[st
 def test_a_scenario_on_the_timeline(cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(with_scenario(cluster, tmp_path)) == 0
     shown = capsys.readouterr().out
-    golden = GOLDEN / "simulate-settle-scenario.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(shown)
-    assert shown == golden.read_text()
+    same_as_golden("simulate-settle-scenario", shown)
 
 
 def test_a_scenario_on_the_timeline_as_a_document(

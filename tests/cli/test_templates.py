@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.cli.test_commands import ROOT
+from tests.cli.transcripts import ROOT
 
 SHOP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 NODES = "{.pods[*].node}"

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from tests.cli.test_commands import ROOT
+from tests.cli.transcripts import ROOT
 
 pty = pytest.importorskip("pty", reason="there are no terminals to open here")
 
