@@ -16,7 +16,9 @@ from ksched_cli.plugins.dynamic_resources import DynamicResources
 from tests.builders import make_node, make_pod, term
 from tests.framework.dra.resources import (
     DRIVER,
+    GPU,
     alternative,
+    claim_of,
     device,
     devices,
     everything,
@@ -25,24 +27,14 @@ from tests.framework.dra.resources import (
     make_claim,
     make_class,
     make_slice,
+    on_node,
+    pod_with,
     selectors,
 )
 from tests.harness import decide, make_bench, make_scheduler
 
-GPU = make_class()
 NODES = [make_node("n1").obj(), make_node("n2").obj()]
 CANNOT = ("UnschedulableAndUnresolvable", ("cannot allocate all claims",))
-
-
-def pod(name: str = "pod", *claims: str, template: bool = False, statuses: Any = (), **requests: str) -> Pod:
-    field = "resourceClaimTemplateName" if template else "resourceClaimName"
-    references = [{"name": f"c{at}", field: claim} for at, claim in enumerate(claims)]
-    made = make_pod(name).uid(f"uid-{name}").spec(resourceClaims=references).requests(**requests)
-    return made.status(resourceClaimStatuses=list(statuses)).obj()
-
-
-def on_node(node: str, *names: str) -> Any:
-    return make_slice(f"slice-{node}", devices(*names), node=node)
 
 
 def status(
@@ -67,12 +59,6 @@ def node_of(decision: Decision, cluster: Any) -> str | None:
     return None if decision.row is None else cluster.nodes.names[decision.row]
 
 
-def claim_of(cluster: Any, name: str) -> ResourceClaim:
-    found: ResourceClaim | None = cluster.catalog.get(ResourceClaim, name, "default")
-    assert found is not None
-    return found
-
-
 # Pods that have nothing to do with it
 
 
@@ -95,7 +81,7 @@ def test_without_pre_filter_there_is_no_state() -> None:
 
 
 def test_a_pod_turned_away_by_pre_filter_has_no_claims_for_post_filter() -> None:
-    made = make_bench(DynamicResources, NODES, pod("pod", "missing"))
+    made = make_bench(DynamicResources, NODES, pod_with("pod", "missing"))
     assert made.pre_filter().rejected
     assert made.plugin.post_filter(None, made.pod, None)[1].message == "no new claims to deallocate"
     assert made.plugin.post_filter(None, made.pod, None)[1].message == "not found"
@@ -110,17 +96,17 @@ GENERATED = ({"name": "c0", "resourceClaimName": "made"},)
 @pytest.mark.parametrize(
     ("wanted", "objects", "reason"),
     [
-        pytest.param(pod("pod", "claim"), [], 'could not find ResourceClaim "default/claim"', id="no claim"),
+        pytest.param(pod_with("pod", "claim"), [], 'could not find ResourceClaim "default/claim"', id="no claim"),
         pytest.param(
-            pod("pod", "template", template=True), [], 'pod "default/pod": ResourceClaim not created yet',
+            pod_with("pod", "template", template=True), [], 'pod "default/pod": ResourceClaim not created yet',
             id="not made from its template yet",
         ),
         pytest.param(
-            pod("pod", "template", template=True, statuses=GENERATED), [],
+            pod_with("pod", "template", template=True, statuses=GENERATED), [],
             'could not find ResourceClaim "default/made"', id="made and gone",
         ),
         pytest.param(
-            pod("pod", "template", template=True, statuses=GENERATED), [make_claim("made", exactly())],
+            pod_with("pod", "template", template=True, statuses=GENERATED), [make_claim("made", exactly())],
             "ResourceClaim default/made was not created for Pod default/pod (Pod is not owner)", id="made for another",
         ),
         pytest.param(
@@ -128,7 +114,7 @@ GENERATED = ({"name": "c0", "resourceClaimName": "made"},)
             'pod "default/pod", spec.resourceClaim "c0": none of the supported fields are set', id="neither",
         ),
         pytest.param(
-            pod("pod", "claim"),
+            pod_with("pod", "claim"),
             [make_claim("claim", exactly(), metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})],
             'resourceclaim "claim" is being deleted', id="being deleted",
         ),
@@ -144,9 +130,9 @@ def test_claims_that_keep_a_pod_out(wanted: Pod, objects: list[Any], reason: str
 @pytest.mark.parametrize(
     "wanted",
     [
-        pytest.param(pod("pod", "template", template=True, statuses=GENERATED), id="from its template"),
-        pytest.param(pod("pod", "template", template=True, statuses=[{"name": "c0"}]), id="none made on purpose"),
-        pytest.param(pod("pod", "made"), id="by name"),
+        pytest.param(pod_with("pod", "template", template=True, statuses=GENERATED), id="from its template"),
+        pytest.param(pod_with("pod", "template", template=True, statuses=[{"name": "c0"}]), id="none made on purpose"),
+        pytest.param(pod_with("pod", "made"), id="by name"),
     ],
 )
 def test_claims_that_let_a_pod_in(wanted: Pod) -> None:
@@ -173,7 +159,7 @@ def test_claims_that_let_a_pod_in(wanted: Pod) -> None:
 )  # fmt: skip
 def test_requests_that_cannot_be_met_anywhere(request_: Any, gates: str, reason: str) -> None:
     made = make_bench(
-        DynamicResources, NODES, pod("pod", "claim"), gates=gates, objects=[GPU, make_claim("claim", request_)]
+        DynamicResources, NODES, pod_with("pod", "claim"), gates=gates, objects=[GPU, make_claim("claim", request_)]
     )
     assert made.plugin.pre_enqueue(made.pod).ok
     answer = made.pre_filter()
@@ -182,7 +168,7 @@ def test_requests_that_cannot_be_met_anywhere(request_: Any, gates: str, reason:
 
 def test_a_request_without_a_class_is_an_error() -> None:
     claim = make_claim("claim", exactly(device_class=""))
-    decisions, _ = run([pod("pod", "claim")], claim)
+    decisions, _ = run([pod_with("pod", "claim")], claim)
     assert decisions["pod"].result == "error"
     assert (
         'running PreFilter plugin "DynamicResources": request r: unsupported request type' in decisions["pod"].message
@@ -194,12 +180,12 @@ def test_a_request_without_a_class_is_an_error() -> None:
 
 def test_nodes_without_the_devices_are_hopeless() -> None:
     objects = [GPU, make_claim("claim", exactly(count=2)), on_node("n1", "a"), on_node("n2", "a", "b")]
-    made = make_bench(DynamicResources, NODES, pod("pod", "claim"), objects=objects)
+    made = make_bench(DynamicResources, NODES, pod_with("pod", "claim"), objects=objects)
     assert made.statuses() == {"n1": CANNOT}
 
 
 def test_no_node_has_them() -> None:
-    decisions, _ = run([pod("pod", "claim")], GPU, make_claim("claim", exactly()))
+    decisions, _ = run([pod_with("pod", "claim")], GPU, make_claim("claim", exactly()))
     assert decisions["pod"].message == (
         "0/2 nodes are available: 2 cannot allocate all claims. still not schedulable, "
         "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
@@ -227,21 +213,21 @@ def test_errors_end_the_attempt(request_: Any, text: str) -> None:
         on_node("n1", "a"),
         make_slice("s", devices("b"), node="n2", count=2),
     ]
-    decisions, _ = run([pod("pod", "claim")], *objects)
+    decisions, _ = run([pod_with("pod", "claim")], *objects)
     assert decisions["pod"].result == "error"
     assert decisions["pod"].message.startswith(f'running "DynamicResources" filter plugin: {text}')
 
 
 def test_an_allocated_claim_says_where_to_go() -> None:
     claim = make_claim("claim", exactly(), status=status("a", bound_to="n2"))
-    made = make_bench(DynamicResources, NODES, pod("pod", "claim"), objects=[GPU, claim])
+    made = make_bench(DynamicResources, NODES, pod_with("pod", "claim"), objects=[GPU, claim])
     assert made.statuses() == {"n1": ("UnschedulableAndUnresolvable", ("resourceclaim not available on the node",))}
 
 
 def test_earlier_alternatives_score_higher() -> None:
     wish = first_of("r", alternative("big", count=2), alternative("small"))
     objects = [GPU, make_claim("claim", wish), on_node("n1", "a"), on_node("n2", "a", "b")]
-    made = make_bench(DynamicResources, NODES, pod("pod", "claim"), objects=objects)
+    made = make_bench(DynamicResources, NODES, pod_with("pod", "claim"), objects=objects)
     state = made.state()
     made.plugin.filter(state, made.pod, made.nodes())
     raw = made.plugin.score(state, made.pod, made.nodes())
@@ -253,7 +239,7 @@ def test_alternatives_of_an_allocated_claim_score_everywhere() -> None:
     wish = first_of("r", alternative("big", count=2), alternative("small"))
     done = make_claim("done", wish, status=status("a", request="r/small"))
     made = make_bench(
-        DynamicResources, NODES, pod("pod", "done", "claim"),
+        DynamicResources, NODES, pod_with("pod", "done", "claim"),
         objects=[GPU, done, make_claim("claim", wish), on_node("n1", "a"), on_node("n2", "b", "c")],
     )  # fmt: skip
     state = made.state()
@@ -266,7 +252,7 @@ def test_alternatives_of_an_allocated_claim_score_everywhere() -> None:
 
 def test_devices_are_taken_for_the_pods_after_it() -> None:
     claims = [make_claim(f"c{at}", exactly()) for at in range(3)]
-    decisions, cluster = run([pod(f"p{at}", f"c{at}") for at in range(3)], GPU, *claims, on_node("n1", "a", "b"))
+    decisions, cluster = run([pod_with(f"p{at}", f"c{at}") for at in range(3)], GPU, *claims, on_node("n1", "a", "b"))
     assert [node_of(decisions[name], cluster) for name in ("p0", "p1", "p2")] == ["n1", "n1", None]
     found = claim_of(cluster, "c1").status
     assert found.allocation is not None
@@ -276,14 +262,14 @@ def test_devices_are_taken_for_the_pods_after_it() -> None:
 
 def test_pods_that_share_a_claim_go_to_its_node() -> None:
     objects = [GPU, make_claim("claim", exactly()), on_node("n2", "a")]
-    decisions, cluster = run([pod("p0", "claim"), pod("p1", "claim")], *objects)
+    decisions, cluster = run([pod_with("p0", "claim"), pod_with("p1", "claim")], *objects)
     assert [node_of(decisions[name], cluster) for name in ("p0", "p1")] == ["n2", "n2"]
     assert [consumer.name for consumer in claim_of(cluster, "claim").status.reserved_for] == ["p0", "p1"]
 
 
 def test_devices_for_all_nodes_leave_the_choice_open() -> None:
     objects = [GPU, make_claim("claim", exactly()), make_slice("s", devices("a"), allNodes=True)]
-    decisions, cluster = run([pod("p0", "claim")], *objects)
+    decisions, cluster = run([pod_with("p0", "claim")], *objects)
     allocation = claim_of(cluster, "claim").status.allocation
     assert decisions["p0"].ties is not None
     assert allocation is not None
@@ -292,7 +278,7 @@ def test_devices_for_all_nodes_leave_the_choice_open() -> None:
 
 def test_a_pod_that_is_refused_gives_its_devices_back() -> None:
     made = make_bench(
-        DynamicResources, NODES, pod("pod", "claim"),
+        DynamicResources, NODES, pod_with("pod", "claim"),
         objects=[GPU, make_claim("claim", exactly()), on_node("n1", "a")],
     )  # fmt: skip
     state = made.state()
@@ -306,7 +292,7 @@ def test_a_pod_that_is_refused_gives_its_devices_back() -> None:
 
 def test_after_pre_bind_an_allocation_stays() -> None:
     made = make_bench(
-        DynamicResources, NODES, pod("pod", "claim"),
+        DynamicResources, NODES, pod_with("pod", "claim"),
         objects=[GPU, make_claim("claim", exactly()), on_node("n1", "a")],
     )  # fmt: skip
     state = made.state()
@@ -321,7 +307,7 @@ def test_after_pre_bind_an_allocation_stays() -> None:
 
 def test_reserve_on_a_node_that_was_not_looked_at() -> None:
     objects = [GPU, make_claim("claim", exactly()), on_node("n1", "a")]
-    made = make_bench(DynamicResources, NODES, pod("pod", "claim"), objects=objects)
+    made = make_bench(DynamicResources, NODES, pod_with("pod", "claim"), objects=objects)
     assert made.plugin.reserve(made.state(), made.pod, 1).message == "claim allocation not found for node"
 
 
@@ -339,7 +325,7 @@ def test_reserve_on_a_node_that_was_not_looked_at() -> None:
 )
 def test_an_allocation_of_no_use_is_given_up(reserved: tuple[str, ...], text: str, left: bool) -> None:
     claim = make_claim("claim", exactly(), status=status("a", reserved=reserved, bound_to="gone"))
-    decisions, cluster = run([pod("pod", "claim")], GPU, claim)
+    decisions, cluster = run([pod_with("pod", "claim")], GPU, claim)
     assert f"2 resourceclaim not available on the node. {text}" in decisions["pod"].message
     assert (claim_of(cluster, "claim").status.allocation is not None) is left
 
@@ -362,7 +348,7 @@ BINDING: dict[str, Any] = {"bindingConditions": ["ready"], "bindingFailureCondit
 def test_a_device_that_could_not_be_bound(conditions: list[Any], gates: str, available: bool) -> None:
     news = [{"driver": DRIVER, "pool": "n1", "device": "a", "conditions": conditions}]
     claim = make_claim("claim", exactly(), status={**status("a", **BINDING), "devices": news})
-    made = make_bench(DynamicResources, NODES, pod("pod", "claim"), objects=[GPU, claim], gates=gates)
+    made = make_bench(DynamicResources, NODES, pod_with("pod", "claim"), objects=[GPU, claim], gates=gates)
     assert (made.statuses() == {}) is available
 
 
@@ -372,7 +358,7 @@ BACKED = make_class("gpu", extendedResourceName="example.com/gpu")
 
 
 def test_devices_stand_in_for_an_extended_resource() -> None:
-    wanted = [pod(f"p{at}", example_com__gpu="1") for at in range(3)]
+    wanted = [pod_with(f"p{at}", example_com__gpu="1") for at in range(3)]
     decisions, cluster = run(wanted, BACKED, on_node("n2", "a", "b"))
     assert [node_of(decisions[each], cluster) for each in ("p0", "p1", "p2")] == ["n2", "n2", None]
     assert "2 cannot allocate all claims" in decisions["p2"].message
@@ -384,7 +370,7 @@ def test_devices_stand_in_for_an_extended_resource() -> None:
 def test_a_device_plugin_comes_first() -> None:
     announcing = make_node("n1").allocatable(cpu="4", memory="16Gi", pods="110", example_com__gpu="1").obj()
     decisions, cluster = run(
-        [pod("p0", example_com__gpu="1"), pod("p1", example_com__gpu="1")], BACKED, nodes=[announcing]
+        [pod_with("p0", example_com__gpu="1"), pod_with("p1", example_com__gpu="1")], BACKED, nodes=[announcing]
     )
     assert node_of(decisions["p0"], cluster) == "n1"
     assert list(cluster.catalog.all(ResourceClaim)) == []
@@ -392,7 +378,9 @@ def test_a_device_plugin_comes_first() -> None:
 
 
 def test_without_the_gate_the_resource_is_missing() -> None:
-    decisions, _ = run([pod("p0", example_com__gpu="1")], BACKED, on_node("n1", "a"), gates="DRAExtendedResource=false")
+    decisions, _ = run(
+        [pod_with("p0", example_com__gpu="1")], BACKED, on_node("n1", "a"), gates="DRAExtendedResource=false"
+    )
     assert "2 Insufficient example.com/gpu" in decisions["p0"].message
 
 
@@ -409,14 +397,14 @@ def test_a_claim_left_from_an_earlier_attempt_is_removed() -> None:
         "old", exactly(), status=status("a"),
         metadata={**OWNED, "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"}},
     )  # fmt: skip
-    decisions, cluster = run([pod("pod", example_com__gpu="1")], BACKED, old, on_node("n1", "a"))
+    decisions, cluster = run([pod_with("pod", example_com__gpu="1")], BACKED, old, on_node("n1", "a"))
     assert "2 cannot schedule extended resource claim. deletion of ResourceClaim completed" in decisions["pod"].message
     assert list(cluster.catalog.all(ResourceClaim)) == []
 
 
 def test_a_claim_and_an_extended_resource() -> None:
     objects = [BACKED, make_claim("claim", exactly()), on_node("n1", "a"), on_node("n2", "a", "b")]
-    decisions, cluster = run([pod("pod", "claim", example_com__gpu="1")], *objects)
+    decisions, cluster = run([pod_with("pod", "claim", example_com__gpu="1")], *objects)
     assert node_of(decisions["pod"], cluster) == "n2"
     allocation = claim_of(cluster, "claim").status.allocation
     assert allocation is not None
@@ -458,7 +446,7 @@ def test_no_device_is_allocated_twice(
         )
         for at, each in enumerate(kinds)
     ]
-    decisions, cluster = run([pod(f"p{at}", f"c{at}") for at in range(len(wanted))], GPU, *claims, *slices)
+    decisions, cluster = run([pod_with(f"p{at}", f"c{at}") for at in range(len(wanted))], GPU, *claims, *slices)
     taken = [
         (result.pool, result.device)
         for claim in cluster.catalog.all(ResourceClaim)

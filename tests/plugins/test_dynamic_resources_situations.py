@@ -14,7 +14,9 @@ from ksched_cli.plugins.dynamic_resources import DynamicResources
 from tests.builders import make_node, make_pod, term
 from tests.framework.dra.resources import (
     DRIVER,
+    GPU,
     alternative,
+    claim_of,
     devices,
     everything,
     exactly,
@@ -22,23 +24,15 @@ from tests.framework.dra.resources import (
     make_claim,
     make_class,
     make_slice,
+    on_node,
+    pod_with,
     selectors,
 )
 from tests.harness import decide, make_bench, make_scheduler
 
-GPU = make_class()
 NODES = [make_node("n1").obj(), make_node("n2").obj()]
 CANNOT = "cannot allocate all claims"
 TAINT = {"key": "hot", "effect": "NoSchedule"}
-
-
-def pod(name: str = "pod", *claims: str, **requests: str) -> Any:
-    references = [{"name": f"c{at}", "resourceClaimName": claim} for at, claim in enumerate(claims)]
-    return make_pod(name).uid(f"uid-{name}").spec(resourceClaims=references).requests(**requests).obj()
-
-
-def on_node(node: str, *names: str, **fields: Any) -> Any:
-    return make_slice(f"slice-{node}", devices(*names, **fields), node=node)
 
 
 def held(name: str, *wanted: Any, on: str = "n1", by: tuple[str, ...] = (), bound: bool = True, **more: Any) -> Any:
@@ -60,12 +54,6 @@ def run(pods: list[Any], *objects: Any, gates: str = "", nodes: Any = NODES) -> 
         for key, each in decide(scheduler).items()
     }
     return found, scheduler.cluster
-
-
-def claim_of(cluster: Any, name: str) -> ResourceClaim:
-    found: ResourceClaim | None = cluster.catalog.get(ResourceClaim, name, "default")
-    assert found is not None
-    return found
 
 
 @pytest.mark.parametrize(
@@ -100,7 +88,7 @@ def claim_of(cluster: Any, name: str) -> ResourceClaim:
     ],
 )  # fmt: skip
 def test_where_the_pod_goes(claims: list[str], objects: list[Any], gates: str, node: str) -> None:
-    found, _ = run([pod("pod", *claims)], *objects, gates=gates)
+    found, _ = run([pod_with("pod", *claims)], *objects, gates=gates)
     assert node in found["pod"]
 
 
@@ -118,13 +106,13 @@ def test_where_the_pod_goes(claims: list[str], objects: list[Any], gates: str, n
     ],
 )  # fmt: skip
 def test_one_node_that_cannot_be_judged_ends_the_attempt(claim: Any, objects: list[Any], text: str) -> None:
-    found, _ = run([pod("pod", "c")], claim, *objects)
+    found, _ = run([pod_with("pod", "c")], claim, *objects)
     assert found["pod"].startswith('running "DynamicResources" filter plugin: ')
     assert text in found["pod"]
 
 
 def test_a_shared_claim_is_reserved_for_each_of_its_pods() -> None:
-    found, cluster = run([pod("p0", "c"), pod("p1", "c")], held("c", by=("p0",)))
+    found, cluster = run([pod_with("p0", "c"), pod_with("p1", "c")], held("c", by=("p0",)))
     assert found == {"p0": "n1", "p1": "n1"}
     assert [each.name for each in claim_of(cluster, "c").status.reserved_for] == ["p0", "p1"]
 
@@ -132,7 +120,7 @@ def test_a_shared_claim_is_reserved_for_each_of_its_pods() -> None:
 def test_a_claim_that_is_of_no_use_is_given_up_when_nobody_else_has_it() -> None:
     """Of two, the one that keeps the pod out."""
     gone, good = held("gone", on="nowhere", by=("pod",)), held("good", by=("pod",))
-    found, cluster = run([pod("pod", "gone", "good")], gone, good)
+    found, cluster = run([pod_with("pod", "gone", "good")], gone, good)
     assert "deallocation of ResourceClaim completed" in found["pod"]
     assert claim_of(cluster, "gone").status.allocation is None
     assert claim_of(cluster, "good").status.allocation is not None
@@ -158,7 +146,7 @@ BACKED = make_class("gpu", extendedResourceName="example.com/gpu")
 )  # fmt: skip
 def test_extended_resources(amounts: dict[str, str], announced: dict[str, str], objects: list[Any], node: str) -> None:
     nodes = [make_node("n1").allocatable(cpu="4", memory="16Gi", pods="110", **announced).obj(), NODES[1]]
-    scheduler = make_scheduler(nodes, [pod("pod", **amounts)], objects=[BACKED, *objects])
+    scheduler = make_scheduler(nodes, [pod_with("pod", **amounts)], objects=[BACKED, *objects])
     (decision,) = decide(scheduler).values()
     got = decision.message if decision.row is None else scheduler.cluster.nodes.names[decision.row]
     assert node in got
@@ -211,7 +199,9 @@ def test_score_of_a_claim(requests: list[Any], granted: list[str], expected: int
 )  # fmt: skip
 def test_scores(claims: list[Any], expected: list[int]) -> None:
     objects = [GPU, *claims, on_node("n1", "a", "b", "c"), on_node("n2", "a", "b", "c", "d")]
-    made = make_bench(DynamicResources, NODES, pod("pod", *(each.metadata.name for each in claims)), objects=objects)
+    made = make_bench(
+        DynamicResources, NODES, pod_with("pod", *(each.metadata.name for each in claims)), objects=objects
+    )
     state = made.state()
     made.plugin.filter(state, made.pod, made.nodes())
     assert made.plugin.score(state, made.pod, made.nodes()).tolist() == expected
@@ -230,7 +220,7 @@ def test_scores(claims: list[Any], expected: list[int]) -> None:
     ],
 )
 def test_normalized_scores(raw: list[int], expected: list[int]) -> None:
-    made = make_bench(DynamicResources, NODES, pod("pod"))
+    made = make_bench(DynamicResources, NODES, pod_with("pod"))
     found = made.plugin.normalize(None, made.pod, made.nodes(), np.array(raw, dtype=np.int64))
     assert found.tolist() == expected
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 
-from ksched_cli.api.core import Node
+from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.resource import DeviceClass, ResourceClaim, ResourceSlice
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.framework.dra.allocator import Allocator
 from ksched_cli.framework.dra.claims import ClaimTracker
 from ksched_cli.framework.dra.inventory import Features, Inventory
-from tests.builders import make_node
+from tests.builders import make_node, make_pod
 
 DRIVER = "dra.example.com"
 Document = dict[str, Any]
@@ -27,6 +27,10 @@ def selectors(*expressions: str) -> list[Document]:
 def make_class(name: str = "gpu", *expressions: str, **spec: Any) -> DeviceClass:
     document = {"metadata": {"name": name}, "spec": {"selectors": selectors(*expressions), **spec}}
     return msgspec.convert(document, DeviceClass)
+
+
+# The class of every request that names no other.
+GPU = make_class()
 
 
 def device(name: str, **fields: Any) -> Document:
@@ -68,6 +72,11 @@ def make_slice(
     return msgspec.convert(document, ResourceSlice)
 
 
+def on_node(node: str, *names: str, **fields: Any) -> ResourceSlice:
+    """The devices of one node, in a pool of its own."""
+    return make_slice(f"slice-{node}", devices(*names, **fields), node=node)
+
+
 def exactly(name: str = "r", device_class: str = "gpu", count: int = 1, **more: Any) -> Document:
     return {"name": name, "exactly": {"deviceClassName": device_class, "count": count, **more}}
 
@@ -92,6 +101,21 @@ def make_claim(name: str, *requests: Document, constraints: Sequence[Document] =
         **more,
     }
     return msgspec.convert(document, ResourceClaim)
+
+
+def pod_with(name: str, *claims: str, template: bool = False, statuses: Any = (), **requests: str) -> Pod:
+    """A pod that refers to the claims, or has them made from templates of these names."""
+    field = "resourceClaimTemplateName" if template else "resourceClaimName"
+    references = [{"name": f"c{at}", field: claim} for at, claim in enumerate(claims)]
+    made = make_pod(name).uid(f"uid-{name}").spec(resourceClaims=references).requests(**requests)
+    return made.status(resourceClaimStatuses=list(statuses)).obj()
+
+
+def claim_of(cluster: Cluster, name: str) -> ResourceClaim:
+    """As the cluster has it now."""
+    found = cluster.catalog.get(ResourceClaim, name, "default")
+    assert found is not None
+    return found
 
 
 def allocated(*names: str, driver: str = DRIVER, pool: str = "node", **more: Any) -> Document:

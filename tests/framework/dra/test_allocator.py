@@ -14,6 +14,7 @@ from ksched_cli.framework.dra.errors import AllocationError, AllocationTimeout, 
 from ksched_cli.framework.dra.inventory import Features
 from tests.builders import make_node
 from tests.framework.dra.resources import (
+    GPU,
     allocate,
     allocated,
     alternative,
@@ -29,7 +30,6 @@ from tests.framework.dra.resources import (
     selectors,
 )
 
-GPU = make_class("gpu")
 TWO = make_slice("slice", devices("d1", "d2"), node="node")
 NUMA = make_slice(
     "slice",

@@ -12,6 +12,7 @@ from ksched_cli.framework.dra.results import allocation_of
 from tests.builders import make_node, term
 from tests.framework.dra.resources import (
     DRIVER,
+    GPU,
     allocate,
     allocated,
     alternative,
@@ -27,7 +28,7 @@ from tests.framework.dra.resources import (
     selectors,
 )
 
-GPU, NIC = make_class("gpu"), make_class("nic", 'device.driver == "nic.example.com"')
+NIC = make_class("nic", 'device.driver == "nic.example.com"')
 OURS = make_class("ours", f'device.driver == "{DRIVER}"')
 NICS = make_slice("nics", devices("n1"), node="node", driver="nic.example.com")
 MIXED = make_slice("s", [device("small", capacity={"memory": "1Gi"}), device("large", capacity={"memory": "8Gi"})],

@@ -10,18 +10,17 @@ from ksched_cli.framework.dra.errors import AllocationError
 from ksched_cli.framework.dra.inventory import Features
 from tests.framework.dra.resources import (
     DRIVER,
+    GPU,
     allocate,
     alternative,
     device,
     exactly,
     first_of,
     make_claim,
-    make_class,
     make_slice,
     selectors,
 )
 
-GPU = make_class()
 LISTS = Features(list_attributes=True)
 
 

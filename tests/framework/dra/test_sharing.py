@@ -16,6 +16,7 @@ from ksched_cli.framework.dra.inventory import Features
 from ksched_cli.framework.dra.results import allocation_of
 from tests.builders import make_node
 from tests.framework.dra.resources import (
+    GPU,
     allocate,
     allocated,
     alternative,
@@ -24,11 +25,8 @@ from tests.framework.dra.resources import (
     first_of,
     make_allocator,
     make_claim,
-    make_class,
     make_slice,
 )
-
-GPU = make_class()
 
 
 def counters(amount: str) -> list[dict[str, Any]]:

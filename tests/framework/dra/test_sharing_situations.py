@@ -9,6 +9,7 @@ import pytest
 from ksched_cli.framework.dra.inventory import Features
 from tests.framework.dra.resources import (
     DRIVER,
+    GPU,
     allocate,
     allocated,
     alternative,
@@ -21,8 +22,6 @@ from tests.framework.dra.resources import (
     make_slice,
     selectors,
 )
-
-GPU = make_class()
 
 
 def sets(name: str = "counters", pool: str = "node", count: int = 2, **amounts: dict[str, str]) -> Any:
