@@ -200,7 +200,8 @@ def _setup(options: Options) -> Setup:
     unknown = sorted(options.keys() - Options.__annotations__.keys())
     if unknown:
         raise UsageError(f"there is no option {', '.join(unknown)}; there are {', '.join(Options.__annotations__)}")
-    setup = Setup(**{key: value for key, value in options.items() if key not in ("config", "feature_gates")})  # type: ignore[arg-type]  # checked above
+    same: dict[str, Any] = {key: value for key, value in options.items() if key not in ("config", "feature_gates")}
+    setup = Setup(**same)
     config, gates = options.get("config"), options.get("feature_gates", "")
     if setup.tie_break not in ("name", "random"):
         raise UsageError(f"tie_break is {setup.tie_break!r}: it is name or random")

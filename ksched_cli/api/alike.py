@@ -62,7 +62,7 @@ def _decoder(kind: type[Struct]) -> msgspec.json.Decoder[Any]:
         [
             ("api_version", str, msgspec.field(name="apiVersion", default="")),
             ("kind", str, ""),
-            ("items", list[document], msgspec.field(default_factory=list)),  # type: ignore[valid-type]
+            ("items", list[document], msgspec.field(default_factory=list)),  # type: ignore[valid-type]  # a type made above
         ],
     )
     return msgspec.json.Decoder(listed)

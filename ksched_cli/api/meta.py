@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
 
@@ -24,6 +26,12 @@ class ObjectMeta(Struct, rename="camel", gc=False):
     deletion_timestamp: str | None = None
     owner_references: tuple[OwnerReference, ...] = ()
     resource_version: str = ""
+
+
+def metadata_of(item: Any) -> ObjectMeta:
+    """Every kind that is read has metadata."""
+    metadata: ObjectMeta = item.metadata
+    return metadata
 
 
 class LabelSelectorRequirement(Struct, rename="camel", frozen=True, gc=False):

@@ -141,7 +141,7 @@ def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
         command(**made, **given)
 
     parameters = list(_parameters(signature, hints))
-    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by inspect
     call.__annotations__ = {each.name: each.annotation for each in parameters}
     call.__name__, call.__doc__ = command.__name__, command.__doc__
     return call

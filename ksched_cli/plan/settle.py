@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Any, Literal
 
@@ -67,7 +68,7 @@ def settle(
     """Schedule every pending pod, and go on with what follows from it until nothing moves or a limit is reached."""
     run = Settling(scheduler, telling or Telling())
     for event in events:
-        run.at(event.at, lambda event=event: getattr(run.loop.handlers, event.action)(event.item))  # type: ignore[misc]
+        run.at(event.at, partial(getattr(run.loop.handlers, event.action), event.item))
     return run.result(run.to_the_end(limits))
 
 

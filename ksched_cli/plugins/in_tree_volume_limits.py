@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -37,9 +38,9 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
     events = (ClusterEvent("Node", Action.ADD), ClusterEvent("Pod", Action.DELETE))
 
     @staticmethod
+    @abstractmethod
     def disk(source: Volume | PersistentVolumeSpec) -> str | None:
         """What the cloud calls the disk; None where it is none of this cloud's."""
-        raise NotImplementedError
 
     def limit(self, node: Node) -> int:
         return self.default_limit

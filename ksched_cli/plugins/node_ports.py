@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 from typing import Any
 
 from ksched_cli.api.pod_facts import holds_place
@@ -56,7 +57,7 @@ class NodePorts(PreFilterPlugin[WantedPorts], FilterPlugin[WantedPorts]):
             "ports": [
                 {
                     "port": f"{port.address}:{port.port}/{port.protocol}",
-                    "heldBy": pods_that(cluster, [row], lambda other, port=port: _clashes(port, other)),  # type: ignore[misc]
+                    "heldBy": pods_that(cluster, [row], partial(_clashes, port)),
                 }
                 for port in clashing
             ]

@@ -14,6 +14,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.decode import Found, UnknownKind, decode_json, decode_plain
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
 from ksched_cli.api.kinds import CLUSTER_SCOPED, KINDS
+from ksched_cli.api.meta import metadata_of
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.archives import Content
@@ -178,7 +179,7 @@ class _Reader:
         kind, source = type(item), origin.source
         if self._manifests is not None:
             self._manifests.complete(item)
-        metadata = item.metadata  # type: ignore[attr-defined]  # every kind that is read has metadata
+        metadata = metadata_of(item)
         if kind not in CLUSTER_SCOPED:
             metadata.namespace = metadata.namespace or DEFAULT_NAMESPACE
         name = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
@@ -205,7 +206,7 @@ class _Reader:
         objects of one name cannot be in one cluster."""
         kind = type(item)
         known = self._loaded.of(kind)[place.index]
-        new_metadata, known_metadata = item.metadata, known.metadata  # type: ignore[attr-defined]
+        new_metadata, known_metadata = metadata_of(item), metadata_of(known)
         if not new_metadata.uid or new_metadata.uid != known_metadata.uid:
             also = "" if place.source == source else f", and in {place.source}"
             text = f"{kind.__name__} {name} is there more than once{also}"

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.api.kinds import CLUSTER_SCOPED
+from ksched_cli.api.meta import metadata_of
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.errors import InputError, Problem
@@ -37,7 +38,7 @@ class _New:
 
     def complete(self, item: Struct) -> None:
         """rest.FillObjectMetaSystemFields: a name where only its beginning is given. And kubectl's namespace."""
-        metadata = item.metadata  # type: ignore[attr-defined]  # every kind that is read has metadata
+        metadata = metadata_of(item)
         if type(item) not in CLUSTER_SCOPED:
             metadata.namespace = metadata.namespace or self._namespace
         if not metadata.name and metadata.generate_name:
@@ -48,7 +49,7 @@ class _New:
             self._names.add(metadata.name)
 
     def complaints(self, item: Struct) -> Iterator[Complaint]:
-        if not item.metadata.name and not isinstance(item, Pod):  # type: ignore[attr-defined]
+        if not metadata_of(item).name and not isinstance(item, Pod):
             yield "metadata.name", f"a {type(item).__name__} needs a name"
         yield from workload_complaints(item)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import Any
+from typing import Any, ClassVar
 
 from ksched_cli.framework.dra.cel_values import CelError, CelType, no_overload
 
@@ -18,27 +18,23 @@ _BROADCAST = IPv4Address("255.255.255.255")
 class Address(CelType):
     """net.IP."""
 
+    type_name: ClassVar[str] = "net.IP"
     value: IPv4Address | IPv6Address
 
     def __str__(self) -> str:
         return str(self.value)
-
-    def type_name(self) -> str:
-        return "net.IP"
 
 
 @dataclass(frozen=True, slots=True)
 class Network(CelType):
     """net.CIDR: an address, which may have bits after the mask, and how many bits the mask has."""
 
+    type_name: ClassVar[str] = "net.CIDR"
     address: Address
     bits: int
 
     def __str__(self) -> str:
         return f"{self.address}/{self.bits}"
-
-    def type_name(self) -> str:
-        return "net.CIDR"
 
     def masked(self) -> Network:
         whole = ip_network(str(self), strict=False)

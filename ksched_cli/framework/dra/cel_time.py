@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from ksched_cli.framework.dra.cel_values import CelError, CelType, no_overload
 
@@ -25,10 +25,8 @@ _FIRST, _LAST = -62135596800, 253402300799
 
 @dataclass(frozen=True, slots=True, order=True)
 class Duration(CelType):
+    type_name: ClassVar[str] = "google.protobuf.Duration"
     nanos: int
-
-    def type_name(self) -> str:
-        return "google.protobuf.Duration"
 
     def __str__(self) -> str:
         whole, rest = divmod(abs(self.nanos), _SECOND)
@@ -38,10 +36,8 @@ class Duration(CelType):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp(CelType):
+    type_name: ClassVar[str] = "google.protobuf.Timestamp"
     nanos: int
-
-    def type_name(self) -> str:
-        return "google.protobuf.Timestamp"
 
     def date(self) -> datetime:
         return _EPOCH + timedelta(seconds=self.nanos // _SECOND)
@@ -82,8 +78,9 @@ def to_timestamp(value: Any) -> Timestamp:
     try:
         if found is None:
             raise ValueError
-        *numbers, fraction, sign, hours, minutes = found.groups()
-        seconds = int((datetime(*map(int, numbers), tzinfo=UTC) - _EPOCH).total_seconds())  # type: ignore[arg-type,misc]
+        year, month, day, hour, minute, second = map(int, found.groups()[:6])
+        fraction, sign, hours, minutes = found.groups()[6:]
+        seconds = int((datetime(year, month, day, hour, minute, second, tzinfo=UTC) - _EPOCH).total_seconds())
     except ValueError:
         raise CelError(f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse') from None
     if sign:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 
@@ -29,9 +29,7 @@ class CelType:
     """A type of a library; it knows its own name, and its values are equal as Python's are."""
 
     __slots__ = ()
-
-    def type_name(self) -> str:
-        raise NotImplementedError
+    type_name: ClassVar[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +128,7 @@ def to_quantity(text: str) -> CelQuantity:
 def type_name(value: Any) -> str:
     """As cel-go names the type."""
     if isinstance(value, CelType):
-        return value.type_name()
+        return value.type_name
     for kind, name in _TYPE_NAMES:
         if isinstance(value, kind):
             return name

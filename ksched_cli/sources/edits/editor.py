@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections import defaultdict
 from collections.abc import Iterable
 from itertools import count
 from typing import TypeVar
@@ -59,11 +58,9 @@ class Editor:
         return Existing(self.loaded.of(Pod), self.loaded.of(ReplicaSet), self.loaded.of(Node))
 
     def remove(self, items: Iterable[Struct]) -> None:
-        by_kind: defaultdict[type[Struct], set[int]] = defaultdict(set)
-        for item in items:
-            by_kind[type(item)].add(id(item))
-        for kind, identities in by_kind.items():
-            self.loaded.discard(kind, lambda item, gone=identities: id(item) in gone)  # type: ignore[misc]
+        gone = {id(item): item for item in items}
+        for kind in {type(item) for item in gone.values()}:
+            self.loaded.discard(kind, lambda item: id(item) in gone)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

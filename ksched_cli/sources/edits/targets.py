@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.api.meta import metadata_of
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.workloads import Deployment, ReplicaSet
 from ksched_cli.sources.controllers.existing import controller_of
@@ -52,7 +53,7 @@ def _hint(loaded: Loaded, target: Reference) -> str:
 
 def _names(items: Iterable[Struct]) -> Iterator[str]:
     for item in items:
-        yield item.metadata.name  # type: ignore[attr-defined]  # every kind that is read has metadata
+        yield metadata_of(item).name
 
 
 def pods_meant(loaded: Loaded, target: Reference, namespace: str) -> list[Pod]:

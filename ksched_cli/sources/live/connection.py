@@ -73,7 +73,7 @@ def _configure_in_cluster(configuration: Any) -> _Entry:
     from kubernetes.config import ConfigException, load_incluster_config
 
     try:
-        load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+        load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]  # the client has no types
         return _Entry("", (_TOKEN.parent / "namespace").read_text().strip())
     except ConfigException as mistake:
         raise ClusterUnreadable(Problem(_one_line(mistake), "service account")) from None
@@ -89,7 +89,7 @@ def _configure_from_kubeconfig(configuration: Any, options: LiveOptions) -> _Ent
     _must_exist(path, options)
     try:
         entry = _entry(path, options.context)
-        load_kube_config(path, context=entry.context, client_configuration=configuration)  # type: ignore[no-untyped-call]
+        load_kube_config(path, context=entry.context, client_configuration=configuration)  # type: ignore[no-untyped-call]  # the client has no types
     except ConfigException as mistake:
         raise ClusterUnreadable(Problem(_one_line(mistake), path, hint="see `kubectl config get-contexts`")) from None
     except yaml.YAMLError as mistake:
@@ -108,7 +108,7 @@ def _entry(path: str, wanted: str | None) -> _Entry:
     from kubernetes.config import ConfigException
     from kubernetes.config.kube_config import KubeConfigMerger
 
-    merged = KubeConfigMerger(path).config  # type: ignore[no-untyped-call]
+    merged = KubeConfigMerger(path).config  # type: ignore[no-untyped-call]  # the client has no types
     if merged is None:
         raise ConfigException("no configuration found")
     contexts = {node.value["name"]: node.value.get("context") or {} for node in merged.value["contexts"]}

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec import Raw, Struct
 
-from ksched_cli.api.decode import Found, UnknownKind, decode_item
+from ksched_cli.api.decode import Found, decode_item
 from ksched_cli.api.defaults import fill_in
+from ksched_cli.api.meta import metadata_of
 from ksched_cli.errors import ClusterUnreadable
 from ksched_cli.sources.live.api_server import ApiServer, Interrupted, Refused
 from ksched_cli.sources.live.cluster import LiveCluster
@@ -205,13 +206,10 @@ def _key(found: Found) -> tuple[str, str]:
 
 def _alike(one: Found, other: Found) -> bool:
     """But for the revision, which every write raises. Defaults are filled in first: one may have been simulated."""
-    if one.value is None or other.value is None or isinstance(other.value, UnknownKind):
+    if not isinstance(one.value, msgspec.Struct) or not isinstance(other.value, msgspec.Struct):
         return False
     fill_in(one.value)
     fill_in(other.value)
-    other_metadata = other.value.metadata  # type: ignore[attr-defined]  # every kind that is read has metadata
-    metadata = msgspec.structs.replace(
-        one.value.metadata,  # type: ignore[union-attr]
-        resource_version=other_metadata.resource_version,
-    )
-    return msgspec.structs.replace(one.value, metadata=metadata) == other.value  # type: ignore[type-var]
+    revision = metadata_of(other.value).resource_version
+    metadata = msgspec.structs.replace(metadata_of(one.value), resource_version=revision)
+    return msgspec.structs.replace(one.value, metadata=metadata) == other.value
