@@ -20,10 +20,11 @@ from ksched_cli.config.policy import Policy, is_policy, policy_complaints, polic
 from ksched_cli.config.policy_profile import policy_profile
 from ksched_cli.config.profiles import ResolvedProfile, expand_profile, merge_with_defaults
 from ksched_cli.config.releases import FeatureGates, Release
-from ksched_cli.config.restate import restate
+from ksched_cli.config.restate import STRATEGY_OF, restate
 from ksched_cli.config.serving import (
     ClientConnection,
     LeaderElection,
+    address_complaints,
     client_connection_complaints,
     leader_election_complaints,
 )
@@ -49,7 +50,6 @@ class ConfigDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=
     parallelism: int = 16
     leader_election: LeaderElection = LeaderElection()
     client_connection: ClientConnection = ClientConnection()
-    health_z_bind_address: str | None = None
     healthz_bind_address: str | None = None
     metrics_bind_address: str | None = None
     enable_profiling: bool = True
@@ -77,12 +77,13 @@ def load_config(
 ) -> SchedulerConfiguration:
     """ConfigError with every problem of the file, each at the path that kube-scheduler names. `own_models` are what
     plugins that are not kube-scheduler's want their arguments checked against."""
-    document = _read(text, source)
+    document = read_one(text, source)
     loader = _Loader(document, source, release, gates, own_models or {})
     return loader.load_policy() if is_policy(document.value) else loader.load(extension_points_of)
 
 
-def _read(text: str | bytes, source: str) -> Document:
+def read_one(text: str | bytes, source: str) -> Document:
+    """The file's one document, of whatever kind."""
     try:
         documents = list(read_documents(text, source, with_lines=True))
     except InputError as mistake:
@@ -259,15 +260,21 @@ class _Loader:
                 if plugin.name in self._release.removed_plugins(profile.config_version):
                     path = (*steps, "plugins", name, "enabled", at)
                     self._complain(f'plugin "{plugin.name}" does not exist any more', path)
+        where = f"profiles[{index}]"
         try:
-            self._check_own_args(
-                profile,
-                steps,
-                expand_profile(profile, self._release, self._gates, points_of, self._source, f"profiles[{index}]"),
-            )
+            resolved = expand_profile(profile, self._release, self._gates, points_of, self._source, where)
+            self._check_scorers(profile, steps, resolved)
+            self._check_own_args(profile, steps, resolved)
         except ConfigError as mistake:
             for problem in mistake.problems:
                 self._complain(problem.message, tuple(_split(problem.path)), problem.hint)
+
+    def _check_scorers(self, profile: Profile, steps: Sequence[str | int], resolved: ResolvedProfile) -> None:
+        """1.22 reads v1beta1 and v1beta2, and resources score once: by plugins, or by a strategy."""
+        scorers = [name for name in resolved.points["score"] if name in STRATEGY_OF]
+        if profile.config_version == "v1beta1" and scorers and "NodeResourcesFit" in resolved.points["score"]:
+            text = f"NodeResourcesFit cannot score beside {' and '.join(scorers)}"
+            self._complain(text, (*steps, "plugins", "score"), "disable one or the other")
 
     def _check_own_args(self, profile: Profile, steps: Sequence[str | int], resolved: ResolvedProfile) -> None:
         """A plugin that is in use and has arguments of its own may have some that must be given."""
@@ -301,8 +308,11 @@ class _Loader:
     def _check_serving(self, raw: ConfigDocument) -> None:
         for name, text in client_connection_complaints(raw.client_connection):
             self._complain(text, ("clientConnection", name))
-        for name, text in leader_election_complaints(raw.leader_election):
+        for name, text in leader_election_complaints(raw.leader_election, self._release):
             self._complain(text, ("leaderElection", name))
+        addresses = {"healthzBindAddress": raw.healthz_bind_address, "metricsBindAddress": raw.metrics_bind_address}
+        for name, text in address_complaints(addresses, self._release):
+            self._complain(text, (name,))
 
     def _check_numbers(self, raw: ConfigDocument) -> None:
         if raw.parallelism <= 0:

@@ -81,9 +81,10 @@ class Release:
 
     def removed_plugins(self, config_version: str = "") -> frozenset[str]:
         """No plugin of these names may be enabled or configured any more (invalidPluginsByVersion)."""
-        if (config_version or self.newest_config_version) != "v1":
-            return frozenset()
-        return frozenset(name for name, since in _REMOVED_PLUGINS.items() if self.at_least(since))
+        version = config_version or self.newest_config_version
+        return frozenset(
+            name for name, (first, since) in _REMOVED_PLUGINS.items() if version == first and self.at_least(since)
+        )
 
     # Gates
 
@@ -165,9 +166,15 @@ class Release:
     # Default plugins
 
     def plugin_names(self) -> tuple[str, ...]:
-        """Every default plugin, gated or not."""
-        listed = (*MULTI_POINT, *(plugin for own in BY_POINT.values() for plugin in own))
-        there = (each for each in listed if self.between(each.since, each.until))
+        """Every default plugin of a version that is read, gated or not."""
+        read = {each.rpartition("/")[2] for each in self.config_versions}
+        by_point = BY_POINT if not all(map(has_multi_point, read)) else {}
+        listed = (*MULTI_POINT, *(plugin for own in by_point.values() for plugin in own))
+        there = (
+            each
+            for each in listed
+            if self.between(each.since, each.until) and (not each.config_version or each.config_version in read)
+        )
         return tuple(dict.fromkeys(each.name for each in there if not each.gate or each.gate in self._gate_states))
 
     def default_plugins(self, gates: FeatureGates, config_version: str = "") -> Plugins:
@@ -248,13 +255,19 @@ def has_multi_point(config_version: str) -> bool:
     return config_version not in ("v1beta1", "v1beta2")
 
 
-# Since when a configuration of v1 may not name these any more.
+# The configuration version that may not name these any more, and since which minor.
 _REMOVED_PLUGINS = {
-    "AzureDiskLimits": "1.31",
-    "CinderLimits": "1.31",
-    "EBSLimits": "1.31",
-    "GCEPDLimits": "1.31",
-    "SelectorSpread": "1.25",
+    "AzureDiskLimits": ("v1", "1.31"),
+    "CinderLimits": ("v1", "1.31"),
+    "EBSLimits": ("v1", "1.31"),
+    "GCEPDLimits": ("v1", "1.31"),
+    "NodeLabel": ("v1beta2", "1.22"),
+    "NodePreferAvoidPods": ("v1beta2", "1.22"),
+    "NodeResourcesLeastAllocated": ("v1beta2", "1.22"),
+    "NodeResourcesMostAllocated": ("v1beta2", "1.22"),
+    "RequestedToCapacityRatio": ("v1beta2", "1.22"),
+    "SelectorSpread": ("v1", "1.25"),
+    "ServiceAffinity": ("v1beta2", "1.22"),
 }
 
 # Minors that are modelled, and of which there are recordings.

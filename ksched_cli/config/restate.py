@@ -24,11 +24,12 @@ Unsaid = tuple[str, str]
 _ALL = PluginRef("*")
 _FIT, _BALANCED = "NodeResourcesFit", "NodeResourcesBalancedAllocation"
 # The plugins of up to 1.21 that became strategies of NodeResourcesFit.
-_PLUGIN_OF = {
-    "LeastAllocated": "NodeResourcesLeastAllocated",
-    "MostAllocated": "NodeResourcesMostAllocated",
+STRATEGY_OF = {
+    "NodeResourcesLeastAllocated": "LeastAllocated",
+    "NodeResourcesMostAllocated": "MostAllocated",
     "RequestedToCapacityRatio": "RequestedToCapacityRatio",
 }
+_PLUGIN_OF = {strategy: plugin for plugin, strategy in STRATEGY_OF.items()}
 _DEFAULT = _PLUGIN_OF["LeastAllocated"]
 
 

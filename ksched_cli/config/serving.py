@@ -3,15 +3,19 @@ read so that a file is refused for what kube-scheduler refuses it for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ipaddress
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
 from ksched_cli.config.durations import parse
+from ksched_cli.config.releases import Release
 
 Complaint = tuple[str, str]
 
-_LOCK = "leases"
+LOCK = "leases"
+# Others that could be chosen up to 1.26.
+_OLD_LOCKS = ("endpoints", "configmaps", "endpointsleases", "configmapsleases")
 _LEASE, _RENEW, _RETRY = "15s", "10s", "2s"
 
 
@@ -33,7 +37,7 @@ class ClientConnection(Struct, rename="camel", frozen=True, forbid_unknown_field
     burst: int = 0
 
 
-def leader_election_complaints(election: LeaderElection) -> Iterator[Complaint]:
+def leader_election_complaints(election: LeaderElection, release: Release) -> Iterator[Complaint]:
     """ValidateLeaderElectionConfiguration, after defaults. Without an election nothing of it is looked at."""
     texts = {
         "leaseDuration": election.lease_duration,
@@ -51,8 +55,27 @@ def leader_election_complaints(election: LeaderElection) -> Iterator[Complaint]:
     if seconds["leaseDuration"] <= seconds["renewDeadline"]:
         lease, renew = (texts[name] or defaults[name] for name in ("leaseDuration", "renewDeadline"))
         yield "leaseDuration", f"{lease} is not greater than renewDeadline, {renew}"
-    if election.resource_lock not in ("", _LOCK):
-        yield "resourceLock", f'{election.resource_lock!r} must be "{_LOCK}"'
+    locks = (LOCK,) if release.at_least("1.27") else (LOCK, *_OLD_LOCKS)
+    if election.resource_lock not in ("", *locks):
+        allowed = " or ".join(f'"{each}"' for each in locks)
+        yield "resourceLock", f"{election.resource_lock!r} must be {allowed}"
+
+
+def address_complaints(addresses: Mapping[str, str | None], release: Release) -> Iterator[Complaint]:
+    """The port without encryption went away with 1.23, so that an address can only say that there is none."""
+    if release.at_least("1.23"):
+        for name, address in addresses.items():
+            if address and not _is_no_port(address):
+                yield name, f"{address!r} must be empty, or an address with port 0"
+
+
+def _is_no_port(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return port == "0"
 
 
 def client_connection_complaints(connection: ClientConnection) -> Iterator[Complaint]:

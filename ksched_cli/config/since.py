@@ -1,4 +1,4 @@
-"""Fields of a configuration that came with some minor or some version of it: before that they are unknown fields."""
+"""Fields of a configuration that came or went with some minor or version of it: at other times they are unknown."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ class Later(NamedTuple):
 
 
 _DOCUMENT = (Later("delayCacheUntilActive", "1.28"),)
+# With the addresses went the port that they were about; flags of kube-scheduler say where the secure one is.
+_WITHOUT_ADDRESSES = ("v1beta3", "v1")
+_ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
 _PROFILE = (Later("percentageOfNodesToScore", "1.26"),)
 _PLUGINS = (Later("preEnqueue", "1.26"), Later("placementGenerate", "1.36"), Later("placementScore", "1.36"))
 _ARGS = {
@@ -33,6 +36,9 @@ _ARGS = {
 def unknown_fields(document: dict[str, Any], release: Release, config_version: str) -> Iterator[Unknown]:
     """Those that the document has and the minor, or the version it is written in, does not know."""
     yield from _later(document, _DOCUMENT, (), release)
+    for field in _ADDRESSES if config_version in _WITHOUT_ADDRESSES else ():
+        if field in document:
+            yield (field,), f'unknown field "{field}"', "it went away with v1beta3: see --bind-address, --secure-port"
     for index, profile in _listed(document, "profiles"):
         steps: tuple[str | int, ...] = ("profiles", index)
         yield from _later(profile, _PROFILE, steps, release)

@@ -94,6 +94,7 @@ class DynamicResources(
     PreBindPlugin[ClaimState],
 ):
     name = "DynamicResources"
+    since = "1.26"
     summary = "Allocates the devices that a pod's resource claims ask for."
     args: DynamicResourcesArgs
     points_since = (("score", "1.35"),)

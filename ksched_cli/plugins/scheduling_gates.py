@@ -13,6 +13,7 @@ from ksched_cli.framework.status import SUCCESS, Status, unresolvable
 
 class SchedulingGates(PreEnqueuePlugin):
     name = "SchedulingGates"
+    since = "1.26"
     summary = "Keeps a pod out of the queue while its spec.schedulingGates is not empty."
     events = (ClusterEvent("Pod", Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED),)
 

@@ -169,6 +169,56 @@ def test_versions_that_are_not_read(minor: str, version: str, said: str) -> None
     assert said in str(refused.value.problems[0])
 
 
+@pytest.mark.parametrize(
+    ("minor", "version", "document", "path"),
+    [
+        pytest.param("1.36", "v1", {"healthzBindAddress": "0.0.0.0:0"}, "healthzBindAddress", id="no address in v1"),
+        pytest.param("1.23", "v1beta3", {"metricsBindAddress": ""}, "metricsBindAddress", id="nor in v1beta3"),
+        pytest.param("1.23", "v1beta2", {"metricsBindAddress": ":0"}, "metricsBindAddress", id="an address without IP"),
+        pytest.param("1.23", "v1beta2", {"metricsBindAddress": "0.0.0.0:10251"}, "metricsBindAddress", id="a port"),
+        pytest.param("1.23", "v1beta2", {"metricsBindAddress": "0.0.0.0:0"}, "", id="port 0"),
+        pytest.param("1.22", "v1beta1", {"healthzBindAddress": "0.0.0.0:10251"}, "", id="a port in its time"),
+        pytest.param(
+            "1.27",
+            "v1beta2",
+            {"leaderElection": {"resourceLock": "endpointsleases"}},
+            "leaderElection.resourceLock",
+            id="an old lock",
+        ),
+        pytest.param("1.26", "v1beta2", {"leaderElection": {"resourceLock": "endpointsleases"}}, "", id="in its time"),
+        pytest.param(
+            "1.22",
+            "v1beta1",
+            profile(plugins={"score": {"enabled": [{"name": "NodeResourcesFit"}]}}),
+            "profiles[0].plugins.score",
+            id="resources scored twice",
+        ),
+        pytest.param(
+            "1.22",
+            "v1beta1",
+            profile(
+                plugins={
+                    "score": {
+                        "enabled": [{"name": "NodeResourcesFit"}],
+                        "disabled": [{"name": "NodeResourcesLeastAllocated"}],
+                    }
+                }
+            ),
+            "",
+            id="resources scored by the strategy",
+        ),
+    ],
+)
+def test_what_versions_of_the_configuration_take(minor: str, version: str, document: dict[str, Any], path: str) -> None:
+    """`path`: what is refused."""
+    if not path:
+        assert load(minor, document, version).profiles
+        return
+    with pytest.raises(ConfigError) as refused:
+        load(minor, document, version)
+    assert [problem.path for problem in refused.value.problems] == [path]
+
+
 FIT = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
 
 
@@ -229,9 +279,12 @@ def test_fields_that_came_later(minor: str, version: str, document: dict[str, An
         pytest.param("1.31", "v1", "EBSLimits", False, id="in-tree limits in 1.31"),
         pytest.param("1.25", "v1beta3", "SelectorSpread", True, id="SelectorSpread in v1beta3"),
         pytest.param("1.25", "v1", "SelectorSpread", False, id="SelectorSpread in v1"),
-        pytest.param("1.22", "v1beta2", "NodeLabel", True, id="NodeLabel in 1.22"),
+        pytest.param("1.22", "v1beta1", "NodeLabel", True, id="NodeLabel in v1beta1"),
+        pytest.param("1.22", "v1beta2", "NodeLabel", False, id="NodeLabel in v1beta2"),
         pytest.param("1.23", "v1beta2", "NodeLabel", False, id="NodeLabel in 1.23"),
         pytest.param("1.34", "v1", "NodeDeclaredFeatures", False, id="before its time"),
+        pytest.param("1.25", "v1beta3", "DynamicResources", False, id="DynamicResources before 1.26"),
+        pytest.param("1.36", "v1", "NodePreferAvoidPods", False, id="of v1beta1 only"),
     ],
 )
 def test_plugins_of_other_times(minor: str, version: str, plugin: str, taken: bool) -> None:
