@@ -60,7 +60,7 @@ _ksched() {
             "explain") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario --node --no-fixes -o --output --exit-zero --no-headers -h --help $(_ksched_names)" ;;
             "snapshot") found="--context --kubeconfig --as --as-group --request-timeout --from -o --output --redact --redact-names -h --help" ;;
             "demo") found="--kube-version -o --output --detail -h --help" ;;
-            "verify") found="--from -f --filename -n --namespace --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse -o --output --exit-zero -h --help" ;;
+            "verify") found="--from -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse -o --output --exit-zero -h --help" ;;
             "watch") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse -o --output --for --count -h --help" ;;
             "plugins") found="--kube-version --feature-gates --plugin -o --output -h --help" ;;
             "completion") found="bash zsh fish powershell -h --help" ;;

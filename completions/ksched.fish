@@ -244,8 +244,9 @@ complete -c ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 't
 complete -c ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary full'
 complete -c ksched -n '__fish_seen_subcommand_from demo' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from verify' -l from
-complete -c ksched -n '__fish_seen_subcommand_from verify' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from verify' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -s A -l all-namespaces
+complete -c ksched -n '__fish_seen_subcommand_from verify' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from verify' -l context
 complete -c ksched -n '__fish_seen_subcommand_from verify' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from verify' -l as
@@ -557,8 +558,9 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s o -l output 
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary full'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s A -l all-namespaces
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l as

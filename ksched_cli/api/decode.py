@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import msgspec
@@ -39,10 +39,11 @@ class _Named(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class UnknownKind:
-    """An object of a kind that is not read."""
+    """An object of a kind that is not read, and its document for those who read it nevertheless."""
 
     api_version: str
     kind: str
+    document: Any = field(default=None, compare=False, repr=False)
 
 
 Decoded: TypeAlias = Struct | UnknownKind
@@ -98,7 +99,11 @@ def _decode_json(
 def _decode_one(raw: bytes | Raw, api_version: str, kind: str, source: str, line: int | None, path: str) -> Found:
     struct = KINDS.get((api_version, kind))
     if struct is None:
-        return Found(UnknownKind(api_version, kind))
+        return Found(UnknownKind(api_version, kind, raw), (), line, path)
+    return _decode_as(raw, struct, source, line, path)
+
+
+def _decode_as(raw: bytes | Raw, struct: type[Struct], source: str, line: int | None, path: str) -> Found:
     decoder = _DECODERS.get(struct)
     if decoder is None:
         decoder = _DECODERS[struct] = msgspec.json.Decoder(struct)
@@ -109,9 +114,18 @@ def _decode_one(raw: bytes | Raw, api_version: str, kind: str, source: str, line
         return convert_plain(msgspec.json.decode(raw), struct, source, line, path)
 
 
-def decode_item(raw: Raw, api_version: str, kind: str, source: str, path: str) -> Found:
+def decode_item(raw: Raw, struct: type[Struct], source: str, path: str) -> Found:
     """One item of a list whose kind is known, as an API server sends it: the items do not say what they are."""
-    return _decode_one(raw, api_version, kind, source, None, path)
+    return _decode_as(raw, struct, source, None, path)
+
+
+def decode_unknown(found: Found, struct: type[Struct], source: str) -> Found:
+    """What was found as an unknown kind, as the kind that it is."""
+    assert isinstance(found.value, UnknownKind)
+    document = found.value.document
+    if isinstance(document, dict):
+        return convert_plain(document, struct, source, found.line, found.path)
+    return _decode_as(document, struct, source, found.line, found.path)
 
 
 def decode_plain(
@@ -134,7 +148,7 @@ def decode_plain(
     elif is_list_kind(kind) and "items" in value:
         yield from _decode_items(value["items"], element_of(api_version, kind), source, line, path, depth)
     elif (struct := KINDS.get((api_version, kind))) is None:
-        yield Found(UnknownKind(api_version, kind))
+        yield Found(UnknownKind(api_version, kind, value), (), line, path)
     else:
         yield convert_plain(value, struct, source, line, path)
 

@@ -8,6 +8,8 @@ from functools import lru_cache
 
 from ksched_cli.api.core import Pod
 
+POD_SCHEDULED = "PodScheduled"
+
 # datetime reads all of ISO 8601, the API server only this.
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 

@@ -64,8 +64,25 @@ class ClusterOptions(ManifestOptions):
 
     def check(self) -> None:
         super().check()
-        if self.namespace and self.all_namespaces:
-            raise UsageError("-n and -A contradict each other: give one of them")
+        _one_namespace_or_all(self.namespace, self.all_namespaces)
+
+
+@dataclass(frozen=True)
+class PodOptions:
+    """The cluster as it is, and which of its pods to look at."""
+
+    sources: options.From = field(default_factory=list)
+    namespace: options.OfNamespace = ""
+    all_namespaces: options.AllNamespaces = False
+    selector: options.Selector = ""
+
+    def check(self) -> None:
+        _one_namespace_or_all(self.namespace, self.all_namespaces)
+
+
+def _one_namespace_or_all(namespace: str, all_namespaces: bool) -> None:
+    if namespace and all_namespaces:
+        raise UsageError("-n and -A contradict each other: give one of them")
 
 
 @dataclass(frozen=True)
@@ -84,7 +101,7 @@ class SchedulerOptions:
 
 
 def make_setup(
-    cluster: ManifestOptions,
+    cluster: ManifestOptions | PodOptions,
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
     edits: EditOptions | None = None,
@@ -98,9 +115,9 @@ def make_setup(
     made, problems = read_edits(edits.given() if edits else ())
     return Setup(
         sources=cluster.sources,
-        filenames=cluster.filenames,
+        filenames=cluster.filenames if isinstance(cluster, ManifestOptions) else (),
         namespace=cluster.namespace,
-        selector=cluster.selector if isinstance(cluster, ClusterOptions) else "",
+        selector=cluster.selector if isinstance(cluster, ClusterOptions | PodOptions) else "",
         live=live.read(),
         progress=shown_progress(),
         edits=made,

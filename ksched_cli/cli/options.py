@@ -62,6 +62,16 @@ Namespace = Annotated[
         show_default=False,
     ),
 ]
+OfNamespace = Annotated[
+    str,
+    typer.Option(
+        "-n",
+        "--namespace",
+        metavar="NAMESPACE",
+        help="Look at the pods of this namespace only.",
+        show_default=False,
+    ),
+]
 ManifestNamespace = Annotated[
     str,
     typer.Option(
@@ -145,6 +155,7 @@ AllowExtenders = Annotated[
     ),
 ]
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 although some pod does not fit.")]
+ExitZeroAnyway = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 although some pod does not agree.")]
 FailOnOption = Annotated[
     list[FailOn], typer.Option("--fail-on", help="Exit with 1 also for a pod that has to preempt, or for a warning.")
 ]

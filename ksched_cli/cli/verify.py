@@ -7,17 +7,18 @@ import sys
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, make_setup, takes_groups
+from ksched_cli.cli.groups import LiveClusterOptions, PodOptions, SchedulerOptions, make_setup, takes_groups
 from ksched_cli.cli.running import SOME_DO_NOT_FIT, show_document, warn
-from ksched_cli.errors import UsageError
 
 SHORT = "How far the answers agree with what your cluster did."
 HELP = """Holds the modelled scheduler against the one of the cluster, so that you know how far to trust it there.
 
 Every pod that runs is scheduled again, in the order in which they were placed and with those before it where they are;
-its node should be among the best. Every pod that waits has the scheduler's verdict in its PodScheduled condition, in
-the words of the FailedScheduling event; the text should be the same. Each difference comes with what it may come from.
+its node should be among the best. Of every pod that waits the scheduler has written down why, in FailedScheduling
+events and in the pod's PodScheduled condition; the newer text should be that of the answer. Each difference comes with
+what it may come from.
 
+Events are read of the cluster, or of a dump that has them; without them, as in a snapshot, the conditions are enough.
 What has been deleted since is not in the picture, so a cluster that changes much agrees less. Clusters of more than 100
 nodes are searched in part by default, and ties are drawn."""
 
@@ -35,14 +36,12 @@ Exit codes: 0 all pods agree, or --exit-zero is given, 1 some do not, 2 the inpu
 
 @takes_groups
 def verify(
-    cluster: ManifestOptions,
+    cluster: PodOptions,
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
     output: options.OutputOption = options.Output.TABLE,
-    exit_zero: options.ExitZero = False,
+    exit_zero: options.ExitZeroAnyway = False,
 ) -> None:
-    if cluster.filenames:
-        raise UsageError("verify looks at a cluster as it is: leave -f out")
     setup = make_setup(cluster, live, scheduler)
     from ksched_cli.wiring.verifying import verify as run
 

@@ -1,70 +1,21 @@
-"""How far the modelled scheduler agrees with the one that runs: its placements tried again, and what it wrote down of
-the pods that it could not place."""
+"""What the cluster's scheduler placed, tried again."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
-from ksched_cli.api.core import Pod, PodCondition
+from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import parse_time, pod_key
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.status import Status
-from ksched_cli.plan.results import GatedPod, PodOutcome
+from ksched_cli.plan.verdicts import condition_of
+from ksched_cli.plan.verify_results import Agreement, Checked
 
-SCHEDULED, UNSCHEDULABLE, GATED = "PodScheduled", "Unschedulable", "SchedulingGated"
 MIRROR = "kubernetes.io/config.mirror"
 # Clusters of more nodes are searched only in part by default (minFeasibleNodesToFind).
 SAMPLED_FROM = 100
-_COUNT = re.compile(r"\d+")
-
-
-class Agreement(StrEnum):
-    """How the answer compares with what happened."""
-
-    SAME = "same"
-    OTHER_NODE = "other node"
-    REJECTED = "rejected"
-    SAME_REASONS = "same reasons"
-    OTHER_REASONS = "other reasons"
-    FITS = "fits"
-    ERROR = "error"
-
-    @property
-    def agrees(self) -> bool:
-        return self is Agreement.SAME
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """One pod: where it is or what was written down (`actual`), the answer, and what the difference may come from."""
-
-    pod: str
-    agreement: Agreement
-    actual: str
-    answer: str = ""
-    cause: str = ""
-
-
-@dataclass(frozen=True)
-class Verification:
-    """`placements` in the order in which the pods were scheduled; `pending` those with a verdict of the scheduler on
-    them; `left_out` pods that were not compared, counted by why."""
-
-    placements: tuple[Checked, ...]
-    pending: tuple[Checked, ...]
-    left_out: Mapping[str, int]
-
-    @property
-    def agreeing(self) -> int:
-        return sum(each.agreement.agrees for each in (*self.placements, *self.pending))
-
-    @property
-    def compared(self) -> int:
-        return len(self.placements) + len(self.pending)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +54,6 @@ def _not_scheduled_here(pod: Pod, schedulers: frozenset[str], nodes: frozenset[s
     if pod.metadata.deletion_timestamp:
         return "pods that are being deleted"
     return ""
-
-
-def condition_of(pod: Pod) -> PodCondition | None:
-    return next((each for each in pod.status.conditions if each.type == SCHEDULED), None)
 
 
 def _when(pod: Pod) -> float:
@@ -183,42 +130,3 @@ _LATER: Mapping[str, str] = {
 
 def _why_rejected(plugin: str) -> str:
     return _LATER.get(plugin, "the cluster has changed since, or another scheduler placed it")
-
-
-def pending_pods(
-    pods: Iterable[Pod], outcomes: Mapping[str, PodOutcome], gated: Mapping[str, GatedPod]
-) -> Iterator[Checked]:
-    """Pods with a verdict of the scheduler in their conditions, beside the answer now."""
-    for pod in pods:
-        condition = condition_of(pod)
-        if pod.spec.node_name or condition is None or condition.status != "False":
-            continue
-        key = pod_key(pod)
-        if condition.reason == GATED:
-            same = key in gated
-            yield Checked(key, Agreement.SAME if same else Agreement.FITS, GATED, GATED if same else "is not held back")
-        elif condition.reason == UNSCHEDULABLE and key in outcomes:
-            yield _compare_messages(outcomes[key], condition)
-
-
-def _compare_messages(outcome: PodOutcome, condition: PodCondition) -> Checked:
-    said, answer = condition.message.strip(), outcome.message.strip()
-    when = f" of {condition.last_transition_time}" if condition.last_transition_time else ""
-    if outcome.node:
-        cause = f"the verdict{when} is of a cluster that had less room"
-        return Checked(outcome.pod, Agreement.FITS, said, f"fits on {outcome.node}", cause)
-    if said == answer:
-        return Checked(outcome.pod, Agreement.SAME, said, answer)
-    if _without_numbers(said) == _without_numbers(answer):
-        return Checked(
-            outcome.pod, Agreement.SAME_REASONS, said, answer, f"nodes have come, gone or filled up since{when}"
-        )
-    cause = (
-        "the cluster has changed since, a webhook or an extender decides too, or it is another minor (--kube-version)"
-    )
-    return Checked(outcome.pod, Agreement.OTHER_REASONS, said, answer, cause)
-
-
-def _without_numbers(message: str) -> list[str]:
-    """The reasons, in any order: they are sorted together with how many nodes have them."""
-    return sorted(_COUNT.sub("", part).strip() for part in re.split(r"[,.:]\s", f"{message} "))

@@ -9,11 +9,12 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ksched_cli.plan.verify import Agreement, Checked, Verification
+from ksched_cli.plan.verify_results import Agreement, Checked, Verification
 from ksched_cli.report.document import API_VERSION
 
 # Nobody reads a thousand; the document has them all.
 SHOWN = 20
+_SAID = {"condition": "condition:", "event": "event:    "}
 _COLOURS = {Agreement.OTHER_NODE: "yellow", Agreement.SAME_REASONS: "yellow", Agreement.FITS: "yellow"}
 
 
@@ -37,6 +38,8 @@ def _entry(checked: Checked) -> dict[str, Any]:
         "actual": checked.actual,
         "answer": checked.answer,
         "cause": checked.cause,
+        "saidIn": checked.said_in,
+        "saidAt": checked.said_at,
     }
     return {key: value for key, value in entry.items() if value}
 
@@ -45,7 +48,7 @@ def print_verification(verification: Verification, console: Console, *, wide: bo
     _print_part("pods that run: tried again in the order they were placed", verification.placements, console, wide)
     _print_part("pods that wait: what the scheduler wrote down of them", verification.pending, console, wide)
     for why, count in sorted(verification.left_out.items()):
-        console.print(Text(f"not compared: {count} {why}", style="dim"))
+        console.print(Text(f"not compared: {why}: {count}", style="dim"))
     console.print(share(verification))
 
 
@@ -73,7 +76,7 @@ def _headline(checked: Checked) -> Text:
 def _comparison(checked: Checked) -> str:
     if checked.agreement in (Agreement.OTHER_NODE, Agreement.REJECTED, Agreement.ERROR):
         return f"is on {checked.actual}; ksched: {checked.answer}"
-    return f"it says: {checked.actual}\nksched:  {checked.answer}"
+    return f"{_SAID.get(checked.said_in, 'it says:  ')} {checked.actual}\nksched:    {checked.answer}"
 
 
 def share(verification: Verification) -> Text:

@@ -11,14 +11,16 @@ from msgspec import Struct
 
 from ksched_cli.api.conversion import type_name
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.decode import Found, UnknownKind, decode_json, decode_plain
+from ksched_cli.api.decode import Found, UnknownKind, decode_json, decode_plain, decode_unknown
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
+from ksched_cli.api.events import Event
 from ksched_cli.api.kinds import CLUSTER_SCOPED, KINDS
 from ksched_cli.api.meta import metadata_of
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.archives import Content
 from ksched_cli.sources.documents import decode
+from ksched_cli.sources.events import failed_scheduling, is_event
 from ksched_cli.sources.loaded import Loaded, Origin
 from ksched_cli.sources.snapshot import is_snapshot, read_snapshot
 from ksched_cli.sources.validate import Complaint, complaints
@@ -40,14 +42,16 @@ def load_dump(
     manifests: Manifests | None = None,
     live: Callable[[], LiveCluster] | None = None,
     objects: Sequence[Any] = (),
+    *,
+    events: bool = False,
 ) -> Loaded:
     """Everything in the files and directories, `-` for stdin. Objects are defaulted as the API server does.
 
     `objects` are beside the files: documents as YAML and JSON have them, lists among them, or typed objects, which stay
     as they are. `manifests` says what else is to be done to objects that no API server has seen yet; `live` reads the
-    cluster that the source "live" means.
+    cluster that the source "live" means. Events are a kind that is not read, unless they are asked for.
     """
-    return _Reader(stdin, manifests, live).load(sources, objects)
+    return _Reader(stdin, manifests, live, events=events).load(sources, objects)
 
 
 class Manifests(Protocol):
@@ -70,11 +74,17 @@ class _Place:
 
 class _Reader:
     def __init__(
-        self, stdin: BinaryIO | None, manifests: Manifests | None, live: Callable[[], LiveCluster] | None
+        self,
+        stdin: BinaryIO | None,
+        manifests: Manifests | None,
+        live: Callable[[], LiveCluster] | None,
+        *,
+        events: bool,
     ) -> None:
         self._stdin = stdin
         self._manifests = manifests
         self._live = live
+        self._events = events
         self._loaded = Loaded()
         self._problems: list[Problem] = []
         self._seen: dict[tuple[type[Struct], str, str], _Place] = {}
@@ -89,7 +99,7 @@ class _Reader:
             self._take_given(item, f"object {number}" if len(objects) > 1 else "object")
         if self._problems:
             raise InputError(_shortened(self._problems))
-        if not len(self._loaded) and not self._loaded.unknown:
+        if not len(self._loaded) and not self._loaded.unknown and not self._loaded.failures:
             raise InputError(Problem("no Kubernetes objects in the input", ", ".join(sources)))
         self._warn_of_odd_objects()
         return self._loaded
@@ -171,9 +181,22 @@ class _Reader:
         for each in found:
             self._problems.extend(each.problems)
             if isinstance(each.value, UnknownKind):
-                self._loaded.unknown[f"{each.value.api_version}/{each.value.kind}"] += 1
+                self._pass_over(each, each.value, source)
+            elif isinstance(each.value, Event):
+                self._take_event(each.value)
             elif each.value is not None:
                 self._take_object(each.value, Origin(source, each.line, each.path))
+
+    def _pass_over(self, found: Found, unknown: UnknownKind, source: str) -> None:
+        if self._events and is_event(unknown):
+            self._take([decode_unknown(found, Event, source)], source)
+        else:
+            self._loaded.unknown[f"{unknown.api_version}/{unknown.kind}"] += 1
+
+    def _take_event(self, event: Event) -> None:
+        failure = failed_scheduling(event)
+        if failure is not None:
+            self._loaded.failures.append(failure)
 
     def _take_object(self, item: Struct, origin: Origin) -> None:
         kind, source = type(item), origin.source

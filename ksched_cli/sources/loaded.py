@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.sources.events import FailedScheduling
 
 K = TypeVar("K", bound=Struct)
 
@@ -28,7 +29,8 @@ class Origin:
 class Loaded:
     """Typed objects by kind, and what was passed over. `gaps`: what of their admission is not modelled; `origins`, by
     id of the object, and `texts`, by source, where they are kept: for manifests; `missing`: kinds that a cluster has
-    and did not show, with the reason; `namespace`: that of the kubeconfig's context."""
+    and did not show, with the reason; `namespace`: that of the kubeconfig's context; `failures`: what schedulers said
+    of pods in events, where those are read."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -39,6 +41,7 @@ class Loaded:
     server_version: str = ""
     missing: dict[str, str] = field(default_factory=dict)
     namespace: str = ""
+    failures: list[FailedScheduling] = field(default_factory=list)
     _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)
 
     def add(self, item: Struct) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod, Quantities
-from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.api.pod_facts import POD_SCHEDULED, parse_time
 from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, ResourceQuota, RuntimeClass
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
@@ -63,6 +63,9 @@ def _pod(pod: Pod) -> Iterator[Complaint]:
         yield from _quantities(pod.status.resources.requests, "status.resources.requests")
     yield from _time(pod.metadata.creation_timestamp, "metadata.creationTimestamp")
     yield from _time(pod.status.start_time, "status.startTime")
+    for index, condition in enumerate(pod.status.conditions):
+        if condition.type == POD_SCHEDULED:
+            yield from _time(condition.last_transition_time, f"status.conditions[{index}].lastTransitionTime")
 
 
 def _time(stamp: str | None, path: str) -> Iterator[Complaint]:

@@ -73,8 +73,8 @@ def read_sources(setup: Setup, stdin: BinaryIO | None, live: Live | None = None)
     from ksched_cli.sources.dump import LIVE, load_dump
 
     sources = setup.sources if setup.sources or setup.objects else [LIVE]
-    live = live or (lambda: read_live(setup.live, setup.progress))
-    return load_dump(sources, stdin, live=live, objects=setup.objects)
+    live = live or (lambda: read_live(setup.live, setup.progress, events=setup.events))
+    return load_dump(sources, stdin, live=live, objects=setup.objects, events=setup.events)
 
 
 def connect_live(options: LiveOptions) -> ApiServer:
@@ -83,11 +83,12 @@ def connect_live(options: LiveOptions) -> ApiServer:
     return connect(options)
 
 
-def read_live(options: LiveOptions, progress: Progress | None) -> LiveCluster:
+def read_live(options: LiveOptions, progress: Progress | None, *, events: bool) -> LiveCluster:
+    from ksched_cli.sources.events import REASON
     from ksched_cli.sources.live.cluster import read_cluster
 
     try:
-        return read_cluster(connect_live(options), progress)
+        return read_cluster(connect_live(options), progress, REASON if events else "")
     finally:
         if progress is not None:
             progress.close()

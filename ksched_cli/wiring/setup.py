@@ -43,6 +43,8 @@ class Setup:
     reuse: bool = True
     timings: bool = False
     allow_extenders: bool = False
+    # Whether FailedScheduling events are read, which say nothing to any but those who look back.
+    events: bool = False
 
 
 def make_setting(setup: Setup, server_version: str = "") -> Setting:

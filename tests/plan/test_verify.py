@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.api.core import Pod, PodCondition
 from ksched_cli.cli.main import run
-from ksched_cli.plan.results import PodOutcome
-from ksched_cli.plan.verify import Agreement, Checked, Verification, pending_pods
+from ksched_cli.plan.verify_results import Agreement, Checked, Verification
 from ksched_cli.wiring import Setup, prepare
 from ksched_cli.wiring.verifying import verify
 from tests.builders import make_node, make_pod
+from tests.failed_scheduling import in_its_own_group, of_old, written_now
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 CASES = ["basic-01", "mixed-02", "podaffinity-03", "resources-04", "scoring-02", "spread-05", "taints-01"]
@@ -102,6 +101,40 @@ def test_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == ""
 
 
+def test_events_count_where_they_are_newer(tmp_path: Path) -> None:
+    """The condition of `stale` is of before; that of `told` was lost; `gone` is there no more."""
+    cpu, memory = (f"0/1 nodes are available: 1 Insufficient {what}." for what in ("cpu", "memory"))
+    tail = (
+        " no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+    )
+    items = [
+        make_node("n1").doc(),
+        waiting(make_pod("stale").requests(cpu="9").doc(), memory + tail),
+        make_pod("told").requests(cpu="9").doc(),
+        make_pod("silent").requests(cpu="9").doc(),
+        written_now("stale", cpu + tail, "2026-01-01T01:00:00Z"),
+        of_old("told", cpu + tail, "2026-01-01T01:00:00Z"),
+        in_its_own_group("gone", cpu, "2026-01-01T01:00:00Z"),
+    ]
+    done = verify(Setup([write(tmp_path / "cluster.json", items)]))
+    assert [(each.pod, each.agreement, each.said_in) for each in done.verification.pending] == [
+        ("default/stale", Agreement.SAME, "event"),
+        ("default/told", Agreement.SAME, "event"),
+    ]
+    assert dict(done.verification.left_out) == {
+        "pods that are gone, of which there are FailedScheduling events": 1,
+        "pods that wait without a verdict of the scheduler": 1,
+    }
+    assert "notRead" not in done.coverage
+
+
+def test_a_time_that_is_none_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pod = waiting(make_pod("p").doc(), "")
+    pod["status"]["conditions"][0]["lastTransitionTime"] = "yesterday"
+    assert run(["verify", "--from", write(tmp_path / "cluster.json", [pod])]) == 2
+    assert "status.conditions[0].lastTransitionTime: 'yesterday' is not a time" in capsys.readouterr().err
+
+
 def test_nobody_is_evicted_for_a_pod_that_runs(tmp_path: Path) -> None:
     items = [
         make_node("n1").doc(),
@@ -113,36 +146,10 @@ def test_nobody_is_evicted_for_a_pod_that_runs(tmp_path: Path) -> None:
     assert [each.agreement for each in found.placements] == [Agreement.SAME, Agreement.REJECTED, Agreement.REJECTED]
 
 
-@pytest.mark.parametrize(
-    ("said", "answer", "agreement"),
-    [
-        pytest.param("0/3 nodes are available: 3 Insufficient cpu.", "", Agreement.SAME, id="the same"),
-        pytest.param(
-            "0/3 nodes are available: 2 Insufficient cpu, 1 Too many pods.",
-            "0/9 nodes are available: 4 Too many pods, 5 Insufficient cpu.",
-            Agreement.SAME_REASONS,
-            id="other numbers",
-        ),
-        pytest.param(
-            "0/3 nodes are available: 3 Insufficient cpu.",
-            "0/3 nodes are available: 3 Insufficient memory.",
-            Agreement.OTHER_REASONS,
-            id="other reasons",
-        ),
-    ],
-)
-def test_messages(said: str, answer: str, agreement: Agreement) -> None:
-    pod = make_pod("p").obj()
-    assert isinstance(pod, Pod)
-    pod.status.conditions = (PodCondition("PodScheduled", "False", "Unschedulable", said),)
-    outcome = PodOutcome("default/p", "unschedulable", message=answer or said)
-    assert [each.agreement for each in pending_pods([pod], {"default/p": outcome}, {})] == [agreement]
-
-
 def test_manifests_are_refused_and_nothing_is_no_agreement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = write(tmp_path / "cluster.json", [make_node("n1").doc()])
     assert run(["verify", "--from", source, "-f", source]) == 2
-    assert "leave -f out" in capsys.readouterr().err
+    assert "No such option: -f" in capsys.readouterr().err
     assert run(["verify", "--from", source]) == 0
     assert "nothing to compare" in capsys.readouterr().out
     assert Verification((Checked("a", Agreement.FITS, ""),), (), {}).agreeing == 0

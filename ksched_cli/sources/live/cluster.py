@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Protocol
 
 import msgspec
@@ -11,7 +12,7 @@ from msgspec import Struct
 
 from ksched_cli.api.decode import Found, decode_item
 from ksched_cli.sources.live.api_server import ApiServer, Refused
-from ksched_cli.sources.live.listing import Missing, Page, read_lists
+from ksched_cli.sources.live.listing import Missing, Page, read_events, read_lists
 from ksched_cli.sources.live.resources import Resource
 
 
@@ -42,10 +43,12 @@ class LiveCluster:
     versions: dict[type[Struct], tuple[Resource, str]] = field(default_factory=dict)
 
 
-def read_cluster(server: ApiServer, progress: Progress | None = None) -> LiveCluster:
-    """Raises ClusterUnreadable for anything short of the whole, but for kinds that the server refuses to show."""
+def read_cluster(server: ApiServer, progress: Progress | None = None, events: str = "") -> LiveCluster:
+    """Raises ClusterUnreadable for anything short of the whole, but for kinds that the server refuses to show. Events
+    are those of this reason, and none without one."""
     cluster = LiveCluster(_server_version(server), server.namespace)
-    for answer in read_lists(server):
+    # Events last: they are of nothing that happened before the pods were read, or of it too.
+    for answer in chain(read_lists(server), read_events(server, events) if events else ()):
         if isinstance(answer, Missing):
             if answer.absent:
                 cluster.absent.append(answer.kind)
@@ -76,4 +79,4 @@ def _decoded(page: Page, offset: int) -> Iterator[Found]:
     resource = page.resource
     source = f"live: {resource.plural}"
     for number, item in enumerate(page.items, start=offset):
-        yield decode_item(item, resource.version, resource.kind.__name__, source, f"items[{number}].")
+        yield decode_item(item, resource.kind, source, f"items[{number}].")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import msgspec
 from msgspec import Raw, Struct
 
+from ksched_cli.api.events import Event
 from ksched_cli.sources.live.api_server import ApiServer, Refused, TooLarge
 from ksched_cli.sources.live.resources import NEEDED, READ, Resource, resources_of
 
@@ -19,6 +20,7 @@ _READERS = 6
 # A list that expires again and again is longer than the server remembers it.
 _STARTS = 4
 FORBIDDEN, NOT_FOUND, GONE = 403, 404, 410
+_EVERYTHING: Mapping[str, str] = {}
 
 
 class _ListMeta(Struct, rename="camel", frozen=True):
@@ -123,7 +125,17 @@ def read_kind(server: ApiServer, kind: type[Struct], namespace: str = "") -> Ite
     yield Missing(kind, "not served", absent=True)
 
 
-def _read_resource(server: ApiServer, resource: Resource, namespace: str) -> Iterator[Page]:
+def read_events(server: ApiServer, reason: str) -> Iterator[Answer]:
+    """Those of the reason. Every server has them in the core group, however they were written."""
+    try:
+        yield from _read_resource(server, Resource(Event, "v1"), "", {"fieldSelector": f"reason={reason}"})
+    except Refused as refusal:
+        yield Missing(Event, "forbidden" if refusal.status == FORBIDDEN else refusal.message)
+
+
+def _read_resource(
+    server: ApiServer, resource: Resource, namespace: str, selection: Mapping[str, str] = _EVERYTHING
+) -> Iterator[Page]:
     """From the server's cache at first; page by page, and from the start again when the list has expired."""
     path = resource.path(namespace)
     for start in range(_STARTS):
@@ -131,7 +143,7 @@ def _read_resource(server: ApiServer, resource: Resource, namespace: str) -> Ite
         # send the whole list as one page; where that is too much it is asked again for what it then cuts into pages.
         first = {"resourceVersion": "0"} if start == 0 else {}
         try:
-            yield from _pages(server, resource, path, {"limit": str(PAGE), **first}, restart=start > 0)
+            yield from _pages(server, resource, path, selection, first, restart=start > 0)
         except TooLarge:
             if start > 0:
                 raise server.unreadable(f"{path}: {PAGE} objects are more than is taken into memory at once") from None
@@ -143,8 +155,16 @@ def _read_resource(server: ApiServer, resource: Resource, namespace: str) -> Ite
     raise server.unreadable(f"{path}: the list expired {_STARTS} times before its end", "try again later")
 
 
-def _pages(server: ApiServer, resource: Resource, path: str, first: dict[str, str], *, restart: bool) -> Iterator[Page]:
-    parameters = first
+def _pages(
+    server: ApiServer,
+    resource: Resource,
+    path: str,
+    selection: Mapping[str, str],
+    first: Mapping[str, str],
+    *,
+    restart: bool,
+) -> Iterator[Page]:
+    parameters = {"limit": str(PAGE), **selection, **first}
     while True:
         found = _decoded(server, path, parameters)
         meta = found.metadata
@@ -152,7 +172,7 @@ def _pages(server: ApiServer, resource: Resource, path: str, first: dict[str, st
         if not meta.continue_:
             return
         restart = False
-        parameters = {"limit": str(PAGE), "continue": meta.continue_}
+        parameters = {"limit": str(PAGE), **selection, "continue": meta.continue_}
 
 
 def _decoded(server: ApiServer, path: str, parameters: dict[str, str]) -> _List:

@@ -161,7 +161,7 @@ def decoded(page: Page) -> Iterator[Found]:
 
 
 def _decoded(resource: Resource, item: Raw) -> Found:
-    return decode_item(item, resource.version, resource.kind.__name__, f"live: {resource.plural}", "")
+    return decode_item(item, resource.kind, f"live: {resource.plural}", "")
 
 
 class Mirror:

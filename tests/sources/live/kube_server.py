@@ -27,6 +27,7 @@ from ksched_cli.sources.live.resources import READ, Resource, resources_of
 TOKEN = "a-token"
 USER = "alice"
 FIRST_REVISION = 100
+EVENTS = "/api/v1/events"
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,13 @@ class Request:
 
 @dataclass
 class KubeServer:
-    """`faults`: for each path what to do in place of an answer, used up one by one."""
+    """`faults`: for each path what to do in place of an answer, used up one by one. `events` are listed by reason."""
 
     ca: trustme.CA
     port: int = 0
     lists: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     kinds: dict[str, tuple[str, str]] = field(default_factory=dict)
+    events: list[dict[str, Any]] = field(default_factory=list)
     faults: dict[str, list[Callable[[Handler], None]]] = field(default_factory=lambda: defaultdict(list))
     requests: list[Request] = field(default_factory=list)
     version: str = "v1.36.2"
@@ -166,7 +168,11 @@ class Handler(BaseHTTPRequestHandler):
         elif path in self.kube.lists and "watch" in query:
             self.watch(path, int(query["resourceVersion"]))
         elif path in self.kube.lists:
-            self.document(self.page(path, query))
+            self.document(self.page(path, self.kube.kinds[path], self.kube.lists[path], query))
+        elif path == EVENTS:
+            reason = query["fieldSelector"].removeprefix("reason=")
+            found = [each for each in self.kube.events if each["reason"] == reason]
+            self.document(self.page(path, ("v1", "Event"), found, query))
         else:
             self.status(404, "the server could not find the requested resource")
 
@@ -191,9 +197,10 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
         self.wfile.flush()
 
-    def page(self, path: str, query: dict[str, str]) -> dict[str, Any]:
-        items = self.kube.lists[path]
-        version, kind = self.kube.kinds[path]
+    def page(
+        self, path: str, of: tuple[str, str], items: list[dict[str, Any]], query: dict[str, str]
+    ) -> dict[str, Any]:
+        version, kind = of
         start = int(query.get("continue") or 0)
         limit = int(query.get("limit") or 0) or len(items)
         if self.kube.whole_from_cache and query.get("resourceVersion") == "0":

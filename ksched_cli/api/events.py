@@ -1,0 +1,39 @@
+"""Events, as the core group and events.k8s.io write them: what components said of objects, and when."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from ksched_cli.api.meta import ObjectMeta, ObjectReference
+
+
+class EventSeries(Struct, rename="camel", frozen=True, gc=False):
+    count: int = 0
+    last_observed_time: str | None = None
+
+
+class EventSource(Struct, rename="camel", frozen=True, gc=False):
+    component: str = ""
+
+
+class Event(Struct, rename="camel", frozen=True, gc=False):
+    """Both forms: what is `message` in one is `note` in the other."""
+
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    reason: str = ""
+    event_time: str | None = None
+    series: EventSeries | None = None
+    # Of the core group.
+    involved_object: ObjectReference = ObjectReference()
+    message: str = ""
+    source: EventSource = EventSource()
+    reporting_component: str = ""
+    last_timestamp: str | None = None
+    count: int = 0
+    # Of events.k8s.io.
+    regarding: ObjectReference = ObjectReference()
+    note: str = ""
+    deprecated_source: EventSource = EventSource()
+    reporting_controller: str = ""
+    deprecated_last_timestamp: str | None = None
+    deprecated_count: int = 0

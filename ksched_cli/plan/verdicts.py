@@ -1,0 +1,165 @@
+"""What kube-scheduler wrote down of the pods that wait, beside the answer now.
+
+It writes the same text into an event and into the pod's PodScheduled condition. The condition's text follows every
+change, but its time is that of the first failure; an event knows when its text was said, is cut off where it gets too
+long, and is there for an hour.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from ksched_cli.api.core import Pod, PodCondition
+from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.pod_facts import POD_SCHEDULED, is_terminal, parse_time, pod_key
+from ksched_cli.plan.results import GatedPod, PodOutcome
+from ksched_cli.plan.verify_results import Agreement, Checked
+from ksched_cli.sources.events import FailedScheduling
+
+UNSCHEDULABLE, GATED, FAILED = "Unschedulable", "SchedulingGated", "SchedulerError"
+CONDITION, EVENT, BOTH = "condition", "event", "condition and event"
+# validation.NoteLengthLimit and what truncateMessage puts at the end.
+_MAX_NOTE, _CUT = 1024, " ..."
+_COUNT = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """`reason` is the condition's, and Unschedulable for an event, which has none; `where` it was found."""
+
+    text: str
+    reason: str
+    when: str
+    where: str
+
+
+def condition_of(pod: Pod) -> PodCondition | None:
+    return next((each for each in pod.status.conditions if each.type == POD_SCHEDULED), None)
+
+
+def said_of(pod: Pod, event: FailedScheduling | None) -> Said | None:
+    """The newer text of the two. An event that was said after the condition's time may still be older than its text:
+    where the scheduler failed again it changed the condition only."""
+    condition = condition_of(pod)
+    noted = told = None
+    if event is not None:
+        told = Said(event.text, UNSCHEDULABLE, event.said, EVENT)
+    if condition is not None and condition.status == "False":
+        noted = Said(condition.message.strip(), condition.reason, condition.last_transition_time or "", CONDITION)
+    if event is None or told is None or noted is None:
+        return noted or told
+    if _is_said_by(event.text.strip(), noted.text):
+        return replace(noted, when=max(noted.when, told.when, key=_seconds), where=BOTH)
+    return told if not event.again and _seconds(told.when) > _seconds(noted.when) else noted
+
+
+def _seconds(stamp: str) -> float:
+    return parse_time(stamp) if stamp else 0.0
+
+
+def _is_cut(text: str) -> bool:
+    return text.endswith(_CUT) and len(text.encode()) == _MAX_NOTE
+
+
+def _is_said_by(said: str, text: str) -> bool:
+    """Whether an event's text is this one, as far as it goes."""
+    return said == text or (_is_cut(said) and text.startswith(said.removesuffix(_CUT)))
+
+
+def newest_events(
+    events: Iterable[FailedScheduling], pods: Iterable[Pod], wanted: Callable[[Pod], bool]
+) -> tuple[dict[str, FailedScheduling], int]:
+    """For each pod what its scheduler said last; and how many pods there are only events of any more."""
+    known = {pod_key(pod): pod for pod in pods}
+    newest: dict[str, FailedScheduling] = {}
+    gone = set()
+    for event in sorted(events, key=lambda each: _seconds(each.said)):
+        key = f"{event.namespace}/{event.pod}"
+        pod = known.get(key)
+        if pod is None or (event.uid and pod.metadata.uid and event.uid != pod.metadata.uid):
+            if wanted(Pod(metadata=ObjectMeta(event.pod, event.namespace))):
+                gone.add((key, event.uid))
+        elif event.scheduler in ("", pod.spec.scheduler_name):
+            newest[key] = event
+    return newest, len(gone)
+
+
+def pending_pods(
+    pods: Iterable[Pod],
+    events: Mapping[str, FailedScheduling],
+    schedulers: Collection[str],
+    outcomes: Mapping[str, PodOutcome],
+    gated: Mapping[str, GatedPod],
+) -> tuple[list[Checked], Counter[str]]:
+    """Pods with a verdict of their scheduler, beside the answer now; how many others wait, by why."""
+    found: list[Checked] = []
+    left_out: Counter[str] = Counter()
+    for pod in pods:
+        if pod.spec.node_name or is_terminal(pod):
+            continue
+        key = pod_key(pod)
+        said = said_of(pod, events.get(key))
+        why = _not_compared(pod, said, schedulers)
+        if why:
+            left_out[why] += 1
+        elif said is not None and said.reason == GATED:
+            found.append(_compare_gated(key, said, gated))
+        elif said is not None and key in gated:
+            answer = f"{gated[key].plugin} holds it back"
+            cause = "gates were added later" if gated[key].plugin == "SchedulingGates" else ""
+            found.append(_checked(key, Agreement.OTHER_REASONS, said, answer, cause))
+        elif said is not None and key in outcomes:
+            found.append(_compare_messages(outcomes[key], said))
+    return found, left_out
+
+
+def _not_compared(pod: Pod, said: Said | None, schedulers: Collection[str]) -> str:
+    if pod.spec.scheduler_name not in schedulers:
+        return f"pods of the scheduler {pod.spec.scheduler_name}"
+    if pod.metadata.deletion_timestamp:
+        return "pods that are being deleted"
+    if said is None or not said.reason:
+        return "pods that wait without a verdict of the scheduler"
+    return "pods at which the scheduler failed (SchedulerError)" if said.reason == FAILED else ""
+
+
+def _checked(pod: str, agreement: Agreement, said: Said, answer: str, cause: str = "") -> Checked:
+    return Checked(pod, agreement, said.text or said.reason, answer, cause, said.where, said.when)
+
+
+def _compare_gated(key: str, said: Said, gated: Mapping[str, GatedPod]) -> Checked:
+    if key in gated:
+        return _checked(key, Agreement.SAME, said, GATED)
+    return _checked(key, Agreement.FITS, said, "is not held back")
+
+
+def _compare_messages(outcome: PodOutcome, said: Said) -> Checked:
+    text, answer = said.text.strip(), outcome.message.strip()
+    when = f" of {said.when}" if said.when else ""
+    if outcome.node:
+        cause = f"the verdict{when} is of a cluster that had less room"
+        return _checked(outcome.pod, Agreement.FITS, said, f"fits on {outcome.node}", cause)
+    if _is_said_by(text, answer):
+        return _checked(outcome.pod, Agreement.SAME, said, answer)
+    if _same_reasons(text, answer):
+        cause = f"nodes have come, gone or filled up since {said.when}".rstrip()
+        return _checked(outcome.pod, Agreement.SAME_REASONS, said, answer, cause)
+    cause = (
+        "the cluster has changed since, a webhook or an extender decides too, or it is another minor (--kube-version)"
+    )
+    return _checked(outcome.pod, Agreement.OTHER_REASONS, said, answer, cause)
+
+
+def _same_reasons(said: str, answer: str) -> bool:
+    """In any order: they are sorted together with how many nodes have them."""
+    if _is_cut(said):
+        whole = _reasons(said.removesuffix(_CUT))[:-1]
+        return not set(whole) - set(_reasons(answer))
+    return sorted(_reasons(said)) == sorted(_reasons(answer))
+
+
+def _reasons(message: str) -> list[str]:
+    return [_COUNT.sub("", part).strip() for part in re.split(r"[,.:]\s", f"{message} ")]

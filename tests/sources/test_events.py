@@ -1,0 +1,102 @@
+"""FailedScheduling events in every form in which clusters and dumps have them; and that nobody else reads them."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ksched_cli.errors import InputError
+from ksched_cli.sources.dump import load_dump
+from ksched_cli.sources.events import FailedScheduling
+from tests.builders import make_node
+from tests.failed_scheduling import in_its_own_group, of_old, written_now
+
+NODE = make_node("n1").doc()
+SAID, LATER = "2026-01-01T00:10:00.123456Z", "2026-01-01T00:20:00Z"
+TEXT = "0/1 nodes are available: 1 Insufficient cpu."
+
+
+def failure(said: str = SAID, *, again: bool = False, text: str = TEXT) -> FailedScheduling:
+    return FailedScheduling("default", "p", "", "default-scheduler", text, said, again)
+
+
+def read(tmp_path: Path, *documents: Any, name: str = "dump.json") -> list[FailedScheduling]:
+    path = tmp_path / name
+    listed = {"apiVersion": "v1", "kind": "List", "items": [NODE, *documents]}
+    path.write_text(json.dumps(listed) if name.endswith("json") else yaml.safe_dump(listed))
+    return load_dump([str(path)], events=True).failures
+
+
+@pytest.mark.parametrize("name", ["dump.json", "dump.yaml"])
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        pytest.param(written_now("p", TEXT, SAID), failure(), id="as it is written now"),
+        pytest.param(written_now("p", TEXT, SAID, again=LATER), failure(again=True), id="a series keeps its first text"),
+        pytest.param(in_its_own_group("p", TEXT, SAID), failure(), id="events.k8s.io"),
+        pytest.param(
+            {**in_its_own_group("p", TEXT, SAID), "apiVersion": "events.k8s.io/v1beta1"}, failure(), id="its beta"
+        ),
+        pytest.param(of_old("p", TEXT, LATER, count=9), failure(LATER), id="of old, with the last time of the text"),
+        pytest.param(written_now("p", TEXT, "", eventTime=None), failure(""), id="without a time"),
+        pytest.param(written_now("p", TEXT, "yesterday"), failure(""), id="with a time that is none"),
+        pytest.param(written_now("p", TEXT, SAID, reason="Scheduled"), None, id="another reason"),
+        pytest.param(
+            written_now("p", TEXT, SAID, involvedObject={"kind": "DaemonSet", "name": "p"}), None, id="of another kind"
+        ),
+    ],
+)  # fmt: skip
+def test_forms(event: dict[str, Any], expected: FailedScheduling | None, name: str, tmp_path: Path) -> None:
+    assert read(tmp_path, event, name=name) == ([expected] if expected else [])
+
+
+def bare(event: dict[str, Any]) -> dict[str, Any]:
+    """As an item of a typed list, which does not say what it is."""
+    return {key: value for key, value in event.items() if key not in ("apiVersion", "kind")}
+
+
+EVENTS = {"kind": "EventList", "apiVersion": "v1", "items": [bare(written_now("p", TEXT, SAID))]}
+GATHERED = {
+    "must-gather/cluster-scoped-resources/core/nodes/n1.yaml": yaml.safe_dump(NODE),
+    "must-gather/namespaces/default/core/events.yaml": yaml.safe_dump(EVENTS),
+}
+CLUSTER_INFO = {"nodes.json": json.dumps(NODE), "default/events.json": json.dumps(EVENTS)}
+
+
+@pytest.mark.parametrize(
+    "files", [pytest.param(GATHERED, id="must-gather"), pytest.param(CLUSTER_INFO, id="cluster-info")]
+)
+def test_collections(files: dict[str, str], tmp_path: Path) -> None:
+    for name, text in files.items():
+        path = tmp_path / "dump" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert load_dump([str(tmp_path / "dump")], events=True).failures == [failure()]
+
+
+def test_events_alone_are_something() -> None:
+    loaded = load_dump(["-"], io.BytesIO(json.dumps(EVENTS).encode()), events=True)
+    assert loaded.failures == [failure()]
+    assert len(loaded) == 0
+
+
+def test_events_that_are_asked_for_do_not_count_as_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    widget = {"apiVersion": "example.com/v1", "kind": "Event", "metadata": {"name": "of another group"}}
+    others = [written_now("p", "Pulled", SAID, reason="Pulled"), widget]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [NODE, *others]}))
+    asked, others_do_not = load_dump([str(path)], events=True), load_dump([str(path)])
+    assert (asked.failures, dict(asked.unknown)) == ([], {"example.com/v1/Event": 1})
+    assert (others_do_not.failures, dict(others_do_not.unknown)) == ([], {"example.com/v1/Event": 1, "v1/Event": 1})
+
+
+def test_a_broken_event_is_told_as_any_object_is(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, written_now("p", TEXT, SAID, series=5))
+    (problem,) = caught.value.problems
+    assert "series" in str(problem)
