@@ -19,7 +19,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.framework.volumes.claims import claim_names, find_claim, foreign_claim, missing_claim
-from ksched_cli.framework.volumes.migration import is_migrated
+from ksched_cli.framework.volumes.migration import counts_as_csi
 
 _TOO_MANY = unschedulable("node(s) exceed max volume count")
 _INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
@@ -66,7 +66,7 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         cluster = self.handle.cluster
         node = cluster.nodes.objects[row]
         csi_node = cluster.catalog.get(CSINode, node.metadata.name)
-        if is_migrated(self.provisioner, csi_node, self.handle.gates):
+        if counts_as_csi(self.provisioner, csi_node, self.handle.gates, self.handle.release):
             return SUCCESS
         present: set[str] = set()
         for other in cluster.usage.pods[row]:

@@ -88,13 +88,16 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         return _TOO_MANY if exceeded else SUCCESS
 
     def _missing_driver(self, wanted: Attached, csi_node: CSINode | None) -> str | None:
-        """A driver that wants its pods kept away from nodes where it does not run (gate VolumeLimitScaling)."""
+        """A driver that wants its pods kept away from nodes where it does not run (gate VolumeLimitScaling); in 1.35
+        every driver did."""
         if not self.handle.gates.enabled("VolumeLimitScaling"):
             return None
         installed = {driver.name for driver in csi_node.spec.drivers} if csi_node is not None else set()
         for name in sorted(set(wanted.values()) - installed):
             driver = self.handle.cluster.catalog.get(CSIDriver, name)
-            if driver is not None and driver.spec.prevent_pod_scheduling_if_missing:
+            if driver is None:
+                continue
+            if driver.spec.prevent_pod_scheduling_if_missing or not self.handle.release.at_least("1.36"):
                 return name
         return None
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.config.releases import RELEASES
 from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
 from tests.builders import make_node, make_pod
 from tests.harness import Bench, make_bench
@@ -56,18 +57,38 @@ def test_an_unbound_claim_counts_for_the_driver_of_its_class() -> None:
     assert bench(with_claims("d", "e"), [], *objects).statuses() == {"n": EXCEEDED}
 
 
+EBS, THIS, OTHER = "ebs.csi.aws.com", "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd"
+
+
 @pytest.mark.parametrize(
-    ("migrated", "exceeded"),
+    ("minor", "gates", "node", "exceeded"),
     [
-        pytest.param("kubernetes.io/aws-ebs", True, id="the node's driver handles it"),
-        pytest.param("kubernetes.io/gce-pd", False, id="another plugin is migrated"),
-        pytest.param("", False, id="nothing is migrated"),
+        pytest.param("1.36", "", csi_node("n", 1, EBS), True, id="any CSINode will do"),
+        pytest.param("1.36", "", csi_node("n", 1, EBS, OTHER), True, id="whatever it lists"),
+        pytest.param("1.36", "", csi_node("other", 1, EBS, THIS), False, id="no CSINode"),
+        pytest.param("1.27", "", csi_node("n", 1, EBS), True, id="since its gate is gone"),
+        pytest.param("1.26", "", csi_node("n", 1, EBS), False, id="before that it had to be listed"),
+        pytest.param("1.26", "", csi_node("n", 1, EBS, THIS), True, id="and it was"),
+        pytest.param("1.26", "", csi_node("n", 1, EBS, OTHER), False, id="another was"),
+        pytest.param("1.24", "CSIMigrationAWS=false", csi_node("n", 1, EBS, THIS), False, id="its gate is off"),
+        pytest.param("1.24", "CSIMigration=false", csi_node("n", 1, EBS, THIS), False, id="the gate of all is off"),
     ],
 )
-def test_an_in_tree_disk_counts_where_it_is_migrated(migrated: str, exceeded: bool) -> None:
-    disks = [{"name": name, "awsElasticBlockStore": {"volumeID": f"aws://z/{name}"}} for name in ("v1", "v2")]
-    node = csi_node("n", 1, "ebs.csi.aws.com", migrated)
-    assert bench(with_volumes(*disks), [], node).statuses() == ({"n": EXCEEDED} if exceeded else {})
+def test_an_in_tree_disk_counts_where_its_driver_has_taken_over(
+    minor: str, gates: str, node: Any, exceeded: bool
+) -> None:
+    """In claims: disks that the pod names itself count since 1.25."""
+    claims = [claim(name, volume=f"disk-{name}") for name in "ab"]
+    disks = [volume(f"disk-{name}", awsElasticBlockStore={"volumeID": f"aws://z/{name}"}) for name in "ab"]
+    made = make_bench(
+        NodeVolumeLimits,
+        [make_node("n").obj()],
+        with_claims("a", "b"),
+        objects=[*claims, *disks, node],
+        gates=gates,
+        current=RELEASES[minor],
+    )
+    assert made.statuses() == ({"n": EXCEEDED} if exceeded else {})
 
 
 def test_a_missing_claim() -> None:
@@ -113,6 +134,16 @@ def test_a_driver_may_keep_pods_away_from_nodes_without_it(gates: str, driver: A
     made = make_bench(NodeVolumeLimits, [make_node("n").obj()], with_claims("a"), objects=objects, gates=gates)
     reason = ("Unschedulable", ("csi.example CSI driver is not installed on the node",))
     assert made.statuses() == ({"n": reason} if rejected else {})
+
+
+def test_in_1_35_every_driver_kept_pods_away_from_nodes_without_it() -> None:
+    node, pod = make_node("n").obj(), with_claims("a")
+    for driver, rejected in ((csi_driver(), True), (csi_driver("another"), False)):
+        objects = [*CLAIMS, *VOLUMES, driver]
+        made = make_bench(
+            NodeVolumeLimits, [node], pod, objects=objects, gates="VolumeLimitScaling=true", current=RELEASES["1.35"]
+        )
+        assert bool(made.statuses()) is rejected
 
 
 def test_skips_a_pod_without_such_volumes() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import (
@@ -17,14 +18,17 @@ from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.framework.volumes.claims import claim_names, class_of_claim, find_claim, foreign_claim, missing_claim
 from ksched_cli.framework.volumes.migration import (
     CSI_DRIVER,
+    counts_as_csi,
     in_tree_plugin,
-    is_migrated,
     volume_handle,
     zones_of,
 )
 
 Attached = dict[str, str]
 """Driver by unique volume name."""
+
+Migrated = Callable[[str], bool]
+"""Whether the volumes of an in-tree plugin count as its driver's."""
 
 # kube-scheduler draws a random prefix; all that matters is that no driver gives out such handles.
 _UNBOUND = "unbound claim "
@@ -47,7 +51,8 @@ def attachable_volumes(
 ) -> Attached:
     """The pod's volumes that a driver has to attach; with `required` all its claims have to be there."""
     # Disks that the pod names itself count since 1.25, and claims of ephemeral volumes since 1.23.
-    found: Attached = dict(_inline_volumes(pod, csi_node, gates)) if release.at_least("1.25") else {}
+    migrated = partial(counts_as_csi, csi_node=csi_node, gates=gates, release=release)
+    found: Attached = dict(_inline_volumes(pod, migrated)) if release.at_least("1.25") else {}
     for name, ephemeral in claim_names(pod):
         if ephemeral and not release.at_least("1.23"):
             continue
@@ -61,7 +66,7 @@ def attachable_volumes(
         problem = foreign_claim(pod, claim) if ephemeral else None
         if problem:
             raise ForeignClaim(problem)
-        driver, handle = _volume_of(claim, catalog, csi_node, gates)
+        driver, handle = _volume_of(claim, catalog, migrated)
         if driver and handle:
             found[unique_name(driver, handle)] = driver
     return found
@@ -80,33 +85,29 @@ def attached_by_controller(node: str, catalog: Catalog) -> Attached:
     return found
 
 
-def _inline_volumes(pod: Pod, csi_node: CSINode | None, gates: FeatureGates) -> Iterator[tuple[str, str]]:
+def _inline_volumes(pod: Pod, migrated: Migrated) -> Iterator[tuple[str, str]]:
     for volume in pod.spec.volumes:
         plugin = in_tree_plugin(volume)
-        if plugin is not None and is_migrated(plugin, csi_node, gates):
+        if plugin is not None and migrated(plugin):
             driver = CSI_DRIVER[plugin]
             yield unique_name(driver, volume_handle(volume)), driver
 
 
-def _volume_of(
-    claim: PersistentVolumeClaim, catalog: Catalog, csi_node: CSINode | None, gates: FeatureGates
-) -> tuple[str, str]:
+def _volume_of(claim: PersistentVolumeClaim, catalog: Catalog, migrated: Migrated) -> tuple[str, str]:
     """Driver and handle of the claim's volume, empty where it does not count."""
     name = claim.spec.volume_name
     volume = catalog.get(PersistentVolume, name) if name else None
     if volume is None:
-        return _future_volume(claim, catalog, csi_node, gates)
+        return _future_volume(claim, catalog, migrated)
     if volume.spec.csi is not None:
         return volume.spec.csi.driver, volume.spec.csi.volume_handle
     plugin = in_tree_plugin(volume.spec)
-    if plugin is None or not is_migrated(plugin, csi_node, gates):
+    if plugin is None or not migrated(plugin):
         return "", ""
     return CSI_DRIVER[plugin], volume_handle(volume.spec, zones_of(volume))
 
 
-def _future_volume(
-    claim: PersistentVolumeClaim, catalog: Catalog, csi_node: CSINode | None, gates: FeatureGates
-) -> tuple[str, str]:
+def _future_volume(claim: PersistentVolumeClaim, catalog: Catalog, migrated: Migrated) -> tuple[str, str]:
     """A claim without a volume will get one from its class's driver."""
     found = catalog.get(StorageClass, class_of_claim(claim))
     if found is None:
@@ -114,4 +115,4 @@ def _future_volume(
     handle = f"{_UNBOUND}{claim.metadata.namespace}/{claim.metadata.name}"
     if found.provisioner not in CSI_DRIVER:
         return found.provisioner, handle
-    return (CSI_DRIVER[found.provisioner], handle) if is_migrated(found.provisioner, csi_node, gates) else ("", "")
+    return (CSI_DRIVER[found.provisioner], handle) if migrated(found.provisioner) else ("", "")

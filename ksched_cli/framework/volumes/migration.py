@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeSpec
 from ksched_cli.api.volumes import Volume
-from ksched_cli.config.releases import FeatureGates
+from ksched_cli.config.releases import FeatureGates, Release
 
 _MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 
@@ -23,13 +23,21 @@ CSI_DRIVER = {
     "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
     "kubernetes.io/portworx-volume": "pxd.portworx.com",
 }
-# Those whose migration the scheduler counts with (nodevolumelimits.isCSIMigrationOn), and the gate of each.
-_COUNTED = {
+# Those whose migration the scheduler counts with, and the gate of each.
+_GATES = {
     "kubernetes.io/aws-ebs": "CSIMigrationAWS",
     "kubernetes.io/gce-pd": "CSIMigrationGCE",
     "kubernetes.io/azure-disk": "CSIMigrationAzureDisk",
     "kubernetes.io/cinder": "CSIMigrationOpenStack",
     "kubernetes.io/portworx-volume": "CSIMigrationPortworx",
+}
+# When the gates went away NodeVolumeLimits no longer looked at what a node lists.
+_COUNTED_EVERYWHERE_SINCE = {
+    "kubernetes.io/aws-ebs": "1.27",
+    "kubernetes.io/gce-pd": "1.28",
+    "kubernetes.io/azure-disk": "1.27",
+    "kubernetes.io/cinder": "1.24",
+    "kubernetes.io/portworx-volume": "1.36",
 }
 
 # The label that a driver puts on its nodes for the zone. Azure's and Portworx's volumes keep what they say.
@@ -52,11 +60,24 @@ _ZONE_SEPARATOR = "__"
 
 
 def is_migrated(plugin: str, csi_node: CSINode | None, gates: FeatureGates) -> bool:
-    """Whether the node says that the driver handles the plugin's volumes, and the gates, while there are any, allow."""
+    """Whether the node says that the driver handles the plugin's volumes, and the gates, while there are any, allow
+    (volumebinding.tryTranslatePVToCSI)."""
     listed = migrated_plugins(csi_node) if csi_node is not None else ""
-    if plugin not in _COUNTED or plugin not in listed.split(","):
-        return False
-    return gates.enabled("CSIMigration") and gates.enabled(_COUNTED[plugin])
+    return plugin in listed.split(",") and _is_allowed(plugin, gates)
+
+
+def counts_as_csi(plugin: str, csi_node: CSINode | None, gates: FeatureGates, release: Release) -> bool:
+    """nodevolumelimits.isCSIMigrationOn: where the plugin's volumes count as those of its driver. Any CSINode will do,
+    since the plugin's gate is gone."""
+    since = _COUNTED_EVERYWHERE_SINCE.get(plugin)
+    if since is not None and release.at_least(since):
+        return csi_node is not None
+    return is_migrated(plugin, csi_node, gates)
+
+
+def _is_allowed(plugin: str, gates: FeatureGates) -> bool:
+    gate = _GATES.get(plugin)
+    return gate is not None and gates.enabled("CSIMigration") and gates.enabled(gate)
 
 
 def migrated_plugins(csi_node: CSINode) -> str:
