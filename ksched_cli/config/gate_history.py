@@ -1,5 +1,6 @@
 """The feature gates that scheduling depends on, as each minor has them: a gate is what the latest minor up to the one
-asked for says of it. Between 1.16 and 1.20 the history has no steps, for those minors are not modelled."""
+asked for says of it. Between 1.16 and 1.20 the history has no steps, for those minors are not modelled. Where a patch
+release has changed a default (SchedulerQueueingHints in 1.28, SchedulerAsyncAPICalls in 1.34) it is the later one."""
 
 from __future__ import annotations
 
@@ -25,6 +26,8 @@ DEPRECATED = Gate(False, "Deprecated", False)
 GONE = None
 
 GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
+    "AllAlpha": {"1.16": ALPHA},
+    "AllBeta": {"1.20": BETA_OFF},
     "AttachVolumeLimit": {"1.16": BETA, "1.20": LOCKED, "1.21": GONE},
     "BalanceAttachedNodeVolumes": {"1.16": ALPHA, "1.22": GONE},
     "CSIMigration": {"1.16": ALPHA, "1.20": BETA, "1.25": LOCKED, "1.27": GONE},
@@ -33,7 +36,7 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     "CSIMigrationGCE": {"1.16": ALPHA, "1.20": BETA_OFF, "1.23": BETA, "1.25": LOCKED, "1.28": GONE},
     "CSIMigrationOpenStack": {"1.16": ALPHA, "1.20": BETA_OFF, "1.21": BETA, "1.24": LOCKED, "1.26": GONE},
     "CSIMigrationPortworx": {"1.23": ALPHA, "1.25": BETA_OFF, "1.31": BETA, "1.33": LOCKED, "1.36": GONE},
-    "CSIMigrationRBD": {"1.23": ALPHA, "1.28": DEPRECATED, "1.31": GONE},
+    "CSIMigrationRBD": {"1.24": ALPHA, "1.28": DEPRECATED, "1.31": GONE},
     "CSINodeInfo": {"1.16": BETA, "1.20": LOCKED, "1.21": GONE},
     "CSIStorageCapacity": {"1.20": ALPHA, "1.21": BETA, "1.24": LOCKED, "1.28": GONE},
     "ClearingNominatedNodeNameAfterBinding": {"1.34": ALPHA, "1.35": BETA},
@@ -92,4 +95,47 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     "VolumeCapacityPriority": {"1.21": ALPHA, "1.33": GONE},
     "VolumeLimitScaling": {"1.35": ALPHA},
     "WorkloadAwarePreemption": {"1.36": ALPHA},
+    # As it was called in its first minor.
+    "csiMigrationRBD": {"1.23": ALPHA, "1.24": GONE},
+}
+
+# Gates that stand for all others of their stage that are not set themselves.
+STAGE_GATES: Mapping[str, str] = {"AllAlpha": ALPHA.stage, "AllBeta": BETA.stage}
+
+# Gates whose other state decides something that is answered by the default: in minors before the one given, or in all
+# that have the gate.
+NEVER = ""
+MODELLED_SINCE: Mapping[str, str] = {
+    "BalanceAttachedNodeVolumes": NEVER,
+    "CSIMigrationRBD": NEVER,
+    "DRAAdminAccess": "1.34",
+    "DRAConsumableCapacity": "1.36",
+    "DRAControlPlaneController": NEVER,
+    "DRADeviceBindingConditions": "1.36",
+    "DRADeviceTaintRules": NEVER,
+    "DRADeviceTaints": "1.36",
+    "DRAExtendedResource": "1.36",
+    "DRANodeAllocatableResources": NEVER,
+    "DRAPartitionableDevices": "1.36",
+    "DRAPrioritizedList": "1.34",
+    "DRAWorkloadResourceClaims": NEVER,
+    # PodTopologySpread would take its default constraints from its arguments alone.
+    "DefaultPodTopologySpread": NEVER,
+    "DynamicResourceAllocation": "1.34",
+    "GangScheduling": "1.36",
+    "GenericWorkload": "1.36",
+    # Before conditions told of resizes there was a field for them.
+    "InPlacePodVerticalScaling": "1.33",
+    "LocalStorageCapacityIsolation": NEVER,
+    # Selectors are read as they are stored, and those of manifests are made as the API server does it now.
+    "MatchLabelKeysInPodAffinity": NEVER,
+    "MatchLabelKeysInPodTopologySpreadSelectorMerge": NEVER,
+    "NodeDeclaredFeatures": "1.36",
+    "PodLevelResources": "1.34",
+    # Before that it was PreFilter that refused.
+    "ReadWriteOncePod": "1.27",
+    "VolumeAttributesClass": "1.31",
+    "VolumeCapacityPriority": NEVER,
+    "WorkloadAwarePreemption": NEVER,
+    "csiMigrationRBD": NEVER,
 }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from ksched_cli.config.default_plugins import BY_POINT, MULTI_POINT, DefaultPlugin
-from ksched_cli.config.gate_history import GATE_HISTORY, Gate
+from ksched_cli.config.gate_history import GATE_HISTORY, MODELLED_SINCE, NEVER, STAGE_GATES, Gate
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS, PluginRef, Plugins, PluginSet
 from ksched_cli.errors import Problem, UsageError
 
@@ -118,15 +118,28 @@ class Release:
                 wanted[name] = value.lower() == "true"
             else:
                 problems.append(Problem(problem, path=f"--feature-gates {entry}"))
-        gates = FeatureGates(self._gate_defaults(), wanted, self._gates_not_modelled)
+        wanted = {**self._stages(wanted), **wanted}
+        not_modelled = {name for name in self._gate_states if not self.models(name)}
+        gates = FeatureGates(self._gate_defaults(), wanted, not_modelled)
         problems += self._unmet(gates) if not problems else []
         if problems:
             raise UsageError(problems)
         return gates
 
-    @property
-    def _gates_not_modelled(self) -> frozenset[str]:
-        return _NOT_MODELLED | {name for name, since in _MODELLED_SINCE.items() if not self.at_least(since)}
+    def models(self, gate: str) -> bool:
+        """Whether both states of the gate are answered as the minor's kube-scheduler does."""
+        since = MODELLED_SINCE.get(gate)
+        return since is None or (since != NEVER and self.at_least(since))
+
+    def _stages(self, wanted: Mapping[str, bool]) -> dict[str, bool]:
+        """What AllAlpha and AllBeta say of the gates that are not set themselves."""
+        return {
+            name: wanted[every]
+            for every, stage in STAGE_GATES.items()
+            if every in wanted
+            for name, gate in self.known_gates.items()
+            if gate.stage == stage and name not in STAGE_GATES
+        }
 
     def _unmet(self, gates: FeatureGates) -> list[Problem]:
         """Gates that are on while one that they build on is off; checked since 1.35."""
@@ -212,22 +225,6 @@ class Release:
 def _on_off(value: bool) -> str:
     return "on" if value else "off"
 
-
-# Those that are neither read by a plugin nor without influence on a single cycle.
-_NOT_MODELLED = frozenset(
-    {
-        "DRADeviceTaintRules",
-        "DRANodeAllocatableResources",
-        "DRAWorkloadResourceClaims",
-        "InPlacePodLevelResourcesVerticalScaling",
-        "MatchLabelKeysInPodTopologySpreadSelectorMerge",
-        "VolumeCapacityPriority",
-        "WorkloadAwarePreemption",
-    }
-)
-
-# What these do is modelled as it is from this minor on.
-_MODELLED_SINCE = {"GangScheduling": "1.36", "GenericWorkload": "1.36"}
 
 # A gate that is on needs these to be on too. Where a minor does not know one of them, the other is off as well.
 _GATE_DEPENDENCIES: Mapping[str, tuple[str, ...]] = {

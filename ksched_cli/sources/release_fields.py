@@ -49,6 +49,8 @@ def _spec(spec: PodSpec, release: Release, gates: FeatureGates) -> PodSpec:
         spec = replace(spec, preemption_policy=None)
     if spec.affinity is not None and not gates.enabled("PodAffinityNamespaceSelector"):
         spec = replace(spec, affinity=_without_namespace_selectors(spec.affinity, release))
+    if not gates.enabled("GenericEphemeralVolume") and any(each.ephemeral is not None for each in spec.volumes):
+        spec = replace(spec, volumes=tuple(replace(each, ephemeral=None) for each in spec.volumes))
     return spec
 
 
@@ -92,4 +94,6 @@ def _status(status: PodStatus, gates: FeatureGates) -> PodStatus:
     # What containers hold while they are resized in place.
     if not gates.enabled("InPlacePodVerticalScaling") and (status.container_statuses or status.init_container_statuses):
         status = replace(status, container_statuses=(), init_container_statuses=())
+    if not gates.enabled("InPlacePodLevelResourcesVerticalScaling") and status.resources is not None:
+        status = replace(status, resources=None)
     return status

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
+from ksched_cli.config.releases import RELEASES
 from ksched_cli.framework.volumes.claims import SELECTED_NODE
 from ksched_cli.plugins.volume_binding import VolumeBinding
 from tests.builders import make_node, make_pod
@@ -24,8 +26,8 @@ DYNAMIC = storage_class()
 NODES = [make_node("a").zone("a").obj(), make_node("b").zone("b").obj()]
 
 
-def bench(pod: Any, *objects: Any) -> Bench:
-    return make_bench(VolumeBinding, NODES, pod, objects=objects)
+def bench(pod: Any, *objects: Any, minor: str = "1.36", gates: str = "") -> Bench:
+    return make_bench(VolumeBinding, NODES, pod, objects=objects, current=RELEASES[minor], gates=gates)
 
 
 def reasons(made: Bench) -> dict[str, tuple[str, ...]]:
@@ -261,3 +263,32 @@ def test_the_answer_for_a_node_does_not_depend_on_the_others(objects: list[Any],
     assert whole is not None
     assert one is not None
     assert one.status(0) == whole.status(row)
+
+
+@pytest.mark.parametrize(
+    ("minor", "gates", "compared"),
+    [
+        pytest.param("1.36", "", True, id="now"),
+        pytest.param("1.34", "VolumeAttributesClass=false", False, id="off"),
+        pytest.param("1.33", "", False, id="off by default"),
+        pytest.param("1.33", "VolumeAttributesClass=true", True, id="on"),
+        pytest.param("1.30", "VolumeAttributesClass=true", False, id="before the binder asked"),
+    ],
+)
+def test_the_attributes_class_of_a_claim(minor: str, gates: str, compared: bool) -> None:
+    gold = replace(claim(), spec=replace(claim().spec, volume_attributes_class_name="gold"))
+    made = bench(with_claims("data"), gold, STATIC, volume(), minor=minor, gates=gates)
+    assert bool(made.statuses()) is compared
+
+
+@pytest.mark.parametrize(
+    ("minor", "gates", "looks"),
+    [
+        pytest.param("1.36", "", True, id="now"),
+        pytest.param("1.23", "", True, id="beta"),
+        pytest.param("1.23", "CSIStorageCapacity=false", False, id="off"),
+    ],
+)
+def test_the_gate_of_storage_capacity(minor: str, gates: str, looks: bool) -> None:
+    made = bench(with_claims("data"), claim(), DYNAMIC, csi_driver(), pool("a", "1Gi"), minor=minor, gates=gates)
+    assert set(made.statuses()) == ({"b"} if looks else set())

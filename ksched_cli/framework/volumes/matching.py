@@ -18,12 +18,17 @@ _FILESYSTEM = "Filesystem"
 
 
 def candidates_for(
-    claim: PersistentVolumeClaim, catalog: Catalog
+    claim: PersistentVolumeClaim, catalog: Catalog, *, by_attributes: bool
 ) -> tuple[list[PersistentVolume], list[PersistentVolume]]:
-    """Volumes that were made for the claim, and free ones with the smallest first."""
+    """Volumes that were made for the claim, and free ones with the smallest first; `by_attributes`: of its
+    VolumeAttributesClass only."""
     name = class_of_claim(claim)
     usable = [
-        volume for volume in catalog.all(PersistentVolume) if class_of_volume(volume) == name and _serves(volume, claim)
+        volume
+        for volume in catalog.all(PersistentVolume)
+        if class_of_volume(volume) == name
+        and _serves(volume, claim)
+        and (not by_attributes or _attributes_of(volume) == _attributes_of(claim))
     ]
     usable.sort(key=lambda volume: volume.metadata.name)
     prebound = [volume for volume in usable if is_bound_to(volume, claim)]
@@ -33,14 +38,17 @@ def candidates_for(
 
 
 def _serves(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Large enough, of the same mode and attributes class, and here to stay."""
+    """Large enough, of the same mode, and here to stay."""
     wanted, offered = claim.spec, volume.spec
     return (
         storage_of(volume) >= (requested_storage(claim) or 0)
         and (wanted.volume_mode or _FILESYSTEM) == (offered.volume_mode or _FILESYSTEM)
-        and (wanted.volume_attributes_class_name or "") == (offered.volume_attributes_class_name or "")
         and volume.metadata.deletion_timestamp is None
     )
+
+
+def _attributes_of(item: PersistentVolume | PersistentVolumeClaim) -> str:
+    return item.spec.volume_attributes_class_name or ""
 
 
 def _is_free(volume: PersistentVolume, claim: PersistentVolumeClaim, selector: Selector) -> bool:

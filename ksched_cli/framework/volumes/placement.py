@@ -95,8 +95,8 @@ def place_claims(cluster: Cluster, claims: PodClaims, gates: FeatureGates) -> Pl
     placement.failing[_BIND] = ~on_selected
     to_provision = [(claim, on_selected) for claim in claims.delayed if SELECTED_NODE in claim.metadata.annotations]
     to_match = [claim for claim in claims.delayed if SELECTED_NODE not in claim.metadata.annotations]
-    to_provision += _match(cluster, to_match, on_selected, placement)
-    _provision(cluster, to_provision, placement)
+    to_provision += _match(cluster, to_match, on_selected, placement, gates)
+    _provision(cluster, to_provision, placement, gates)
     return placement
 
 
@@ -151,13 +151,19 @@ def _selected_rows(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) ->
 
 
 def _match(
-    cluster: Cluster, claims: Sequence[PersistentVolumeClaim], rows: BoolColumn, placement: Placement
+    cluster: Cluster,
+    claims: Sequence[PersistentVolumeClaim],
+    rows: BoolColumn,
+    placement: Placement,
+    gates: FeatureGates,
 ) -> list[tuple[PersistentVolumeClaim, BoolColumn]]:
     """Gives out existing volumes, the smallest claim first, and returns where each claim is left without one."""
     left: list[tuple[PersistentVolumeClaim, BoolColumn]] = []
     taken: dict[str, BoolColumn] = {}
+    # The binder asks since 1.31. An API server that has the gate off keeps no such classes.
+    by_attributes = cluster.release.at_least("1.31") and gates.enabled("VolumeAttributesClass")
     for claim in sorted(claims, key=lambda each: requested_storage(each) or 0):
-        prebound, others = candidates_for(claim, cluster.catalog)
+        prebound, others = candidates_for(claim, cluster.catalog, by_attributes=by_attributes)
         choice = StaticChoice(claim, [*prebound, *others], np.full(placement.size, _NONE, dtype=np.int32))
         open_rows = rows.copy()
         for index, volume in enumerate(choice.volumes):
@@ -177,7 +183,10 @@ def _match(
 
 
 def _provision(
-    cluster: Cluster, claims: Sequence[tuple[PersistentVolumeClaim, BoolColumn]], placement: Placement
+    cluster: Cluster,
+    claims: Sequence[tuple[PersistentVolumeClaim, BoolColumn]],
+    placement: Placement,
+    gates: FeatureGates,
 ) -> None:
     """Claims without a volume are fine where their class can make one; the first that cannot be decides."""
     undecided = np.ones(placement.size, dtype=np.bool_)
@@ -187,7 +196,7 @@ def _provision(
         rows = wanted & undecided
         if not rows.any():
             continue
-        problem, unbindable, full = _provisioning_of(cluster, claim, rows)
+        problem, unbindable, full = _provisioning_of(cluster, claim, rows, gates)
         if problem:
             placement.raise_error(rows, problem)
         placement.failing[_BIND] |= unbindable
@@ -197,7 +206,7 @@ def _provision(
 
 
 def _provisioning_of(
-    cluster: Cluster, claim: PersistentVolumeClaim, rows: BoolColumn
+    cluster: Cluster, claim: PersistentVolumeClaim, rows: BoolColumn, gates: FeatureGates
 ) -> tuple[str, BoolColumn, BoolColumn]:
     """What is wrong on any node, the nodes of `rows` where no volume can be made, and those without the space."""
     nowhere = np.zeros(len(rows), dtype=np.bool_)
@@ -210,6 +219,8 @@ def _provisioning_of(
     if found.provisioner in ("", NO_PROVISIONER):
         return "", rows, nowhere
     served = rows & _topology_mask(cluster, found.allowed_topologies)
+    if not gates.enabled("CSIStorageCapacity"):
+        return "", rows & ~served, nowhere
     roomy = with_enough_capacity(cluster, claim, found)
     return "", rows & ~served, served & ~roomy
 
