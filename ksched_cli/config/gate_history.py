@@ -119,8 +119,6 @@ MODELLED_SINCE: Mapping[str, str] = {
     "DRAPartitionableDevices": "1.36",
     "DRAPrioritizedList": "1.34",
     "DRAWorkloadResourceClaims": NEVER,
-    # PodTopologySpread would take its default constraints from its arguments alone.
-    "DefaultPodTopologySpread": NEVER,
     "DynamicResourceAllocation": "1.34",
     "GangScheduling": "1.36",
     "GenericWorkload": "1.36",

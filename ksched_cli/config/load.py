@@ -15,7 +15,7 @@ from ksched_cli.api.yaml_reader import Document, read_documents
 from ksched_cli.config.extenders import extender_complaints
 from ksched_cli.config.model import Extender, PluginConfig, Plugins, Profile, SchedulerConfiguration
 from ksched_cli.config.own_args import needs_arguments, own_args
-from ksched_cli.config.plugin_args import args_of, with_defaults
+from ksched_cli.config.plugin_args import args_of, completed
 from ksched_cli.config.policy import Policy, is_policy, policy_complaints, policy_document
 from ksched_cli.config.policy_profile import policy_profile
 from ksched_cli.config.profiles import ResolvedProfile, expand_profile, merge_with_defaults
@@ -245,7 +245,8 @@ class _Loader:
         typed = self._decode(config.args, struct, steps)
         if len(self._problems) > before:
             return None
-        typed = with_defaults(typed)
+        version = str(self._document.value["apiVersion"]).rpartition("/")[2]
+        typed = completed(typed, config.args, self._gates, version)
         for path, text in complaints(typed, self._gates):
             self._complain(text, (*steps, *_split(path)))
         return typed

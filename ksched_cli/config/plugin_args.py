@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.affinity import NodeAffinity, TopologySpreadConstraint
-from ksched_cli.config.releases import Release
+from ksched_cli.config.releases import FeatureGates, Release
 
 DEFAULT_WEIGHT = 1
 
@@ -139,6 +140,26 @@ _GONE = frozenset(
 def args_of(plugin: str, release: Release) -> type[Struct] | None:
     """The type of an in-tree plugin's arguments, where the minor has the plugin and it takes any."""
     return None if plugin in _GONE and release.at_least("1.23") else ARGS_OF.get(plugin)
+
+
+def args_by_default(plugin: str, gates: FeatureGates) -> Any:
+    """Of an in-tree plugin that is given none."""
+    if plugin == "PodTopologySpread":
+        return PodTopologySpreadArgs(defaulting_type=_defaulting_type(gates))
+    return ARGS_OF[plugin]() if plugin in ARGS_OF else None
+
+
+def completed(args: object, given: Mapping[str, Any], gates: FeatureGates, config_version: str) -> object:
+    """With defaults for what was not given, some of which hang on a gate or on the configuration's version."""
+    if isinstance(args, PodTopologySpreadArgs) and not given.get("defaultingType"):
+        own = args.default_constraints and config_version == "v1beta1"
+        args = replace(args, defaulting_type="List" if own else _defaulting_type(gates))
+    return with_defaults(args)
+
+
+def _defaulting_type(gates: FeatureGates) -> str:
+    """SetDefaults_PodTopologySpreadArgs: while the gate was off SelectorSpread did what constraints of its own do."""
+    return "System" if gates.enabled("DefaultPodTopologySpread") else "List"
 
 
 def with_defaults(args: object) -> object:

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from ksched_cli.config.extenders import ignored_resources
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS, Extender, PluginRef, Plugins, PluginSet, Profile
-from ksched_cli.config.plugin_args import ARGS_OF, NodeResourcesFitArgs
+from ksched_cli.config.plugin_args import NodeResourcesFitArgs, args_by_default
 from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.errors import ConfigError, Problem
 
@@ -81,7 +81,7 @@ def expand_profile(
         points,
         weights,
         placement_weights,
-        {name: profile.args.get(name, ARGS_OF[name]() if name in ARGS_OF else None) for name in sorted(used)},
+        {name: profile.args[name] if name in profile.args else args_by_default(name, gates) for name in sorted(used)},
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from ksched_cli.config.model import PluginSet, Profile, SchedulerConfiguration
 from ksched_cli.config.own_args import default_args
-from ksched_cli.config.plugin_args import args_of
+from ksched_cli.config.plugin_args import args_by_default, args_of
 from ksched_cli.config.profiles import merge_with_defaults
 from ksched_cli.config.releases import FeatureGates, Release, has_multi_point
 from ksched_cli.config.since import known_args
@@ -52,7 +52,7 @@ def _profile(
     if profile.percentage_of_nodes_to_score is not None:
         document["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score
     document["plugins"] = plugins
-    args = {name: _args(name, profile.args, release, own_models) for name in sorted(named)}
+    args = {name: _args(name, profile.args, release, gates, own_models) for name in sorted(named)}
     document["pluginConfig"] = [{"name": name, "args": own} for name, own in args.items() if own is not None]
     return document
 
@@ -68,13 +68,14 @@ def _plugin_set(own: PluginSet) -> dict[str, Any]:
     return document
 
 
-def _args(name: str, given: Mapping[str, Any], release: Release, own_models: Mapping[str, type[Any]]) -> Any:
+def _args(
+    name: str, given: Mapping[str, Any], release: Release, gates: FeatureGates, own_models: Mapping[str, type[Any]]
+) -> Any:
     """Typed arguments with their defaults, or what a plugin without a model was given."""
     if name in own_models:
         own = given.get(name)
         return _filled(msgspec.to_builtins(default_args(name, own_models[name]) if own is None else own))
-    struct = args_of(name, release)
-    args = given.get(name, struct() if struct is not None else None)
+    args = given.get(name, args_by_default(name, gates) if args_of(name, release) is not None else None)
     if not isinstance(args, msgspec.Struct):
         return args
     known = known_args(name, _filled(msgspec.to_builtins(args)), release)

@@ -56,7 +56,7 @@ GATES = (
     ("DRAResourceClaimDeviceStatus", "1.34", "1.36", "on", True),
     ("DRASchedulerFilterTimeout", "1.34", "1.36", "on", True),
     ("DRAWorkloadResourceClaims", "1.36", "1.36", "off", False),
-    ("DefaultPodTopologySpread", "1.21", "1.23", "on", False),
+    ("DefaultPodTopologySpread", "1.21", "1.23", "on", True),
     ("DynamicResourceAllocation", "1.26", "1.33", "off", False),
     ("DynamicResourceAllocation", "1.34", "1.34", "on", True),
     ("DynamicResourceAllocation", "1.35", "1.36", "locked", True),

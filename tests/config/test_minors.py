@@ -42,11 +42,11 @@ V1BETA1 = {key: value for key, value in V1BETA2.items() if key != "NodeResources
 }
 
 
-def load(minor: str, document: dict[str, Any], version: str = "") -> SchedulerConfiguration:
+def load(minor: str, document: dict[str, Any], version: str = "", gates: str = "") -> SchedulerConfiguration:
     release = RELEASES[minor]
     api_version = f"{GROUP}/{version}" if version else release.config_versions[0]
     text = json.dumps({"apiVersion": api_version, "kind": "KubeSchedulerConfiguration", **document})
-    return load_config(text, "c.yaml", release, release.gates(), points(release))
+    return load_config(text, "c.yaml", release, release.gates(gates), points(release))
 
 
 def points(release: Release) -> Any:
@@ -139,6 +139,45 @@ def test_a_gate_brings_selector_spread_back() -> None:
     by_gate = resolved("1.21", gates="DefaultPodTopologySpread=false")
     assert (by_gate.points["preScore"][-1], by_gate.score_weights["SelectorSpread"]) == ("SelectorSpread", 1)
     assert resolved("1.23", gates="DefaultPodTopologySpread=false").score_weights["SelectorSpread"] == 1
+
+
+CONSTRAINT = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+
+
+@pytest.mark.parametrize(
+    ("minor", "version", "gates", "args", "expected"),
+    [
+        pytest.param("1.36", "v1", "", None, "System", id="without arguments"),
+        pytest.param("1.36", "v1", "", {}, "System", id="with none of them"),
+        pytest.param("1.36", "v1", "", {"defaultingType": "List"}, "List", id="as it is told"),
+        pytest.param("1.23", "v1beta3", "DefaultPodTopologySpread=false", None, "List", id="gate off, no arguments"),
+        pytest.param("1.23", "v1beta3", "DefaultPodTopologySpread=false", {}, "List", id="gate off"),
+        pytest.param("1.23", "v1beta3", "DefaultPodTopologySpread=false", {"defaultingType": "System"}, "System",
+                     id="gate off, and told otherwise"),
+        pytest.param("1.22", "v1beta1", "", {"defaultConstraints": [CONSTRAINT]}, "List", id="own constraints, v1beta1"),
+        pytest.param("1.22", "v1beta2", "", {"defaultConstraints": [CONSTRAINT]}, None, id="own constraints, v1beta2"),
+    ],
+)  # fmt: skip
+def test_how_pods_are_spread_by_default(
+    minor: str, version: str, gates: str, args: dict[str, Any] | None, expected: str | None
+) -> None:
+    configs = [] if args is None else [{"name": "PodTopologySpread", "args": args}]
+    document = {"profiles": [{"schedulerName": "default-scheduler", "pluginConfig": configs}]}
+    if expected is None:
+        with pytest.raises(ConfigError, match="must be List when defaultConstraints are given"):
+            load(minor, document, version, gates)
+    else:
+        found = resolved(minor, load(minor, document, version, gates), gates).args["PodTopologySpread"]
+        assert found.defaulting_type == expected
+
+
+@pytest.mark.parametrize("gates", ["", "DefaultPodTopologySpread=false"])
+def test_what_view_prints_of_spreading_means_the_same(gates: str) -> None:
+    release = RELEASES["1.23"]
+    given = release.gates(gates)
+    shown = yaml.safe_dump(to_document(default_config(release, given), release, given))
+    again = load_config(shown, "shown", release, given, points(release))
+    assert resolved("1.23", again, gates) == resolved("1.23", gates=gates)
 
 
 @pytest.mark.parametrize("minor", RELEASES)

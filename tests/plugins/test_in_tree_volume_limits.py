@@ -108,6 +108,21 @@ def test_a_node_whose_volumes_are_migrated_is_left_to_the_driver() -> None:
     assert make_bench(GCEPDLimits, nodes, pod, objects=[csi], current=old, gates=gates).statuses() == {}
 
 
+@pytest.mark.parametrize(
+    ("minor", "gates", "left"),
+    [
+        pytest.param("1.28", "", True, id="since its gate is gone any CSINode will do"),
+        pytest.param("1.24", "CSIMigration=false", False, id="the gate of all was longer there"),
+        pytest.param("1.23", "", False, id="before that the node had to list it"),
+    ],
+)
+def test_a_node_that_lists_nothing(minor: str, gates: str, left: bool) -> None:
+    csi, pod = msgspec.convert({"metadata": {"name": "n"}}, CSINode), with_disks("new", "CinderLimits", ["a"])
+    nodes = [limited("CinderLimits", "n", 0)]
+    made = make_bench(CinderLimits, nodes, pod, objects=[csi], current=RELEASES[minor], gates=gates)
+    assert made.statuses() == ({} if left else {"n": TOO_MANY})
+
+
 def test_claims_count_as_their_volume_or_as_one_that_will_be_made() -> None:
     bound = msgspec.convert(
         {"metadata": {"name": "pv"}, "spec": {"gcePersistentDisk": {"pdName": "a"}}}, PersistentVolume

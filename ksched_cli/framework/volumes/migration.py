@@ -71,7 +71,7 @@ def counts_as_csi(plugin: str, csi_node: CSINode | None, gates: FeatureGates, re
     since the plugin's gate is gone."""
     since = _COUNTED_EVERYWHERE_SINCE.get(plugin)
     if since is not None and release.at_least(since):
-        return csi_node is not None
+        return csi_node is not None and _is_allowed(plugin, gates)
     return is_migrated(plugin, csi_node, gates)
 
 
