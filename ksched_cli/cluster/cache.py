@@ -46,7 +46,7 @@ class Cluster:
         self.resources = known.resources if known else ResourceIndex()
         self.catalog = catalog or Catalog()
         self.pods = PodTable()
-        self.nodes = NodeTable(nodes, self.resources)
+        self.nodes = NodeTable(nodes, self.resources, release)
         self.usage = Usage(len(self.resources), len(self.nodes))
         self.selection = NodeSelection(self.nodes)
         self.journal: list[int] = []
@@ -175,7 +175,7 @@ class Cluster:
 
     def _restructure(self, arrival: Sequence[Node]) -> None:
         old_names = self.nodes.names
-        self.nodes = NodeTable(arrival, self.resources)
+        self.nodes = NodeTable(arrival, self.resources, self.release)
         new_row: RowColumn = np.array([self.nodes.row_of.get(name, NOWHERE) for name in old_names], dtype=np.int64)
         self.usage = self.usage.renumbered(new_row, len(self.nodes))
         self.widen()

@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ksched_cli.api.core import Node
+from ksched_cli.config.releases import NEWEST, Release
 
 _ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 _BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 
 
-def zone_key(labels: Mapping[str, str]) -> tuple[str, str]:
-    """utilnode.GetZoneKey: (region, zone), the beta labels first because old volumes still carry them."""
+def zone_key(labels: Mapping[str, str], release: Release = NEWEST) -> tuple[str, str]:
+    """utilnode.GetZoneKey: (region, zone), the beta labels first because old volumes still carry them. Up to 1.16 there
+    were no others."""
+    if not release.at_least("1.17"):
+        return labels.get(_BETA_REGION, ""), labels.get(_BETA_ZONE, "")
     zone = labels.get(_BETA_ZONE, labels.get(_ZONE, ""))
     region = labels.get(_BETA_REGION, labels.get(_REGION, ""))
     return region, zone
 
 
-def listing_order(nodes: Iterable[Node]) -> list[Node]:
+def listing_order(nodes: Iterable[Node], release: Release = NEWEST) -> list[Node]:
     """nodeTree.list: one node of each zone in turn, zones and nodes in the order they were added."""
     zones: dict[tuple[str, str], list[Node]] = {}
     for node in nodes:
-        zones.setdefault(zone_key(node.metadata.labels), []).append(node)
+        zones.setdefault(zone_key(node.metadata.labels, release), []).append(node)
     listed: list[Node] = []
     for turn in range(max((len(members) for members in zones.values()), default=0)):
         listed.extend(members[turn] for members in zones.values() if turn < len(members))

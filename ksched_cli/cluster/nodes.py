@@ -14,6 +14,7 @@ from ksched_cli.cluster.images import ImageIndex
 from ksched_cli.cluster.labels import LabelColumns
 from ksched_cli.cluster.node_tree import listing_order
 from ksched_cli.cluster.resources import CPU, ResourceIndex, is_scalar
+from ksched_cli.config.releases import NEWEST, Release
 
 
 class NodeTable:
@@ -23,9 +24,9 @@ class NodeTable:
     Whatever changes a node makes a new table; rows may then have other numbers.
     """
 
-    def __init__(self, arrival: Sequence[Node], resources: ResourceIndex) -> None:
+    def __init__(self, arrival: Sequence[Node], resources: ResourceIndex, release: Release = NEWEST) -> None:
         self.arrival = tuple(arrival)
-        self.objects: list[Node] = listing_order(arrival)
+        self.objects: list[Node] = listing_order(arrival, release)
         self.names: list[str] = [node.metadata.name for node in self.objects]
         self.name_column = np.array(self.names, dtype=object)
         self.row_of: dict[str, int] = {name: row for row, name in enumerate(self.names)}

@@ -58,6 +58,39 @@ MULTI_POINT: tuple[DefaultPlugin, ...] = (
     _P("PodGroupPodsCount", 1, gate="TopologyAwareWorkloadScheduling"),
 )
 
+# Up to 1.16, under the DefaultProvider: predicates in the order in which they were asked, and priorities.
+BEFORE_PLUGINS: tuple[DefaultPlugin, ...] = (
+    _P("PrioritySort"),
+    _P("PodPassesBasicChecks"),
+    # What became of a node was told by its conditions first, and then by taints.
+    _P("CheckNodeCondition", unless="TaintNodesByCondition"),
+    _P("CheckNodeUnschedulable", gate="TaintNodesByCondition"),
+    _P("GeneralPredicates"),
+    _P("NoDiskConflict"),
+    _P("PodToleratesNodeTaints"),
+    _P("MaxEBSVolumeCount"),
+    _P("MaxGCEPDVolumeCount"),
+    _P("MaxCSIVolumeCountPred"),
+    _P("MaxAzureDiskVolumeCount"),
+    _P("CheckVolumeBinding"),
+    _P("NoVolumeZoneConflict"),
+    _P("CheckNodeMemoryPressure", unless="TaintNodesByCondition"),
+    _P("CheckNodePIDPressure", unless="TaintNodesByCondition"),
+    _P("CheckNodeDiskPressure", unless="TaintNodesByCondition"),
+    _P("MatchInterPodAffinity"),
+    _P("BalancedResourceAllocation", 1),
+    _P("ImageLocalityPriority", 1),
+    _P("InterPodAffinityPriority", 1),
+    _P("LeastRequestedPriority", 1),
+    _P("NodeAffinityPriority", 1),
+    _P("NodePreferAvoidPodsPriority", 10000),
+    _P("ResourceLimitsPriority", 1, gate="ResourceLimitsPriorityFunction"),
+    _P("SelectorSpreadPriority", 1),
+    _P("TaintTolerationPriority", 1),
+    _P("DefaultPreemption"),
+    _P("DefaultBinder"),
+)
+
 # By extension point, for v1beta1 and v1beta2.
 BY_POINT: Mapping[str, tuple[DefaultPlugin, ...]] = {
     "preEnqueue": (_P("SchedulingGates", gate="PodSchedulingReadiness"),),

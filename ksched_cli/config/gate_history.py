@@ -108,6 +108,7 @@ NEVER = ""
 MODELLED_SINCE: Mapping[str, str] = {
     "BalanceAttachedNodeVolumes": NEVER,
     "CSIMigrationRBD": NEVER,
+    "CSINodeInfo": NEVER,
     "DRAAdminAccess": "1.34",
     "DRAConsumableCapacity": "1.36",
     "DRAControlPlaneController": NEVER,
@@ -120,6 +121,7 @@ MODELLED_SINCE: Mapping[str, str] = {
     "DRAPrioritizedList": "1.34",
     "DRAWorkloadResourceClaims": NEVER,
     "DynamicResourceAllocation": "1.34",
+    "EvenPodsSpread": "1.20",
     "GangScheduling": "1.36",
     "GenericWorkload": "1.36",
     # Before conditions told of resizes there was a field for them.

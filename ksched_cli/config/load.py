@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.api.conversion import problems_in, written
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
-from ksched_cli.api.label_names import is_label_key
-from ksched_cli.api.yaml_reader import Document, read_documents
-from ksched_cli.config.extenders import extender_complaints
+from ksched_cli.api.yaml_reader import Document
+from ksched_cli.config.load_algorithm import AlphaReading, PolicyReading
 from ksched_cli.config.model import Extender, PluginConfig, Plugins, Profile, SchedulerConfiguration
 from ksched_cli.config.own_args import needs_arguments, own_args
 from ksched_cli.config.plugin_args import args_of, completed
-from ksched_cli.config.policy import Policy, is_policy, policy_complaints, policy_document
-from ksched_cli.config.policy_profile import policy_profile
+from ksched_cli.config.policy import is_policy
 from ksched_cli.config.profiles import ResolvedProfile, expand_profile, merge_with_defaults
+from ksched_cli.config.reading import KIND, Reading, read_one
 from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.config.restate import STRATEGY_OF, restate
 from ksched_cli.config.serving import (
@@ -30,9 +28,7 @@ from ksched_cli.config.serving import (
 )
 from ksched_cli.config.since import unknown_fields
 from ksched_cli.config.validate_args import complaints
-from ksched_cli.errors import ConfigError, InputError, Problem
-
-KIND = "KubeSchedulerConfiguration"
+from ksched_cli.errors import ConfigError
 
 
 class _ProfileDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
@@ -78,25 +74,14 @@ def load_config(
     """ConfigError with every problem of the file, each at the path that kube-scheduler names. `own_models` are what
     plugins that are not kube-scheduler's want their arguments checked against."""
     document = read_one(text, source)
-    loader = _Loader(document, source, release, gates, own_models or {})
-    return loader.load_policy() if is_policy(document.value) else loader.load(extension_points_of)
+    if is_policy(document.value):
+        return PolicyReading(document, source, release, gates).load()
+    if release.has_predicates and document.value.get("apiVersion") in release.config_versions:
+        return AlphaReading(document, source, release, gates).load(extension_points_of, own_models or {})
+    return _Loader(document, source, release, gates, own_models or {}).load(extension_points_of)
 
 
-def read_one(text: str | bytes, source: str) -> Document:
-    """The file's one document, of whatever kind."""
-    try:
-        documents = list(read_documents(text, source, with_lines=True))
-    except InputError as mistake:
-        raise ConfigError(mistake.problems) from None
-    if len(documents) != 1:
-        what = "empty" if not documents else f"{len(documents)} documents in one file"
-        raise ConfigError(Problem(f"{what}; expected one {KIND}", source))
-    if not isinstance(documents[0].value, dict):
-        raise ConfigError(Problem(f"expected a {KIND}", source, documents[0].line))
-    return documents[0]
-
-
-class _Loader:
+class _Loader(Reading):
     """One file on its way to a configuration."""
 
     def __init__(
@@ -107,29 +92,27 @@ class _Loader:
         gates: FeatureGates,
         own_models: Mapping[str, type[Any]],
     ) -> None:
-        self._document = document
-        self._source = source
+        super().__init__(document, source)
         self._release = release
         self._gates = gates
         self._own_models = own_models
         self._restated_from = ""
-        self._problems: list[Problem] = []
 
     def load(self, points_of: Mapping[str, Collection[str]]) -> SchedulerConfiguration:
         self._check_identity()
         self._check_fields()
-        raw = self._decode(self._document.value, ConfigDocument, ())
-        self._stop_if_mistaken()
+        raw = self.decode(self.document.value, ConfigDocument, ())
+        self.stop_if_mistaken()
         profiles = self._profiles(raw.profiles or (_ProfileDocument(),))
         if self._restated_from:
             profiles = self._restated(profiles, points_of)
         self._check_serving(raw)
         self._check_numbers(raw)
-        self._check_extenders(raw.extenders)
+        self.check_extenders(raw.extenders)
         for index, profile in enumerate(profiles):
             self._check_profile(profile, index, points_of)
         self._check_common_queue_sort(profiles)
-        self._stop_if_mistaken()
+        self.stop_if_mistaken()
         return SchedulerConfiguration(
             profiles=tuple(profiles),
             parallelism=raw.parallelism,
@@ -140,57 +123,27 @@ class _Loader:
             restated_from=self._restated_from,
         )
 
-    def load_policy(self) -> SchedulerConfiguration:
-        """A Policy is read up to 1.22; 1.16 goes by its predicates and priorities themselves."""
-        if self._release.at_least("1.23"):
-            self._complain(f"Kubernetes {self._release.version} reads no Policy: it went away with 1.23", ("kind",))
-        self._stop_if_mistaken()
-        policy: Policy = self._decode(policy_document(self._document.value, self._source), Policy, ())
-        self._stop_if_mistaken()
-        profile, mistakes = policy_profile(policy, self._gates)
-        for steps, text in (*policy_complaints(policy), *mistakes):
-            self._complain(text, steps)
-        extenders = tuple(each.as_extender() for each in policy.extenders)
-        self._check_extenders(extenders)
-        self._stop_if_mistaken()
-        return SchedulerConfiguration(profiles=(profile,), extenders=extenders)
-
-    def _stop_if_mistaken(self) -> None:
-        if self._problems:
-            raise ConfigError(self._problems)
-
-    def _complain(self, message: str, steps: Sequence[str | int], hint: str = "") -> None:
-        line = self._document.line_of(tuple(steps))
-        self._problems.append(Problem(message, self._source, line, written(steps), hint))
-
     def _check_identity(self) -> None:
-        value = self._document.value
+        value = self.document.value
         version, kind = value.get("apiVersion", ""), value.get("kind", "")
         if kind != KIND:
-            self._complain(f"expected kind {KIND}, got {kind or 'none'}", ("kind",))
+            self.complain(f"expected kind {KIND}, got {kind or 'none'}", ("kind",))
         if self._release.knows_later(version):
             # kube-scheduler would refuse it. To compare minors it is said in the newest terms that this one knows.
             self._restated_from = version
         elif version not in self._release.config_versions:
             accepted = " or ".join(self._release.config_versions)
             text = f"Kubernetes {self._release.version} does not read apiVersion {version or 'none'}"
-            self._complain(text, ("apiVersion",), f"use {accepted}")
-        self._stop_if_mistaken()
+            self.complain(text, ("apiVersion",), f"use {accepted}")
+        self.stop_if_mistaken()
 
     def _check_fields(self) -> None:
         """Fields that came later; a file of a later version may have them, as far as they can be said otherwise."""
         if not self._restated_from:
             version = self._config_version or self._release.newest_config_version
-            for steps, text, hint in unknown_fields(self._document.value, self._release, version):
-                self._complain(text, steps, hint)
-            self._stop_if_mistaken()
-
-    def _decode(self, value: Any, struct: type[Struct], steps: tuple[str | int, ...]) -> Any:
-        """Typed, with every mistake noted; the struct's defaults stand in for what is mistaken."""
-        converted, mistakes = problems_in(value, struct)
-        for path, text in mistakes:
-            self._complain(text, (*steps, *path))
-        return converted
+            for steps, text, hint in unknown_fields(self.document.value, self._release, version):
+                self.complain(text, steps, hint)
+            self.stop_if_mistaken()
 
     # Profiles
 
@@ -208,7 +161,7 @@ class _Loader:
     @property
     def _config_version(self) -> str:
         """Empty for the newest that the minor reads, in whose terms newer ones are said too."""
-        version = str(self._document.value["apiVersion"]).rpartition("/")[2]
+        version = str(self.document.value["apiVersion"]).rpartition("/")[2]
         return "" if self._restated_from or version == self._release.newest_config_version else version
 
     def _restated(self, profiles: Sequence[Profile], points_of: Mapping[str, Collection[str]]) -> list[Profile]:
@@ -218,7 +171,7 @@ class _Loader:
             restated.append(older)
             for plugin, text in unsaid:
                 problem = f"Kubernetes {self._release.version} cannot be told: {text} of {plugin}"
-                self._complain(problem, ("profiles", index, "pluginConfig"))
+                self.complain(problem, ("profiles", index, "pluginConfig"))
         return restated
 
     def _args(self, configs: Sequence[PluginConfig], profile: int) -> dict[str, Any]:
@@ -226,9 +179,9 @@ class _Loader:
         for index, each in enumerate(configs):
             steps: tuple[str | int, ...] = ("profiles", profile, "pluginConfig", index)
             if each.name in args:
-                self._complain(f'plugin "{each.name}" is configured twice', steps)
+                self.complain(f'plugin "{each.name}" is configured twice', steps)
             if each.name in self._release.removed_plugins(self._config_version):
-                self._complain(f'plugin "{each.name}" does not exist any more', steps)
+                self.complain(f'plugin "{each.name}" does not exist any more', steps)
             args[each.name] = self._typed_args(each, (*steps, "args"))
         return args
 
@@ -236,46 +189,46 @@ class _Loader:
         if config.name in self._own_models:
             args, mistakes = own_args(self._own_models[config.name], config.args)
             for where, text in mistakes:
-                self._complain(text, (*steps, *where))
+                self.complain(text, (*steps, *where))
             return args
         struct = args_of(config.name, self._release)
         if struct is None:
             return config.args
-        before = len(self._problems)
-        typed = self._decode(config.args, struct, steps)
-        if len(self._problems) > before:
+        before = len(self.problems)
+        typed = self.decode(config.args, struct, steps)
+        if len(self.problems) > before:
             return None
-        version = str(self._document.value["apiVersion"]).rpartition("/")[2]
+        version = str(self.document.value["apiVersion"]).rpartition("/")[2]
         typed = completed(typed, config.args, self._gates, version)
         for path, text in complaints(typed, self._gates):
-            self._complain(text, (*steps, *_split(path)))
+            self.complain(text, (*steps, *_split(path)))
         return typed
 
     def _check_profile(self, profile: Profile, index: int, points_of: Mapping[str, Collection[str]]) -> None:
         steps = ("profiles", index)
         if not profile.scheduler_name:
-            self._complain("a profile needs a schedulerName", (*steps, "schedulerName"))
-        self._check_percentage(profile.percentage_of_nodes_to_score, steps)
+            self.complain("a profile needs a schedulerName", (*steps, "schedulerName"))
+        self.check_percentage(profile.percentage_of_nodes_to_score, steps)
         for name, own in profile.plugins.points():
             for at, plugin in enumerate(own.enabled):
                 if plugin.name in self._release.removed_plugins(profile.config_version):
                     path = (*steps, "plugins", name, "enabled", at)
-                    self._complain(f'plugin "{plugin.name}" does not exist any more', path)
+                    self.complain(f'plugin "{plugin.name}" does not exist any more', path)
         where = f"profiles[{index}]"
         try:
-            resolved = expand_profile(profile, self._release, self._gates, points_of, self._source, where)
+            resolved = expand_profile(profile, self._release, self._gates, points_of, self.source, where)
             self._check_scorers(profile, steps, resolved)
             self._check_own_args(profile, steps, resolved)
         except ConfigError as mistake:
             for problem in mistake.problems:
-                self._complain(problem.message, tuple(_split(problem.path)), problem.hint)
+                self.complain(problem.message, tuple(_split(problem.path)), problem.hint)
 
     def _check_scorers(self, profile: Profile, steps: Sequence[str | int], resolved: ResolvedProfile) -> None:
         """1.22 reads v1beta1 and v1beta2, and resources score once: by plugins, or by a strategy."""
         scorers = [name for name in resolved.points["score"] if name in STRATEGY_OF]
         if profile.config_version == "v1beta1" and scorers and "NodeResourcesFit" in resolved.points["score"]:
             text = f"NodeResourcesFit cannot score beside {' and '.join(scorers)}"
-            self._complain(text, (*steps, "plugins", "score"), "disable one or the other")
+            self.complain(text, (*steps, "plugins", "score"), "disable one or the other")
 
     def _check_own_args(self, profile: Profile, steps: Sequence[str | int], resolved: ResolvedProfile) -> None:
         """A plugin that is in use and has arguments of its own may have some that must be given."""
@@ -283,7 +236,7 @@ class _Loader:
             if name in self._own_models and name not in profile.args:
                 _, mistakes = own_args(self._own_models[name], {})
                 if mistakes:
-                    self._complain(needs_arguments(name, mistakes), (*steps, "pluginConfig"))
+                    self.complain(needs_arguments(name, mistakes), (*steps, "pluginConfig"))
 
     def _check_common_queue_sort(self, profiles: Sequence[Profile]) -> None:
         """One queue serves all profiles, so they must sort alike; and names must differ."""
@@ -292,65 +245,35 @@ class _Loader:
             path: tuple[str | int, ...] = ("profiles", index, "schedulerName")
             if profile.scheduler_name in seen:
                 first = seen[profile.scheduler_name]
-                self._complain(f'"{profile.scheduler_name}" is the name of profiles[{first}] too', path)
+                self.complain(f'"{profile.scheduler_name}" is the name of profiles[{first}] too', path)
             seen.setdefault(profile.scheduler_name, index)
         merged = [merge_with_defaults(each, self._release, self._gates).queue_sort for each in profiles]
         for index, own in enumerate(merged[1:], start=1):
             if own != merged[0]:
                 path = ("profiles", index, "plugins", "queueSort")
-                self._complain("must be the same for all profiles", path)
+                self.complain("must be the same for all profiles", path)
 
     # Numbers and extenders
 
-    def _check_percentage(self, value: int | None, steps: Sequence[str | int]) -> None:
-        if value is not None and not 0 <= value <= 100:
-            self._complain(f"{value} is not in the valid range [0-100]", (*steps, "percentageOfNodesToScore"))
-
     def _check_serving(self, raw: ConfigDocument) -> None:
         for name, text in client_connection_complaints(raw.client_connection):
-            self._complain(text, ("clientConnection", name))
+            self.complain(text, ("clientConnection", name))
         for name, text in leader_election_complaints(raw.leader_election, self._release):
-            self._complain(text, ("leaderElection", name))
+            self.complain(text, ("leaderElection", name))
         addresses = {"healthzBindAddress": raw.healthz_bind_address, "metricsBindAddress": raw.metrics_bind_address}
         for name, text in address_complaints(addresses, self._release):
-            self._complain(text, (name,))
+            self.complain(text, (name,))
 
     def _check_numbers(self, raw: ConfigDocument) -> None:
         if raw.parallelism <= 0:
-            self._complain(f"{raw.parallelism} is not greater than zero", ("parallelism",))
-        self._check_percentage(raw.percentage_of_nodes_to_score, ())
+            self.complain(f"{raw.parallelism} is not greater than zero", ("parallelism",))
+        self.check_percentage(raw.percentage_of_nodes_to_score, ())
         if raw.pod_initial_backoff_seconds <= 0:
             text = f"{raw.pod_initial_backoff_seconds} is not greater than zero"
-            self._complain(text, ("podInitialBackoffSeconds",))
+            self.complain(text, ("podInitialBackoffSeconds",))
         if raw.pod_max_backoff_seconds < raw.pod_initial_backoff_seconds:
             text = f"{raw.pod_max_backoff_seconds} is less than podInitialBackoffSeconds"
-            self._complain(text, ("podMaxBackoffSeconds",))
-
-    def _check_extenders(self, extenders: Sequence[Extender]) -> None:
-        managed: set[str] = set()
-        for index, extender in enumerate(extenders):
-            steps = ("extenders", index)
-            if extender.prioritize_verb and extender.weight <= 0:
-                self._complain(f"{extender.weight} is not a positive weight", (*steps, "weight"))
-            for where, text in extender_complaints(extender):
-                self._complain(text, (*steps, *where))
-            for at, resource in enumerate(extender.managed_resources):
-                path = (*steps, "managedResources", at, "name")
-                for text in _resource_name_mistakes(resource.name, managed):
-                    self._complain(text, path)
-                managed.add(resource.name)
-        binders = sum(bool(extender.bind_verb) for extender in extenders)
-        if binders > 1:
-            self._complain(f"{binders} extenders implement bind, and only one can", ("extenders",))
-
-
-def _resource_name_mistakes(name: str, seen: Collection[str]) -> Iterator[str]:
-    if not is_label_key(name):
-        yield f"{name!r} is not a resource name"
-    elif "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
-        yield f"{name!r} is not the name of an extended resource"
-    if name in seen:
-        yield f"{name!r} is managed twice"
+            self.complain(text, ("podMaxBackoffSeconds",))
 
 
 _STEP = re.compile(r"\[(\d+)\]|(\[[^\]]*\]|[^.\[\]]+)")

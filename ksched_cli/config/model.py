@@ -68,13 +68,17 @@ class PluginConfig(Struct, rename="camel", frozen=True, forbid_unknown_fields=Tr
 
 class Profile(Struct, frozen=True):
     """A profile; `args` are typed where the plugin is in-tree and plain values otherwise. `config_version` is that of
-    its file, with whose default plugins it goes: the newest that the minor reads where it is empty."""
+    its file, with whose default plugins it goes: the newest that the minor reads where it is empty. A Policy may have
+    given plugins names of its own (`implemented_by` says what they are), and ask for all reasons that a node fails for.
+    """
 
     scheduler_name: str = DEFAULT_SCHEDULER
     percentage_of_nodes_to_score: int | None = None
     plugins: Plugins = Plugins()
     args: dict[str, Any] = {}
     config_version: str = ""
+    implemented_by: dict[str, str] = {}
+    checks_all_filters: bool = False
 
 
 class ExtenderManagedResource(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
@@ -117,3 +121,7 @@ class SchedulerConfiguration(Struct, frozen=True):
     extenders: tuple[Extender, ...] = ()
     # The apiVersion of the file, where the minor does not read it and what it says was said in an older one's terms.
     restated_from: str = ""
+    # What the file says and has no effect.
+    notes: tuple[str, ...] = ()
+    # The v1alpha1 document of the time of predicates that it was read from, with its defaults.
+    alpha: dict[str, Any] = {}

@@ -123,6 +123,18 @@ ARGS_OF: Mapping[str, type[Struct]] = {
     "NodeResourcesMostAllocated": NodeResourcesMostAllocatedArgs,
     "RequestedToCapacityRatio": RequestedToCapacityRatioArgs,
     "ServiceAffinity": ServiceAffinityArgs,
+    # Those of predicates and priorities, which a Policy gives.
+    "BalancedResourceAllocation": NodeResourcesBalancedAllocationArgs,
+    "CheckNodeLabelPresence": NodeLabelArgs,
+    "CheckServiceAffinity": ServiceAffinityArgs,
+    "GeneralPredicates": NodeResourcesFitArgs,
+    "InterPodAffinityPriority": InterPodAffinityArgs,
+    "LeastRequestedPriority": NodeResourcesLeastAllocatedArgs,
+    "MatchInterPodAffinity": InterPodAffinityArgs,
+    "MatchNodeSelector": NodeAffinityArgs,
+    "MostRequestedPriority": NodeResourcesMostAllocatedArgs,
+    "PodFitsResources": NodeResourcesFitArgs,
+    "RequestedToCapacityRatioPriority": RequestedToCapacityRatioArgs,
 }
 
 

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from ksched_cli.api.yaml_reader import read_documents
 from ksched_cli.config.model import Extender, ExtenderManagedResource, ExtenderTLSConfig
 from ksched_cli.config.plugin_args import ResourceSpec, UtilizationShapePoint
+from ksched_cli.config.releases import Release
 from ksched_cli.errors import ConfigError, Problem
 
 KIND = "Policy"
@@ -137,7 +138,7 @@ def policy_document(document: dict[str, Any], source: str) -> dict[str, Any]:
     return found[0]
 
 
-def policy_complaints(policy: Policy) -> Iterator[Complaint]:
+def policy_complaints(policy: Policy, release: Release) -> Iterator[Complaint]:
     """ValidatePolicy, extenders aside."""
     if policy.api_version not in VERSIONS or policy.kind != KIND:
         found = f"{policy.kind or 'none'} of {policy.api_version or 'none'}"
@@ -147,7 +148,8 @@ def policy_complaints(policy: Policy) -> Iterator[Complaint]:
         steps: tuple[str | int, ...] = ("priorities", index)
         if not 0 < priority.weight < MAX_WEIGHT:
             yield (*steps, "weight"), f"{priority.weight} is not a positive weight, or too large a one"
-        yield from _redeclared(priority, seen, steps)
+        if not release.has_predicates:
+            yield from _redeclared(priority, seen, steps)
         if priority.argument is not None and _given(priority.argument) != 1:
             yield (*steps, "argument"), "exactly one argument is required"
     for index, predicate in enumerate(policy.predicates or ()):

@@ -103,7 +103,8 @@ def policy_profile(policy: Policy, gates: FeatureGates) -> tuple[Profile, list[C
     if policy.hard_pod_affinity_symmetric_weight and "InterPodAffinityPriority" in weights:
         weight = policy.hard_pod_affinity_symmetric_weight
         made.args["InterPodAffinity"] = InterPodAffinityArgs(hard_pod_affinity_weight=weight)
-    return Profile(plugins=made.plugins(), args=made.args), made.complaints
+    all_filters = policy.always_check_all_predicates
+    return Profile(plugins=made.plugins(), args=made.args, checks_all_filters=all_filters), made.complaints
 
 
 class _Making:

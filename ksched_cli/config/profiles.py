@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from msgspec import structs
@@ -29,6 +29,9 @@ class ResolvedProfile:
     score_weights: Mapping[str, int]
     placement_weights: Mapping[str, int]
     args: Mapping[str, Any]
+    # Plugins that go by names of their own, with what they are.
+    implemented_by: Mapping[str, str] = field(default_factory=dict)
+    checks_all_filters: bool = False
 
 
 def merge_with_defaults(profile: Profile, release: Release, gates: FeatureGates) -> Plugins:
@@ -67,6 +70,8 @@ def expand_profile(
 ) -> ResolvedProfile:
     """NewFramework's plugin lists, or ConfigError with everything that keeps it from being made."""
     plugins = merge_with_defaults(profile, release, gates)
+    own_names = {name: extension_points_of.get(kind, ()) for name, kind in profile.implemented_by.items()}
+    extension_points_of = {**extension_points_of, **own_names}
     expansion = _Expansion(plugins, extension_points_of, source, path)
     points = {name: expansion.point(name, own) for name, own in plugins.points()}
     weights = expansion.weights("score", plugins.score)
@@ -82,22 +87,25 @@ def expand_profile(
         weights,
         placement_weights,
         {name: profile.args[name] if name in profile.args else args_by_default(name, gates) for name in sorted(used)},
+        profile.implemented_by,
+        profile.checks_all_filters,
     )
 
 
-def leave_to_extenders(profile: ResolvedProfile, extenders: Sequence[Extender]) -> ResolvedProfile:
+def leave_to_extenders(profile: ResolvedProfile, extenders: Sequence[Extender], release: Release) -> ResolvedProfile:
     """What extenders keep count of themselves NodeResourcesFit does not look at, and the profile's own list of such
     resources is void (buildExtenders). This holds whether or not the extenders are called."""
     ignored = ignored_resources(extenders)
     if not ignored:
         return profile
-    args = profile.args.get("NodeResourcesFit")
-    if not isinstance(args, NodeResourcesFitArgs):
+    told = {name: args for name, args in profile.args.items() if isinstance(args, NodeResourcesFitArgs)}
+    if not told and not release.has_predicates:
         text = (
             f'profile "{profile.scheduler_name}" has no NodeResourcesFit to leave {", ".join(ignored)} to an extender'
         )
         raise ConfigError(Problem(text, hint="kube-scheduler would not start"))
-    return replace(profile, args={**profile.args, "NodeResourcesFit": structs.replace(args, ignored_resources=ignored)})
+    without = {name: structs.replace(args, ignored_resources=ignored) for name, args in told.items()}
+    return replace(profile, args={**profile.args, **without})
 
 
 class _Expansion:

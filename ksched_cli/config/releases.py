@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from ksched_cli.config.default_plugins import BY_POINT, MULTI_POINT, DefaultPlugin
+from ksched_cli.config.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT, DefaultPlugin
 from ksched_cli.config.gate_history import GATE_HISTORY, MODELLED_SINCE, NEVER, STAGE_GATES, Gate
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS, PluginRef, Plugins, PluginSet
 from ksched_cli.errors import Problem, UsageError
@@ -60,6 +60,16 @@ class Release:
     def between(self, since: str, until: str) -> bool:
         """Whether it is one of these minors, both included; an empty string is no bound."""
         return (not since or self.minor >= minor_of(since)) and (not until or self.minor <= minor_of(until))
+
+    @property
+    def has_predicates(self) -> bool:
+        """Whether the scheduler is made of predicates and priorities, which became plugins later."""
+        return not self.at_least("1.17")
+
+    @property
+    def max_node_score(self) -> int:
+        """The best score that a node can get; priorities gave up to 10."""
+        return 10 if self.has_predicates else 100
 
     # Configuration
 
@@ -180,6 +190,8 @@ class Release:
 
     def plugin_names(self) -> tuple[str, ...]:
         """Every default plugin of a version that is read, gated or not."""
+        if self.has_predicates:
+            return tuple(each.name for each in BEFORE_PLUGINS)
         read = {each.rpartition("/")[2] for each in self.config_versions}
         by_point = BY_POINT if not all(map(has_multi_point, read)) else {}
         listed = (*MULTI_POINT, *(plugin for own in by_point.values() for plugin in own))
@@ -193,6 +205,8 @@ class Release:
     def default_plugins(self, gates: FeatureGates, config_version: str = "") -> Plugins:
         """getDefaultPlugins with applyFeatureGates, of a configuration version or of the newest that is read."""
         version = config_version or self.newest_config_version
+        if self.has_predicates:
+            return Plugins(multi_point=self._enabled(BEFORE_PLUGINS, gates, version))
         if has_multi_point(version):
             return Plugins(multi_point=self._enabled(MULTI_POINT, gates, version))
         by_field = {
@@ -243,7 +257,8 @@ _CONFIG_VERSIONS = (
     ("v1", "1.25", ""),
     ("v1beta3", "1.23", "1.28"),
     ("v1beta2", "1.22", "1.27"),
-    ("v1beta1", "1.20", "1.22"),
+    ("v1beta1", "1.19", "1.22"),
+    ("v1alpha1", "", "1.18"),
 )
 
 
@@ -268,7 +283,7 @@ _REMOVED_PLUGINS = {
 }
 
 # Minors that are modelled, and of which there are recordings.
-_MODELLED = tuple(f"1.{minor}" for minor in range(21, 37))
+_MODELLED = ("1.16", *(f"1.{minor}" for minor in range(21, 37)))
 _RECORDED = frozenset({"1.16", "1.21", "1.28", "1.33", "1.34", "1.35", "1.36"})
 
 RELEASES: Mapping[str, Release] = {version: Release(version, version in _RECORDED) for version in _MODELLED}

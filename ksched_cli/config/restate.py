@@ -17,9 +17,7 @@ from ksched_cli.config.plugin_args import (
     ScoringStrategy,
 )
 from ksched_cli.config.releases import FeatureGates, Release, has_multi_point
-
-# (plugin, what cannot be said of it)
-Unsaid = tuple[str, str]
+from ksched_cli.config.restate_algorithm import Unsaid, restate_algorithm
 
 _ALL = PluginRef("*")
 _FIT, _BALANCED = "NodeResourcesFit", "NodeResourcesBalancedAllocation"
@@ -37,6 +35,8 @@ def restate(
     profile: Profile, release: Release, gates: FeatureGates, points_of: Mapping[str, Collection[str]]
 ) -> tuple[Profile, list[Unsaid]]:
     """The profile, and what of it the minor has no words for."""
+    if release.has_predicates:
+        return restate_algorithm(profile, release, gates)
     unsaid: list[Unsaid] = []
     if not has_multi_point(release.newest_config_version):
         defaults = release.default_plugins(gates)

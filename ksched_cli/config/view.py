@@ -13,6 +13,7 @@ from ksched_cli.config.plugin_args import args_by_default, args_of
 from ksched_cli.config.profiles import merge_with_defaults
 from ksched_cli.config.releases import FeatureGates, Release, has_multi_point
 from ksched_cli.config.since import known_args
+from ksched_cli.config.view_algorithm import algorithm_document
 
 
 def to_document(
@@ -21,7 +22,10 @@ def to_document(
     gates: FeatureGates,
     own_models: Mapping[str, type[Any]] | None = None,
 ) -> dict[str, Any]:
-    """A KubeSchedulerConfiguration with every default written out, those of one's own plugins too."""
+    """A KubeSchedulerConfiguration with every default written out, those of one's own plugins too. Predicates and
+    priorities are said in a Policy."""
+    if release.has_predicates:
+        return algorithm_document(configuration, release, gates)
     document: dict[str, Any] = {
         "apiVersion": release.config_versions[0],
         "kind": "KubeSchedulerConfiguration",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from types import TracebackType
 
+import numpy as np
+
 from ksched_cli.errors import KschedError
-from ksched_cli.framework.status import Status
+from ksched_cli.framework.status import Code, Status
+from ksched_cli.framework.verdict import Verdict
 
 
 class CycleError(KschedError):
@@ -29,6 +33,18 @@ def told(problem: BaseException) -> str:
     text = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
     notes = getattr(problem, "__notes__", ())
     return f"{text} ({', '.join(notes)})" if notes else text
+
+
+def errors_in(verdict: Verdict) -> list[str]:
+    """One text for each row that a filter failed on."""
+    failed = np.nonzero(verdict.codes == Code.ERROR)[0]
+    return [verdict.status(int(index)).message for index in failed]
+
+
+def aggregate(errors: Counter[str]) -> str:
+    """CreateAggregateFromMessageCountMap. Go lists them in any order, and here it is that of their texts."""
+    texts = [f"{text} (repeated {count} times)" if count > 1 else text for text, count in sorted(errors.items())]
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 class blamed:  # noqa: N801  # used as a function: with blamed(...)

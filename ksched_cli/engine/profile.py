@@ -35,6 +35,7 @@ class Profile:
         self.scheduler_name = resolved.scheduler_name
         self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
         self.weights = dict(resolved.score_weights)
+        self.checks_all_filters = resolved.checks_all_filters
         self._made: dict[str, Plugin] = {}
         self._resolved, self._registry, self._handle = resolved, registry, handle
         self.pre_enqueue = cast("tuple[PreEnqueuePlugin, ...]", self._at("preEnqueue"))
@@ -64,5 +65,9 @@ class Profile:
     def _make(self, name: str) -> Plugin:
         made = self._made.get(name)
         if made is None:
-            made = self._made[name] = self._registry.make(name, self._resolved.args.get(name), self._handle)
+            kind = self._resolved.implemented_by.get(name, name)
+            made = self._made[name] = self._registry.make(kind, self._resolved.args.get(name), self._handle)
+            if kind != name:
+                # Wherever it is spoken of it goes by the name that it was given.
+                vars(made)["name"] = name
         return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -14,7 +15,7 @@ from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOWHERE
 from ksched_cli.cluster.sandbox import Sandbox
-from ksched_cli.engine.faults import CycleError, PluginFault, blamed
+from ksched_cli.engine.faults import CycleError, PluginFault, aggregate, blamed, errors_in
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.reuse import FilterMemory, Memory, ScoreMemory
@@ -81,6 +82,8 @@ class Runtime:
         self._crowded: Memory[NodeStatuses] = Memory(cluster)
         # Before 1.30 any rejection by PreFilter was the last word, and an empty set of nodes was worth a preemption.
         self._hears_all_pre_filters = cluster.release.at_least("1.30")
+        # A predicate that failed did so for every node, and the errors of all were told.
+        self._counts_errors = cluster.release.has_predicates
         self.fixed_filters = frozenset(plugin.name for plugin in profile.filter if not plugin.follows_pods)
 
     def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> Status | None:
@@ -114,7 +117,8 @@ class Runtime:
             elif answer.code is Code.UNSCHEDULABLE:
                 outcome.status = answer.by(plugin.name)
             else:
-                raise CycleError(f'running PreFilter plugin "{plugin.name}": {answer.message}')
+                told = f'running PreFilter plugin "{plugin.name}": {answer.message}'
+                raise CycleError(answer.message if self._counts_errors else told)
         return outcome
 
     def _narrow(self, outcome: PreFilterOutcome, plugin: str, names: frozenset[str] | None) -> bool:
@@ -139,7 +143,8 @@ class Runtime:
         """`run_filter` over all nodes. Filters at the front that sign for what they look at are asked about a node
         once per template and placement there."""
         asked = self._asked(state)
-        front = list(takewhile(_signs_filter, asked)) if self.cluster.reuse else []
+        one_by_one = self.cluster.reuse and not self.profile.checks_all_filters
+        front = list(takewhile(_signs_filter, asked)) if one_by_one else []
         if not front:
             return self._run_filters(asked, state, pod, NodeRows(self.cluster), statuses)
         fixed = list(takewhile(lambda plugin: not plugin.follows_pods, front))
@@ -161,19 +166,58 @@ class Runtime:
         nodes: NodeRows,
         statuses: NodeStatuses | None,
     ) -> NodeRows:
+        if self.profile.checks_all_filters:
+            return self._run_all_filters(plugins, state, pod, nodes, statuses)
+        errors = Counter[str]()
         for plugin in plugins:
             if not len(nodes):
                 break
-            with self.calling(plugin.name, "filter"):
-                verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
-            if len(verdict) != len(nodes):
-                raise PluginFault(plugin.name, "filter", f"{len(verdict)} verdicts for {len(nodes)} nodes")
+            verdict = self._ask(plugin, state, pod, nodes)
             if verdict.codes.any():
-                self._check_verdict(plugin.name, verdict, nodes)
+                if self._counts_errors:
+                    errors.update(errors_in(verdict))
+                else:
+                    self._check_verdict(plugin.name, verdict, nodes)
                 if statuses is not None:
                     statuses.record(plugin.name, nodes.rows, verdict)
                 nodes = nodes.select(verdict.passed)
+        if errors and statuses is not None:
+            raise CycleError(aggregate(errors))
         return nodes
+
+    def _ask(self, plugin: FilterPlugin[Any], state: CycleState, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        with self.calling(plugin.name, "filter"):
+            verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
+        if len(verdict) != len(nodes):
+            raise PluginFault(plugin.name, "filter", f"{len(verdict)} verdicts for {len(nodes)} nodes")
+        return verdict
+
+    def _run_all_filters(
+        self,
+        plugins: Sequence[FilterPlugin[Any]],
+        state: CycleState,
+        pod: PodInfo,
+        nodes: NodeRows,
+        statuses: NodeStatuses | None,
+    ) -> NodeRows:
+        """RunFilterPlugins where a Policy asks for all reasons (alwaysCheckAllPredicates). A node is charged to the
+        first of the plugins that say the gravest of it."""
+        verdicts = [self._ask(plugin, state, pod, nodes) for plugin in plugins] if len(nodes) else []
+        if not verdicts:
+            return nodes
+        together = Verdict.together(verdicts)
+        if self._counts_errors and (errors := Counter(errors_in(together))):
+            raise CycleError(aggregate(errors))
+        blamed_at = np.full(len(nodes), -1)
+        for index in reversed(range(len(plugins))):
+            self._check_verdict(plugins[index].name, verdicts[index], nodes)
+            blamed_at[(verdicts[index].codes == together.codes) & ~together.passed] = index
+        if statuses is not None:
+            for index in np.unique(blamed_at[blamed_at >= 0]).tolist():
+                here = np.nonzero(blamed_at == index)[0]
+                part = Verdict(together.codes[here], together.reason_ids[here], together.reasons)
+                statuses.record(plugins[index].name, nodes.rows[here], part)
+        return nodes.select(together.passed)
 
     def _check_verdict(self, plugin: str, verdict: Verdict, nodes: NodeRows) -> None:
         failed = np.nonzero(verdict.codes == Code.ERROR)[0]

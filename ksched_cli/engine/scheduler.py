@@ -75,7 +75,7 @@ class Scheduler:
         self.nominator = NominatedPods(cluster)
         self._registry = registry
         self._profiles = [
-            leave_to_extenders(expand_profile(entry, release, gates, points), configuration.extenders)
+            leave_to_extenders(expand_profile(entry, release, gates, points), configuration.extenders, release)
             for entry in configuration.profiles
         ]
         names = frozenset(profile.scheduler_name for profile in self._profiles)

@@ -105,6 +105,8 @@ SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 BACKOFF_COMPLETE = "BackoffComplete"
 POP_FROM_BACKOFF_QUEUE = "PopFromBackoffQ"
 
+ANYTHING = ClusterEvent(WILDCARD, Action.ALL)
+
 # What a plugin that registers for nothing is woken by (framework.UnrollWildCardResource).
 EVERY_EVENT = tuple(
     ClusterEvent(resource, Action.ALL)

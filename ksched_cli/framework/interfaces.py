@@ -31,7 +31,8 @@ S = TypeVar("S")
 class Plugin:
     """What every plugin has. `scope` is "row" when a node's verdict depends on that node alone, and `follows_pods` is
     off when it depends on the node object only, whatever pods are there. `since` and `until` are the first and the
-    last minor that has the plugin, and `points_since` says where it takes part only from some minor on.
+    last minor that has the plugin, and `points_since` says where it takes part only from some minor on. One with
+    `only_at` takes part in these of the points that it inherits from, and in no others.
 
     `args_model` is a dataclass or a msgspec.Struct: the plugin's pluginConfig is checked against it, and `args` is one
     of these. Without it `args` is what the configuration says, a dict, or None.
@@ -45,6 +46,7 @@ class Plugin:
     since: ClassVar[str] = ""
     until: ClassVar[str] = ""
     points_since: ClassVar[tuple[tuple[str, str], ...]] = ()
+    only_at: ClassVar[tuple[str, ...]] = ()
 
     args_model: ClassVar[type[Any] | None] = None
 
@@ -255,7 +257,8 @@ def extension_points(plugin: type[Plugin], release: Release = NEWEST) -> tuple[s
     return tuple(
         point
         for point, base in EXTENSION_POINTS.items()
-        if issubclass(plugin, base) and release.between(since.get(point, ""), "")
+        if issubclass(plugin, base)
+        and (point in plugin.only_at if plugin.only_at else release.between(since.get(point, ""), ""))
     )
 
 

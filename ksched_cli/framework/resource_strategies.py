@@ -11,16 +11,20 @@ from ksched_cli.framework.resource_scoring import Allocation
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, MAX_UTILIZATION, broken_linear, floor_quotient
 
 
-def least_requested(allocation: Allocation) -> Int64Column:
+def least_requested(allocation: Allocation, best: int = MAX_NODE_SCORE) -> Int64Column:
     """leastRequestedScore: the share that stays free."""
     free = np.maximum(allocation.allocatable - allocation.requested, 0)
-    return floor_quotient(free * MAX_NODE_SCORE, np.maximum(allocation.allocatable, 1))
+    return floor_quotient(free * best, np.maximum(allocation.allocatable, 1))
 
 
-def most_requested(allocation: Allocation) -> Int64Column:
-    """mostRequestedScore: the share that is taken; stand-in requests may exceed what there is."""
+def most_requested(
+    allocation: Allocation, best: int = MAX_NODE_SCORE, *, exceeding_is_nothing: bool = False
+) -> Int64Column:
+    """mostRequestedScore: the share that is taken; stand-in requests may exceed what there is, and up to 1.16 such a
+    resource scored 0."""
     capacity = np.maximum(allocation.allocatable, 1)
-    return floor_quotient(np.minimum(allocation.requested, allocation.allocatable) * MAX_NODE_SCORE, capacity)
+    scores = floor_quotient(np.minimum(allocation.requested, allocation.allocatable) * best, capacity)
+    return np.where(allocation.requested > allocation.allocatable, 0, scores) if exceeding_is_nothing else scores
 
 
 def weighted_mean(scores: Int64Column, allocatable: Int64Column, weights: Sequence[int]) -> Int64Column:
@@ -49,13 +53,14 @@ def requested_to_capacity_ratio(
     weights: Sequence[int],
     *,
     missing_is_full: bool = False,
+    best: int = MAX_NODE_SCORE,
 ) -> Int64Column:
     """buildRequestedToCapacityRatioScorerFunction: a broken line over the utilisation in whole per cent.
 
     A resource that scores 0 does not count in the mean, and the mean is rounded and not cut off. Up to 1.21 a resource
     that the node does not have counted as used up, and what was free was cut off to whole per cent.
     """
-    line = np.array([broken_linear(points, percent) for percent in range(MAX_UTILIZATION + 1)], dtype=np.int64)
+    line = np.array([broken_linear(points, percent, best) for percent in range(MAX_UTILIZATION + 1)], dtype=np.int64)
     capacity = np.maximum(allocation.allocatable, 1)
     if missing_is_full:
         free = np.maximum(allocation.allocatable - allocation.requested, 0)

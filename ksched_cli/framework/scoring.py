@@ -85,9 +85,9 @@ def go_log(x: float) -> float:
     return k * _LN2_HIGH - ((half - (s * (half + (odd + even)) + k * _LN2_LOW)) - f)
 
 
-def broken_linear(points: Sequence[tuple[int, int]], percent: int) -> int:
+def broken_linear(points: Sequence[tuple[int, int]], percent: int, best: int = MAX_NODE_SCORE) -> int:
     """helper.BuildBrokenLinearFunction, with the shape's 0..10 scores scaled to 0..100."""
-    scale = MAX_NODE_SCORE // MAX_CUSTOM_PRIORITY_SCORE
+    scale = best // MAX_CUSTOM_PRIORITY_SCORE
     previous: tuple[int, int] | None = None
     for utilization, score in points:
         if percent <= utilization:

@@ -11,6 +11,19 @@ from ksched_cli.framework.status import SUCCESS, Code, Status
 
 Reasons = tuple[str, ...]
 
+_GRAVITY = (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.ERROR)
+
+
+def _merged(statuses: Sequence[Status]) -> Status:
+    """The gravest code with the reasons of all; of errors the first."""
+    rejected = [status for status in statuses if not status.ok]
+    if not rejected:
+        return SUCCESS
+    gravest = max(rejected, key=lambda status: _GRAVITY.index(status.code))
+    if gravest.code is Code.ERROR:
+        return gravest
+    return Status(gravest.code, tuple(reason for status in rejected for reason in status.reasons))
+
 
 class Verdict:
     """One code and one reason tuple per row asked about.
@@ -61,6 +74,20 @@ class Verdict:
         if not listed:
             return cls.passing(len(group))
         return cls(codes[group], ids[group], table)
+
+    @classmethod
+    def together(cls, verdicts: Sequence[Verdict]) -> Verdict:
+        """What several filters say of the same rows, all reasons of a row in their order. An error hides the rest, and
+        one filter that no preemption can satisfy is enough."""
+        failing = [each for each in verdicts if each.codes.any()]
+        if len(failing) < 2:
+            return failing[0] if failing else verdicts[0]
+        group = np.zeros(len(failing[0]), dtype=np.int64)
+        for each in failing:
+            group = (group * len(each.reasons) + each.reason_ids) * len(Code) + each.codes
+        _, first, group = np.unique(group, return_index=True, return_inverse=True)
+        statuses = [_merged([each.status(row) for each in failing]) for row in first.tolist()]
+        return cls.by_group(group.astype(np.int32), statuses)
 
     @classmethod
     def from_statuses(cls, statuses: Sequence[Status]) -> Verdict:

@@ -14,6 +14,7 @@ from ksched_cli.cluster.resources import CPU, MEMORY
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results import Failure
+from ksched_cli.plan.rules import rules_of
 from ksched_cli.sources.replicas import Replica, Replicas
 
 End = Literal["full", "rejected", "refused", "gated", "ignored", "error", "max"]
@@ -191,7 +192,7 @@ class _Count:
 
     def _stranded(self) -> Stranded:
         taken = {row for row, _ in self._on}
-        short = {row for row, failure in self._failures().items() if failure.plugin == _FIT}
+        short = {row for row, failure in self._failures().items() if _FIT in rules_of(failure.plugin, failure.reasons)}
         rows = np.array(sorted(taken | short), dtype=np.int64)
         allocatable = self._scheduler.cluster.nodes.allocatable
         return Stranded(len(rows), self._totals(self._free()[:, rows]), self._totals(allocatable[:, rows]))

@@ -21,6 +21,7 @@ from ksched_cli.framework.interfaces import FilterPlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Code, Status
 from ksched_cli.plan.codes import CYCLE_ERROR, OTHER_PLUGIN, SCHEDULER_ITSELF, ReasonCode, all_codes, code_of
+from ksched_cli.plan.rules import detail_of, rules_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ def code_of_status(status: Status) -> ReasonCode:
 
 
 def _cause(status: Status, detail: Mapping[str, Any] | None = None) -> Cause:
-    return Cause(code_of_status(status), status.plugin, status.reasons, detail or {})
+    own = detail_of(status.plugin, rules_of(status.plugin, status.reasons)[0], detail or {})
+    return Cause(code_of_status(status), status.plugin, status.reasons, own)
 
 
 def _by_itself(reasons: tuple[str, ...]) -> Cause:
@@ -113,12 +115,13 @@ def _candidates(verdicts: Sequence[Mapping[int, Status]]) -> set[int]:
 def _another_kind(status: Status) -> bool:
     """Not a node that the pod asks for: by name, by label, or by a resource that only some nodes offer."""
     offered = status.code is not Code.UNSCHEDULABLE_AND_UNRESOLVABLE or not any("/" in each for each in status.reasons)
-    return status.plugin in ("NodeName", "NodeAffinity") or (status.plugin == "NodeResourcesFit" and not offered)
+    rules = rules_of(status.plugin, status.reasons)
+    return "NodeName" in rules or "NodeAffinity" in rules or ("NodeResourcesFit" in rules and not offered)
 
 
 def _closed(status: Status) -> bool:
     """Set apart for others, or cordoned."""
-    return status.plugin in ("TaintToleration", "NodeUnschedulable")
+    return rules_of(status.plugin, status.reasons)[0] in ("TaintToleration", "NodeUnschedulable")
 
 
 def _rejections(plugin: FilterPlugin[Any], state: CycleState, pod: PodInfo, nodes: NodeRows) -> dict[int, Status]:

@@ -10,6 +10,7 @@ from ksched_cli.api.pod_facts import parse_time, pod_key
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.status import Status
+from ksched_cli.plan.rules import rule_of
 from ksched_cli.plan.verdicts import condition_of
 from ksched_cli.plan.verify_results import Agreement, Checked
 
@@ -129,4 +130,4 @@ _LATER: Mapping[str, str] = {
 
 
 def _why_rejected(plugin: str) -> str:
-    return _LATER.get(plugin, "the cluster has changed since, or another scheduler placed it")
+    return _LATER.get(rule_of(plugin), "the cluster has changed since, or another scheduler placed it")

@@ -58,6 +58,9 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
             return None, unschedulable(f"preemption: {reason}")
         found = self._evaluator.find_candidates(cycle, pod)
         candidates = self._shortlist(found)
+        if not len(candidates) and self.handle.release.has_predicates:
+            # A pod kept its nomination where eviction was tried, and lost it where it was hopeless from the start.
+            return PostFilterResult("") if not len(found.potential) else None, unschedulable("")
         if not len(candidates):
             problem = found.errors()
             if problem:
@@ -124,7 +127,11 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
             return NEVER
         cluster = self.handle.cluster
         row = cluster.nodes.row_of.get(self.handle.nominator.node_of(cluster.pods.row_of[pod.uid]))
-        if row is None or cycle.diagnosis.nodes.status(row).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+        if row is None:
+            return ""
+        hopeless = cycle.diagnosis.nodes.status(row).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+        # Up to 1.16 such a pod waited even for a node that it could not go to any more.
+        if hopeless and not self.handle.release.has_predicates:
             return ""
         others = np.array(cluster.pods_on(row), dtype=np.int64)
         lower = others[self.is_preemption_allowed(pod, others)]

@@ -11,7 +11,6 @@ from ksched_cli.cluster.images import Image
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.scoring import MAX_NODE_SCORE
 
 _MIB = 1024 * 1024
 MIN_THRESHOLD = 23 * _MIB
@@ -33,7 +32,7 @@ class ImageLocality(ScorePlugin[None]):
         ceiling = MAX_CONTAINER_THRESHOLD * self._containers(pod)
         # A pod whose ceiling is below the floor cannot be made through the API; Go takes the floor first all the same.
         clipped = np.where(sums < MIN_THRESHOLD, MIN_THRESHOLD, np.minimum(sums, ceiling))
-        return nodes.take(MAX_NODE_SCORE * (clipped - MIN_THRESHOLD) // (ceiling - MIN_THRESHOLD))
+        return nodes.take(self.handle.release.max_node_score * (clipped - MIN_THRESHOLD) // (ceiling - MIN_THRESHOLD))
 
     def sign_score(self, state: None, pod: PodInfo) -> Hashable:
         return tuple(self._image_names(pod)), self._containers(pod)
@@ -49,6 +48,9 @@ class ImageLocality(ScorePlugin[None]):
         return [normalized_image_name(name) for name in names]
 
     def _containers(self, pod: PodInfo) -> int:
+        """How many images the ceiling is for: up to 1.16 it was that of one whatever the pod has."""
+        if self.handle.release.has_predicates:
+            return 1
         spec = pod.pod.spec
         return len(spec.containers) + (len(spec.init_containers) if self.handle.release.at_least("1.30") else 0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ksched_cli.config.releases import Release
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.plugins.default_binder import DefaultBinder
 from ksched_cli.plugins.default_preemption import DefaultPreemption
@@ -24,6 +25,55 @@ from ksched_cli.plugins.node_unschedulable import NodeUnschedulable
 from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
 from ksched_cli.plugins.pod_group_pods_count import PodGroupPodsCount
 from ksched_cli.plugins.pod_topology_spread import PodTopologySpread
+from ksched_cli.plugins.predicates.general import (
+    GeneralPredicates,
+    HostName,
+    MatchNodeSelector,
+    PodFitsHostPorts,
+    PodFitsResources,
+)
+from ksched_cli.plugins.predicates.nodes import (
+    CheckNodeCondition,
+    CheckNodeDiskPressure,
+    CheckNodeLabelPresence,
+    CheckNodeMemoryPressure,
+    CheckNodePIDPressure,
+    CheckNodeUnschedulable,
+    PodToleratesNodeTaints,
+)
+from ksched_cli.plugins.predicates.pods import CheckServiceAffinity, MatchInterPodAffinity
+from ksched_cli.plugins.predicates.volumes import (
+    CheckVolumeBinding,
+    MaxAzureDiskVolumeCount,
+    MaxCinderVolumeCount,
+    MaxCSIVolumeCountPred,
+    MaxEBSVolumeCount,
+    MaxGCEPDVolumeCount,
+    NoDiskConflict,
+    NoVolumeZoneConflict,
+    PodPassesBasicChecks,
+)
+from ksched_cli.plugins.priorities.nodes import (
+    EqualPriority,
+    ImageLocalityPriority,
+    NodeAffinityPriority,
+    NodeLabelPriority,
+    NodePreferAvoidPodsPriority,
+    TaintTolerationPriority,
+)
+from ksched_cli.plugins.priorities.pods import (
+    InterPodAffinityPriority,
+    SelectorSpreadPriority,
+    ServiceAntiAffinityPriority,
+    ServiceSpreadingPriority,
+)
+from ksched_cli.plugins.priorities.resources import (
+    BalancedResourceAllocation,
+    LeastRequestedPriority,
+    MostRequestedPriority,
+    RequestedToCapacityRatioPriority,
+    ResourceLimitsPriority,
+)
 from ksched_cli.plugins.priority_sort import PrioritySort
 from ksched_cli.plugins.requested_to_capacity_ratio import RequestedToCapacityRatio
 from ksched_cli.plugins.scheduling_gates import SchedulingGates
@@ -72,3 +122,55 @@ IN_TREE: tuple[type[Plugin], ...] = (
     NodeResourcesMostAllocated,
     RequestedToCapacityRatio,
 )
+
+# What the scheduler was made of before there were plugins. It sorted, preempted and bound by itself, as the plugins
+# above do.
+PREDICATES: tuple[type[Plugin], ...] = (
+    PodPassesBasicChecks,
+    CheckNodeCondition,
+    CheckNodeUnschedulable,
+    GeneralPredicates,
+    HostName,
+    PodFitsHostPorts,
+    MatchNodeSelector,
+    PodFitsResources,
+    NoDiskConflict,
+    PodToleratesNodeTaints,
+    CheckNodeLabelPresence,
+    CheckServiceAffinity,
+    MaxEBSVolumeCount,
+    MaxGCEPDVolumeCount,
+    MaxCSIVolumeCountPred,
+    MaxAzureDiskVolumeCount,
+    MaxCinderVolumeCount,
+    CheckVolumeBinding,
+    NoVolumeZoneConflict,
+    CheckNodeMemoryPressure,
+    CheckNodePIDPressure,
+    CheckNodeDiskPressure,
+    MatchInterPodAffinity,
+)
+PRIORITIES: tuple[type[Plugin], ...] = (
+    BalancedResourceAllocation,
+    EqualPriority,
+    ImageLocalityPriority,
+    InterPodAffinityPriority,
+    LeastRequestedPriority,
+    MostRequestedPriority,
+    NodeAffinityPriority,
+    NodeLabelPriority,
+    NodePreferAvoidPodsPriority,
+    RequestedToCapacityRatioPriority,
+    ResourceLimitsPriority,
+    SelectorSpreadPriority,
+    ServiceAntiAffinityPriority,
+    ServiceSpreadingPriority,
+    TaintTolerationPriority,
+)
+_BEFORE_PLUGINS: tuple[type[Plugin], ...] = (PrioritySort, *PREDICATES, *PRIORITIES, DefaultPreemption, DefaultBinder)
+
+
+def plugins_of(release: Release) -> tuple[type[Plugin], ...]:
+    """Those that the minor has."""
+    listed = _BEFORE_PLUGINS if release.has_predicates else IN_TREE
+    return tuple(plugin for plugin in listed if release.between(plugin.since, plugin.until))

@@ -71,7 +71,8 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         present: set[str] = set()
         for other in cluster.usage.pods[row]:
             present.update(self._disks(cluster.pods.infos[other].pod, required=False))
-        own = node.status.allocatable.get(self.limit_key)
+        announced = node.status.allocatable if self.handle.gates.enabled("AttachVolumeLimit") else {}
+        own = announced.get(self.limit_key)
         limit = self.limit(node) if own is None else value(own)
         return _TOO_MANY if len(present | wanted) > limit else SUCCESS
 
@@ -123,7 +124,9 @@ class EBSLimits(_InTreeLimits):
 
     def limit(self, node: Node) -> int:
         """getMaxEBSVolume: Nitro instances take fewer."""
-        types = (node.metadata.labels.get(key) for key in _INSTANCE_TYPES)
+        # The label that is not beta came with 1.17.
+        keys = _INSTANCE_TYPES if self.handle.release.at_least("1.17") else _INSTANCE_TYPES[1:]
+        types = (node.metadata.labels.get(key) for key in keys)
         kind = next((each for each in types if each is not None), "")
         return 25 if _NITRO.search(kind) else self.default_limit
 

@@ -29,7 +29,6 @@ from ksched_cli.framework.interfaces import (
     ScorePlugin,
 )
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.topology_counts import TopologyCounts, TrialCounts
 from ksched_cli.framework.verdict import Verdict
@@ -43,6 +42,8 @@ _STATUSES = (
 _EITHER = "node(s) didn't match pod affinity/anti-affinity rules"
 # Up to 1.21 every refusal came with a reason that told the kinds of rules not apart.
 _STATUSES_1_21 = (SUCCESS, *(replace(each, reasons=(_EITHER, *each.reasons)) for each in _STATUSES[1:]))
+_EITHER_1_16 = _EITHER.removesuffix(" rules")
+_STATUSES_1_16 = (SUCCESS, *(replace(each, reasons=(_EITHER_1_16, *each.reasons)) for each in _STATUSES[1:]))
 _AFFINITY, _ANTI_AFFINITY, _EXISTING = 1, 2, 3
 
 
@@ -115,6 +116,8 @@ class InterPodAffinity(
         self._index = AffinityIndex(handle.cluster, self.args.hard_pod_affinity_weight)
         self._incoming: dict[PodTerms, IncomingTerms] = {}
         self._generation = 0
+        # Up to 1.16 a pod that was only nominated to a node was nobody that one could want to be with or apart from.
+        self._follows_nominated = not handle.release.has_predicates
 
     # Queueing hints
 
@@ -214,6 +217,8 @@ class InterPodAffinity(
         for term in self._index.parser.of(info).required_anti_affinity:
             if term.matches(pod, state.namespace_labels):
                 state.existing.update(column(term.topology_key), term.topology_key, row, amount)
+        if not self._follows_nominated and self.handle.nominator.node_of(other):
+            return
         if state.terms.affinity_matches(info):
             for key in state.terms.affinity_keys:
                 state.affinity.update(column(key), key, row, amount)
@@ -228,17 +233,25 @@ class InterPodAffinity(
         if state is None:
             missing = error('error reading "PreFilterInterPodAffinity" from cycleState: not found')
             return Verdict.from_statuses([missing] * len(nodes))
-        group = np.zeros(len(nodes), dtype=np.int32)
-        group[state.existing.crowded(nodes)] = _EXISTING
+        group, release = np.zeros(len(nodes), dtype=np.int32), self.handle.release
+        crowded = state.existing.crowded(nodes)
+        group[crowded] = _EXISTING
         group[state.anti_affinity.crowded(nodes)] = _ANTI_AFFINITY
         if state.terms.affinity:
             group[self._lacks_affinity(state, pod, nodes)] = _AFFINITY
-        return Verdict.by_group(group, _STATUSES if self.handle.release.at_least("1.22") else _STATUSES_1_21)
+        if release.has_predicates:
+            # The others' anti-affinity came first.
+            group[crowded] = _EXISTING
+            return Verdict.by_group(group, _STATUSES_1_16)
+        return Verdict.by_group(group, _STATUSES if release.at_least("1.22") else _STATUSES_1_21)
 
     def _lacks_affinity(self, state: AffinityState, pod: PodInfo, nodes: NodeRows) -> BoolColumn:
-        """satisfyPodAffinity. The first pod of a group that wants to be together only needs the topology keys."""
+        """satisfyPodAffinity. The first pod of a group that wants to be together only needs the topology keys, and up
+        to 1.16 not even those."""
         first = state.affinity.empty and state.terms.affinity_matches(pod)
         lacks = np.zeros(len(nodes), dtype=np.bool_)
+        if first and self.handle.release.has_predicates:
+            return lacks
         for key in state.terms.affinity_keys:
             column = nodes.cluster.nodes.labels.column(key)
             ids = nodes.take(column.ids)
@@ -322,13 +335,15 @@ class InterPodAffinity(
         return total
 
     def normalize(self, state: Preferences, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
-        """The least score becomes 0 and the highest 100, in float64 and cut off as Go does."""
-        lowest = scores.min(initial=np.iinfo(np.int64).max)
-        spread = scores.max(initial=np.iinfo(np.int64).min) - lowest
+        """The least score becomes 0 and the highest 100, in float64 and cut off as Go does. Up to 1.16 the least was 0
+        at most and the highest 0 at least."""
+        from_zero = self.handle.release.has_predicates
+        lowest = scores.min(initial=0 if from_zero else np.iinfo(np.int64).max)
+        spread = scores.max(initial=0 if from_zero else np.iinfo(np.int64).min) - lowest
         if not len(scores) or spread <= 0:
             return np.zeros_like(scores)
         share = (scores - lowest).astype(np.float64) / np.float64(spread)
-        normalized: Int64Column = (MAX_NODE_SCORE * share).astype(np.int64)
+        normalized: Int64Column = (self.handle.release.max_node_score * share).astype(np.int64)
         return normalized
 
 

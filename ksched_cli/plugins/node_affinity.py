@@ -30,6 +30,7 @@ from ksched_cli.framework.verdict import Verdict
 
 _NODE_NAME_FIELD = "metadata.name"
 _NO_TERM = NodeSelectorTerm()
+_POD_MISMATCH_1_16 = unresolvable("node(s) didn't match node selector")
 _POD_MISMATCH = unresolvable("node(s) didn't match Pod's node affinity/selector")
 _ENFORCED_MISMATCH = unresolvable("node(s) didn't match scheduler-enforced node affinity")
 _CONFLICT = unresolvable("pod affinity terms conflict")
@@ -92,7 +93,8 @@ class NodeAffinity(
         if enforced:
             failing = np.where(selection.terms_mask(enforced.node_selector_terms), failing, 2)
         groups = nodes.take(failing.astype(np.int32))
-        return Verdict.by_group(groups, (SUCCESS, _POD_MISMATCH, _ENFORCED_MISMATCH))
+        mismatch = _POD_MISMATCH_1_16 if self.handle.release.has_predicates else _POD_MISMATCH
+        return Verdict.by_group(groups, (SUCCESS, mismatch, _ENFORCED_MISMATCH))
 
     def sign(self, pod: PodInfo) -> Hashable:
         return RequiredNodeAffinity.of(pod.pod.spec)
@@ -152,10 +154,13 @@ class NodeAffinity(
 
     @staticmethod
     def _matching(term: NodeSelectorTerm, nodes: NodeRows) -> BoolColumn:
+        if nodes.cluster.release.has_predicates:
+            # Up to 1.16 a preference was about labels, and what it said of fields was not read.
+            term = NodeSelectorTerm(match_expressions=term.match_expressions)
         return nodes.cluster.selection.terms_mask((term,))
 
     def normalize(self, state: PreferredTerms, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
-        return default_normalize_score(scores, reverse=False)
+        return default_normalize_score(scores, self.handle.release.max_node_score, reverse=False)
 
 
 def _node_affinity(pod: PodInfo) -> NodeAffinitySpec | None:

@@ -11,7 +11,6 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import NodeLabelArgs
 from ksched_cli.framework.interfaces import FilterPlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import unresolvable
 from ksched_cli.framework.verdict import Verdict
 
@@ -40,7 +39,7 @@ class NodeLabel(FilterPlugin[None], ScorePlugin[None]):
         found = self._satisfied(args.present_labels_preference, args.absent_labels_preference, nodes)
         total = np.zeros(len(nodes), dtype=np.int64)
         for satisfied in found:
-            total += satisfied * np.int64(MAX_NODE_SCORE)
+            total += satisfied * np.int64(self.handle.release.max_node_score)
         return total // max(len(found), 1)
 
     @staticmethod

@@ -13,6 +13,9 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import unresolvable
 from ksched_cli.framework.verdict import Verdict
 
+_MISMATCH = unresolvable("node(s) didn't match the requested node name")
+_MISMATCH_1_16 = unresolvable("node(s) didn't match the requested hostname")
+
 
 class NodeName(FilterPlugin[None]):
     name = "NodeName"
@@ -25,7 +28,8 @@ class NodeName(FilterPlugin[None]):
         if not wanted:
             return Verdict.passing(len(nodes))
         others = nodes.rows != nodes.cluster.nodes.row_of.get(wanted, -1)
-        return Verdict.rejecting(np.asarray(others), unresolvable("node(s) didn't match the requested node name"))
+        mismatch = _MISMATCH_1_16 if self.handle.release.has_predicates else _MISMATCH
+        return Verdict.rejecting(np.asarray(others), mismatch)
 
     def sign(self, pod: PodInfo) -> Hashable:
         return pod.pod.spec.node_name

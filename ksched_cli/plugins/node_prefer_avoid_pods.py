@@ -11,7 +11,6 @@ from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.scoring import MAX_NODE_SCORE
 
 ANNOTATION = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 _KINDS = ("ReplicationController", "ReplicaSet")
@@ -37,7 +36,7 @@ class NodePreferAvoidPods(ScorePlugin[None]):
 
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         """Its weight is far above all others, so that a node that asks to be spared comes last."""
-        scores = np.full(len(nodes), MAX_NODE_SCORE, dtype=np.int64)
+        scores = np.full(len(nodes), self.handle.release.max_node_score, dtype=np.int64)
         owner = next((each for each in pod.pod.metadata.owner_references if each.controller), None)
         if owner is None or owner.kind not in _KINDS:
             return scores

@@ -67,11 +67,12 @@ class NodeResourcesBalancedAllocation(
         return half + halved(half + with_pod - without_pod)
 
     def _score_1_21(self, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        """100 less the difference between the shares of cpu and memory, 0 where one of them is used up."""
+        """The best score less the difference between the shares of cpu and memory, 0 where one of them is used up."""
         allocation = measure_before_1_22(pod, ("cpu", "memory"), nodes)
         capacity = allocation.allocatable
         shares = np.where(capacity == 0, 1.0, allocation.requested / np.maximum(capacity, 1))
-        even = ((1.0 - np.abs(shares[0] - shares[1])) * float(MAX_NODE_SCORE)).astype(np.int64)
+        best = float(self.handle.release.max_node_score)
+        even = ((1.0 - np.abs(shares[0] - shares[1])) * best).astype(np.int64)
         return np.where((shares >= 1.0).any(axis=0), 0, even)
 
 

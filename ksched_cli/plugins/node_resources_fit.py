@@ -162,7 +162,8 @@ class NodeResourcesFit(
 
     def _reasons(self, state: FitState, combination: int) -> Reasons:
         names = self.handle.cluster.resources.names
-        texts = (TOO_MANY_PODS, *(f"Insufficient {names[resource]}" for resource, _ in state.requests))
+        too_many = "Insufficient pods" if self.handle.release.has_predicates else TOO_MANY_PODS
+        texts = (too_many, *(f"Insufficient {names[resource]}" for resource, _ in state.requests))
         return tuple(text for bit, text in enumerate(texts) if combination >> bit & 1)
 
     def explain(self, state: FitState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:

@@ -26,4 +26,4 @@ class NodeResourcesLeastAllocated(ScorePlugin[None]):
 
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         allocation = self._resources.allocation(pod, nodes)
-        return self._resources.mean(least_requested(allocation), allocation)
+        return self._resources.mean(least_requested(allocation, self.handle.release.max_node_score), allocation)

@@ -26,4 +26,6 @@ class NodeResourcesMostAllocated(ScorePlugin[None]):
 
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         allocation = self._resources.allocation(pod, nodes)
-        return self._resources.mean(most_requested(allocation), allocation)
+        release = self.handle.release
+        scores = most_requested(allocation, release.max_node_score, exceeding_is_nothing=release.has_predicates)
+        return self._resources.mean(scores, allocation)

@@ -28,5 +28,5 @@ class RequestedToCapacityRatio(ScorePlugin[None]):
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         allocation = self._resources.allocation(pod, nodes)
         points = [(point.utilization, point.score) for point in self.args.shape]
-        old = not self._resources.as_strategies
-        return requested_to_capacity_ratio(allocation, points, self._resources.weights, missing_is_full=old)
+        old, best = not self._resources.as_strategies, self.handle.release.max_node_score
+        return requested_to_capacity_ratio(allocation, points, self._resources.weights, missing_is_full=old, best=best)

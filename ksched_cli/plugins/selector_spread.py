@@ -11,7 +11,6 @@ from ksched_cli.cluster.node_tree import zone_key
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import Status, error
 from ksched_cli.framework.topology_spread import default_selector
 
@@ -45,22 +44,23 @@ class SelectorSpread(PreScorePlugin[None, Selector], ScorePlugin[Selector]):
         if pod.pod.spec.topology_spread_constraints:
             return scores
         objects = nodes.cluster.nodes.objects
-        zones = [zone_key(objects[row].metadata.labels) for row in nodes.rows.tolist()]
+        zones = [zone_key(objects[row].metadata.labels, self.handle.release) for row in nodes.rows.tolist()]
         by_zone: dict[tuple[str, str], int] = {}
         for zone, count in zip(zones, scores.tolist(), strict=True):
             if any(zone):
                 by_zone[zone] = by_zone.get(zone, 0) + count
+        best = self.handle.release.max_node_score
         highest, fullest = int(scores.max(initial=0)), max(by_zone.values(), default=0)
         result = [
-            int(_blend(_spared(highest, count), _spared(fullest, by_zone[zone]) if any(zone) else None))
+            int(_blend(_spared(highest, count, best), _spared(fullest, by_zone[zone], best) if any(zone) else None))
             for zone, count in zip(zones, scores.tolist(), strict=True)
         ]
         return np.array(result, dtype=np.int64)
 
 
-def _spared(most: int, count: int) -> float:
-    """100 where nothing is, 0 where most is."""
-    return MAX_NODE_SCORE * ((most - count) / most) if most > 0 else float(MAX_NODE_SCORE)
+def _spared(most: int, count: int, best: int) -> float:
+    """The best score where nothing is, 0 where most is."""
+    return best * ((most - count) / most) if most > 0 else float(best)
 
 
 def _blend(node: float, zone: float | None) -> float:

@@ -16,7 +16,6 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import ServiceAffinityArgs
 from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin, PreFilterResult, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import Status, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
 
@@ -105,12 +104,13 @@ class ServiceAffinity(PreFilterPlugin[Companions], FilterPlugin[Companions], Sco
         """For each label: the fewer of the service's pods are where it has the node's value, the better."""
         keys: Sequence[str] = self.args.anti_affinity_labels_preference
         total, result = int(scores.sum()), np.zeros(len(nodes), dtype=np.float64)
+        best = self.handle.release.max_node_score
         for key in keys:
             ids = nodes.take(nodes.cluster.nodes.labels.column(key).ids)
             labelled = ids != ABSENT
             by_value = np.bincount(ids, weights=scores, minlength=int(ids.max(initial=0)) + 1)
-            share: FloatColumn = np.full(len(nodes), float(MAX_NODE_SCORE))
+            share: FloatColumn = np.full(len(nodes), float(best))
             if total > 0:
-                share = MAX_NODE_SCORE * ((total - by_value[ids]) / total)
+                share = best * ((total - by_value[ids]) / total)
             result += np.where(labelled, share / len(keys), 0.0)
         return result.astype(np.int64)

@@ -23,6 +23,7 @@ from ksched_cli.framework.verdict import Verdict
 _HARD = ("NoSchedule", "NoExecute")
 _SOFT = "PreferNoSchedule"
 _UNTOLERATED = unresolvable("node(s) had untolerated taint(s)")
+_UNTOLERATED_1_16 = unresolvable("node(s) had taints that the pod didn't tolerate")
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,13 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
         return SUCCESS if found is None else self._refusal(found)
 
     def _refusal(self, taint: Taint) -> Status:
-        """Until 1.33 the reason names the taint, so that each taint has a count of its own in the message."""
+        """Until 1.33 the reason names the taint, so that each taint has a count of its own in the message; while it was
+        a predicate's, up to 1.16, it did not."""
         release = self.handle.release
         if release.at_least("1.34"):
             return _UNTOLERATED
+        if release.has_predicates:
+            return _UNTOLERATED_1_16
         if not release.at_least("1.24"):
             return unresolvable(f"node(s) had taint {{{taint.key}: {taint.value}}}, that the pod didn't tolerate")
         return unresolvable(f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}")
@@ -109,4 +113,4 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
         )
 
     def normalize(self, state: SoftTolerations, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
-        return default_normalize_score(scores, reverse=True)
+        return default_normalize_score(scores, self.handle.release.max_node_score, reverse=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,7 +31,6 @@ _GA_LABEL = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
 }
-_TOPOLOGY_LABELS = (*_GA_LABEL, *_GA_LABEL.values())
 _SEPARATOR = "__"
 
 _CONFLICT = unresolvable("node(s) had no available volume zone")
@@ -50,6 +50,7 @@ Topologies = tuple[VolumeTopology, ...]
 
 class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
     name = "VolumeZone"
+    topology_labels: ClassVar[tuple[str, ...]] = (*_GA_LABEL, *_GA_LABEL.values())
     points_since = (("preFilter", "1.27"),)
     summary = "Rejects nodes in another zone or region than the labels of the pod's volumes say."
     events = (
@@ -68,22 +69,23 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
                 names = {claim.claim_name for claim in mounted if claim is not None}
                 return new.metadata.namespace == pod.namespace and new.metadata.name in names
             case "PersistentVolume":
-                return old is None or _topologies_in(old) != _topologies_in(new)
+                keys = self.topology_labels
+                return old is None or topologies_in(old, keys) != topologies_in(new, keys)
             case _:
                 return True
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[Topologies] | Status:
-        topologies = _topologies_of(pod.pod, self.handle.cluster.catalog)
+        topologies = self.topologies_of(pod.pod, self.handle.cluster.catalog)
         if isinstance(topologies, Status):
             return topologies
         return PreFilterResult(topologies) if topologies else SKIP
 
     def filter(self, state: Topologies | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         # With PreFilter switched off by the profile the volumes are looked up here instead.
-        topologies = _topologies_of(pod.pod, nodes.cluster.catalog) if state is None else state
+        topologies = self.topologies_of(pod.pod, nodes.cluster.catalog) if state is None else state
         labels = nodes.cluster.nodes.labels
         # A node without any of the labels is taken for one of a cluster that has a single zone.
-        constrained = np.logical_or.reduce([labels.column(key).present for key in _TOPOLOGY_LABELS])
+        constrained = np.logical_or.reduce([labels.column(key).present for key in self.topology_labels])
         if isinstance(topologies, Status):
             # Before 1.27 such a node was passed without a look at the volumes.
             refused = np.ones_like(constrained) if self.handle.release.at_least("1.27") else constrained
@@ -108,30 +110,29 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
             inside |= ~column.present & labels.column(replacement).where(lambda value: value in topology.values)
         return inside
 
-
-def _topologies_of(pod: Pod, catalog: Catalog) -> Topologies | Status:
-    """The topologies of the bound volumes of the pod's claims; ephemeral volumes are none of this plugin's business."""
-    found: list[VolumeTopology] = []
-    for volume in pod.spec.volumes:
-        if volume.persistent_volume_claim is None:
-            continue
-        name = volume.persistent_volume_claim.claim_name
-        if not name:
-            return unresolvable("PersistentVolumeClaim had no name")
-        claim = find_claim(catalog, pod, name)
-        if claim is None:
-            return unresolvable(missing_claim(name))
-        bound = claim.spec.volume_name
-        if not bound:
-            problem = _problem_of_unbound(claim, catalog)
-            if problem:
-                return unresolvable(problem)
-            continue
-        persistent = catalog.get(PersistentVolume, bound)
-        if persistent is None:
-            return unresolvable(f'persistentvolume "{bound}" not found')
-        found += _topologies_in(persistent)
-    return tuple(found)
+    def topologies_of(self, pod: Pod, catalog: Catalog) -> Topologies | Status:
+        """Those of the bound volumes of the pod's claims; ephemeral volumes are none of this plugin's business."""
+        found: list[VolumeTopology] = []
+        for volume in pod.spec.volumes:
+            if volume.persistent_volume_claim is None:
+                continue
+            name = volume.persistent_volume_claim.claim_name
+            if not name:
+                return unresolvable("PersistentVolumeClaim had no name")
+            claim = find_claim(catalog, pod, name)
+            if claim is None:
+                return unresolvable(missing_claim(name))
+            bound = claim.spec.volume_name
+            if not bound:
+                problem = _problem_of_unbound(claim, catalog)
+                if problem:
+                    return unresolvable(problem)
+                continue
+            persistent = catalog.get(PersistentVolume, bound)
+            if persistent is None:
+                return unresolvable(f'persistentvolume "{bound}" not found')
+            found += topologies_in(persistent, self.topology_labels)
+        return tuple(found)
 
 
 def _problem_of_unbound(claim: PersistentVolumeClaim, catalog: Catalog) -> str | None:
@@ -147,9 +148,9 @@ def _problem_of_unbound(claim: PersistentVolumeClaim, catalog: Catalog) -> str |
     return None if found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER else "PersistentVolume had no name"
 
 
-def _topologies_in(volume: PersistentVolume) -> list[VolumeTopology]:
+def topologies_in(volume: PersistentVolume, keys: Sequence[str]) -> list[VolumeTopology]:
     labels = volume.metadata.labels
-    listed = [(key, labels[key].split(_SEPARATOR)) for key in _TOPOLOGY_LABELS if key in labels]
+    listed = [(key, labels[key].split(_SEPARATOR)) for key in keys if key in labels]
     # A list with an empty entry is not a list of zones: kube-scheduler logs it and leaves the label out.
     return [
         VolumeTopology(volume.metadata.name, key, frozenset(value.strip() for value in values))

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ksched_cli.plan.capacity import Capacity, NodeRoom, PendingPods, Stranded
 from ksched_cli.plan.results import Failure
+from ksched_cli.plan.rules import rules_of
 from ksched_cli.report.amounts import exact_all, short_all
 from ksched_cli.report.document import API_VERSION
 
@@ -25,7 +26,7 @@ _TOO_MANY_PODS = "Too many pods"
 
 def runs_out(failure: Failure) -> tuple[str, ...]:
     """Which resources the node is short of for one more; empty when something else keeps it out."""
-    if failure.plugin != "NodeResourcesFit":
+    if rules_of(failure.plugin, failure.reasons) != ("NodeResourcesFit",):
         return ()
     return tuple(
         "pods" if reason == _TOO_MANY_PODS else reason.removeprefix(_INSUFFICIENT) for reason in failure.reasons

@@ -40,6 +40,9 @@ def _spec(spec: PodSpec, release: Release, gates: FeatureGates) -> PodSpec:
         # There were no sidecars: the field is not kept, and they are init containers like the others.
         plain = tuple(replace(each, restart_policy=None) for each in spec.init_containers)
         spec = replace(spec, init_containers=plain)
+    if spec.topology_spread_constraints and not release.at_least("1.18"):
+        # The gate EvenPodsSpread was off.
+        spec = replace(spec, topology_spread_constraints=())
     if spec.topology_spread_constraints:
         constraints = tuple(_spread(each, gates) for each in spec.topology_spread_constraints)
         spec = replace(spec, topology_spread_constraints=constraints)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ksched_cli.config.releases import NEWEST
+from ksched_cli.config.releases import NEWEST, Release
 from ksched_cli.wiring.reading import (
     Gathered,
     apply_edits,
@@ -22,7 +22,7 @@ from ksched_cli.wiring.setting import AUTO, Setting, make_registry, plugin_point
 from ksched_cli.wiring.setup import Setup, make_setting, read_query
 
 if TYPE_CHECKING:
-    from ksched_cli.api.core import Pod
+    from ksched_cli.api.core import Node, Pod
     from ksched_cli.cluster.cache import Cluster
     from ksched_cli.cluster.known_pods import KnownPods
     from ksched_cli.engine.extenders.chain import Extenders
@@ -173,6 +173,12 @@ def scheduler_maker(setup: Setup, setting: Setting) -> Callable[[Loaded], Schedu
     return lambda loaded: make_scheduler(setup, loaded, setting, known)
 
 
+def _in_order(nodes: Iterable[Node], release: Release) -> list[Node]:
+    """In the order in which the scheduler hears of them. That decides whose word on an image's size counts: nodes are
+    taken by name, as an API server lists them, but for 1.16, whose decisions were recorded on nodes as they come."""
+    return list(nodes) if release.has_predicates else sorted(nodes, key=lambda node: node.metadata.name)
+
+
 def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting, known: KnownPods | None = None) -> Scheduler:
     """A scheduler over what was loaded. Objects are taken by name, so that the order of the input does not matter."""
     from ksched_cli.api.core import Node, Pod
@@ -189,7 +195,7 @@ def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting, known: KnownP
     admit_priority(pods, loaded.of(PriorityClass))
     if setting.release is not NEWEST or setting.gates.changed:
         pods = as_stored(pods, setting.release, setting.gates)
-    nodes = sorted(loaded.of(Node), key=lambda node: node.metadata.name)
+    nodes = _in_order(loaded.of(Node), setting.release)
     cluster = Cluster(nodes, pods, Catalog(loaded.others()), reuse=setup.reuse, release=setting.release, known=known)
     timings = Timings() if setup.timings else None
     return Scheduler(

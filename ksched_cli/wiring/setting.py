@@ -29,9 +29,9 @@ def make_registry(given: Sequence[PluginGiven] = (), current: Release = NEWEST) 
     """The minor's in-tree plugins, those that installed packages announce, and those given, as classes or as
     `module:Class`."""
     from ksched_cli.engine.registry import Registry, add_class, add_installed, add_named
-    from ksched_cli.plugins.in_tree import IN_TREE
+    from ksched_cli.plugins.in_tree import plugins_of
 
-    registry = Registry(plugin for plugin in IN_TREE if current.between(plugin.since, plugin.until))
+    registry = Registry(plugins_of(current))
     add_installed(registry)
     for each in given:
         if isinstance(each, str):
@@ -59,7 +59,7 @@ class Setting:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return tuple(self._about_version())
+        return (*self._about_version(), *self.configuration.notes)
 
     def _about_version(self) -> Iterator[str]:
         if not self.modelled:

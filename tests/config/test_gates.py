@@ -17,6 +17,19 @@ from tests.cli.transcripts import write
 
 # Gate, first and last minor with this state, the state, and whether the other one is answered as well.
 GATES = (
+    ("AttachVolumeLimit", "1.16", "1.16", "on", True),
+    ("BalanceAttachedNodeVolumes", "1.16", "1.16", "off", False),
+    ("CSIMigration", "1.16", "1.16", "off", True),
+    ("CSIMigrationAWS", "1.16", "1.16", "off", True),
+    ("CSIMigrationAzureDisk", "1.16", "1.16", "off", True),
+    ("CSIMigrationGCE", "1.16", "1.16", "off", True),
+    ("CSIMigrationOpenStack", "1.16", "1.16", "off", True),
+    ("CSINodeInfo", "1.16", "1.16", "on", False),
+    ("EvenPodsSpread", "1.16", "1.16", "off", False),
+    ("NonPreemptingPriority", "1.16", "1.16", "off", True),
+    ("PodOverhead", "1.16", "1.16", "off", True),
+    ("ResourceLimitsPriorityFunction", "1.16", "1.16", "off", True),
+    ("TaintNodesByCondition", "1.16", "1.16", "on", True),
     ("BalanceAttachedNodeVolumes", "1.21", "1.21", "off", False),
     ("CSIMigration", "1.21", "1.24", "on", True),
     ("CSIMigrationAWS", "1.21", "1.22", "off", True),

@@ -28,6 +28,9 @@ SPEAKERS = {
     "framework/volumes/claims.py": "VolumeBinding",
     "framework/dra/node_search.py": "DynamicResources",
     "framework/dra/claims.py": "DynamicResources",
+    # Several plugins have a word each in these, and their classes say so.
+    "plugins/predicates/nodes.py": "CheckNodeMemoryPressure",
+    "plugins/predicates/volumes.py": "CheckVolumeBinding",
     "engine/runtime.py": "",
     "engine/placements.py": "",
 }

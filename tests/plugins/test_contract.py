@@ -22,14 +22,30 @@ from ksched_cli.framework.interfaces import (
     extension_points,
 )
 from ksched_cli.framework.status import Code, Status
-from ksched_cli.plugins.in_tree import IN_TREE
+from ksched_cli.plugins.in_tree import IN_TREE, PREDICATES, PRIORITIES
+from ksched_cli.plugins.predicates.general import GeneralPredicates
+from ksched_cli.plugins.predicates.nodes import CheckNodeMemoryPressure
+from ksched_cli.plugins.predicates.volumes import CheckVolumeBinding, NoVolumeZoneConflict
+from ksched_cli.plugins.priorities.pods import InterPodAffinityPriority, ServiceSpreadingPriority
+from ksched_cli.plugins.priorities.resources import ResourceLimitsPriority
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import Bench, make_bench
 
-FILTERS = [pytest.param(each, id=each.name) for each in IN_TREE if issubclass(each, FilterPlugin)]
-SCORERS = [pytest.param(each, id=each.name) for each in IN_TREE if issubclass(each, ScorePlugin)]
-ALL = [pytest.param(each, id=each.name) for each in IN_TREE]
+# Predicates and priorities that are more than a plugin under another name; the others are their plugins' business.
+WITH_RULES_OF_THEIR_OWN = (
+    GeneralPredicates,
+    CheckNodeMemoryPressure,
+    CheckVolumeBinding,
+    NoVolumeZoneConflict,
+    InterPodAffinityPriority,
+    ResourceLimitsPriority,
+    ServiceSpreadingPriority,
+)
+TRIED = (*IN_TREE, *WITH_RULES_OF_THEIR_OWN)
+FILTERS = [pytest.param(each, id=each.name) for each in TRIED if issubclass(each, FilterPlugin)]
+SCORERS = [pytest.param(each, id=each.name) for each in TRIED if issubclass(each, ScorePlugin)]
+ALL = [pytest.param(each, id=each.name) for each in (*IN_TREE, *PREDICATES, *PRIORITIES)]
 
 
 # Arguments for plugins that cannot do without.
@@ -191,6 +207,7 @@ READINGS = {
     "GCEPDLimits": "plugins.test_in_tree_volume_limits:test_agrees_with_a_reading_of_the_rule_node_by_node",
     "AzureDiskLimits": "plugins.test_in_tree_volume_limits:test_agrees_with_a_reading_of_the_rule_node_by_node",
     "CinderLimits": "plugins.test_in_tree_volume_limits:test_agrees_with_a_reading_of_the_rule_node_by_node",
+    "GeneralPredicates": "plugins.test_predicates:test_general_predicates_say_what_each_of_the_four_would",
     "SelectorSpread": "plugins.test_selector_spread:test_agrees_with_the_plain_reading",
     "NodePreferAvoidPods": "plugins.test_gone_plugins:test_node_prefer_avoid_pods_agrees_with_the_plain_reading",
     "NodeLabel": "plugins.test_gone_plugins:test_node_label_agrees_with_the_plain_reading",
@@ -201,7 +218,10 @@ READINGS = {
 }
 
 
-@pytest.mark.parametrize("plugin", sorted({*FILTERS, *SCORERS}, key=lambda each: str(each.id)))
+JUDGES = [each for each in IN_TREE if issubclass(each, FilterPlugin | ScorePlugin)]
+
+
+@pytest.mark.parametrize("plugin", [GeneralPredicates, *JUDGES], ids=lambda each: each.name)
 def test_every_plugin_that_judges_nodes_is_held_against_a_plain_reading(plugin: type[Plugin]) -> None:
     module, _, name = READINGS[plugin.name].partition(":")
     assert is_hypothesis_test(getattr(importlib.import_module(f"tests.{module}"), name))

@@ -20,6 +20,8 @@ class Budgets:
         self._allowed: list[int] = []
         self._disrupted: list[frozenset[str]] = []
         self._covering: dict[tuple[int, int], tuple[int, ...]] = {}
+        # Up to 1.16 a budget that allows one eviction allowed any number, and knew of none that is under way.
+        self._counts = not cluster.release.has_predicates
 
     def violating(self, pod_rows: RowColumn, owner: RowColumn) -> BoolColumn:
         """Whose eviction goes beyond what a budget allows, when those before it of the same owner leave as well."""
@@ -32,8 +34,11 @@ class Budgets:
             if node != whose:
                 left, whose = self._allowed.copy(), node
             for budget in self._covering_pod(pod_row):
-                left[budget] -= 1
-                violating[index] |= left[budget] < 0
+                if self._counts:
+                    left[budget] -= 1
+                    violating[index] |= left[budget] < 0
+                else:
+                    violating[index] |= left[budget] <= 0
         return violating
 
     def _read(self) -> None:
@@ -64,5 +69,7 @@ class Budgets:
                 for index, (namespace, selector) in enumerate(self._selectors if info.labels else ())
                 if namespace == info.namespace and selector.matches(info.labels)
             )
+        if not self._counts:
+            return covering
         name = pods.infos[pod_row].name
         return tuple(budget for budget in covering if name not in self._disrupted[budget])

@@ -55,6 +55,9 @@ class DryRun:
         self._allowed = allowed
         self._importance = Importance(cluster)
         self._budgets = Budgets(cluster)
+        # Up to 1.16 a node that takes the pod as it is was the best there could be. It may be one that an extender
+        # left out.
+        self._needs_victims = not cluster.release.has_predicates
 
     def started(self, pod_rows: RowColumn) -> FloatColumn:
         """When the pods started, in seconds since the epoch."""
@@ -73,9 +76,12 @@ class DryRun:
         """Clear the nodes, see where the pod fits, put back who can stay; one entry per row in the outcomes."""
         pods, owner = self._removable(pod, rows)
         has_any = np.bincount(owner, minlength=len(rows)) > 0
-        outcomes.fail(rows[~has_any], NO_VICTIMS)
-        if not len(pods):
-            return
+        if self._needs_victims:
+            outcomes.fail(rows[~has_any], NO_VICTIMS)
+            if not len(pods):
+                return
+        else:
+            has_any[:] = True
         trial.remove(pods)
         fits = self._fitting(trial, rows, has_any, outcomes)
         stays = fits[owner]
@@ -120,6 +126,9 @@ class DryRun:
         victims, owner = removed.pods[removed.victim], removed.owner[removed.victim]
         found, starts = np.unique(owner, return_index=True)
         for index in np.setdiff1d(fitting, found).tolist():
+            if not self._needs_victims:
+                outcomes.put_empty(int(rows[index]))
+                continue
             node = self._cluster.nodes.names[rows[index]]
             outcomes.fail(rows[index : index + 1], error(f'expected at least one victim pod on node "{node}"'))
         if not len(victims):

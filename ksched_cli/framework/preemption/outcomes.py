@@ -69,6 +69,13 @@ class Outcomes:
         self.earliest[row] = started[priorities == priorities.max()].min()
         self.list_victims(np.array([row]), np.array(candidate.victims, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
+    def put_empty(self, row: int) -> None:
+        """A candidate that nobody has to leave, which is better than any other."""
+        self.tried[row] = self.helps[row] = True
+        self.pdb_violations[row] = self.count[row] = self.priorities[row] = 0
+        self.highest[row] = np.iinfo(np.int64).min
+        self.list_victims(np.array([row]), np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64))
+
     def candidate(self, row: int) -> Candidate:
         start = self._start[row]
         victims = self._lists[self._list_of[row]][start : start + self.count[row]]

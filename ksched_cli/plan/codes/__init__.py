@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from ksched_cli.plan.codes.code import SCHEDULER_ITSELF, ReasonCode
+from ksched_cli.plan.rules import rule_of
 
 OTHER_PLUGIN, CYCLE_ERROR = "KS190", "KS191"
 OTHER_SCHEDULER, PREEMPTS, EVICTED = "KS202", "KS203", "KS204"
@@ -39,9 +40,10 @@ def find_code(text: str) -> ReasonCode | None:
 def code_of(plugin: str, reasons: Sequence[str], *, unresolvable: bool = False) -> ReasonCode | None:
     """The code of a rejection; of several reasons the one that the table has first. None where it has none."""
     for each in all_codes().values():
-        if plugin not in each.plugins or (each.resolvable is not None and each.resolvable is unresolvable):
+        if each.resolvable is not None and each.resolvable is unresolvable:
             continue
-        if any(pattern.fullmatch(reason) for pattern in _patterns(each) for reason in reasons):
+        about = (reason for reason in reasons if rule_of(plugin, reason) in each.plugins)
+        if any(pattern.fullmatch(reason) for reason in about for pattern in _patterns(each)):
             return each
     return None
 

@@ -17,7 +17,7 @@ CODES = [
             "give the pod a PriorityClass that may preempt",
         ),
         ("NodeResourcesFit",),
-        ("Insufficient .*",),
+        ("Insufficient (?!pods$).*",),
         resolvable=True,
     ),
     ReasonCode(
@@ -27,7 +27,7 @@ CODES = [
         "Even if they were empty the nodes would be too small, or they do not offer the resource at all.",
         ("lower the request", "add nodes of a larger type, or nodes that offer the resource"),
         ("NodeResourcesFit",),
-        ("Insufficient .*",),
+        ("Insufficient (?!pods$).*",),
         resolvable=False,
     ),
     ReasonCode(
@@ -37,7 +37,7 @@ CODES = [
         "A node's allocatable has a number of pods (kubelet's maxPods), whatever these ask for.",
         ("raise kubelet's maxPods if the network allows it", "add nodes"),
         ("NodeResourcesFit",),
-        ("Too many pods",),
+        ("Too many pods", "Insufficient pods"),
     ),
     ReasonCode(
         "KS104",
@@ -48,7 +48,7 @@ CODES = [
         ("correct the label or its value", "label a node so that it matches", "make the term a preferred one"),
         ("NodeAffinity", SCHEDULER_ITSELF),
         (
-            "node\\(s\\) didn't match Pod's node affinity/selector",
+            "node\\(s\\) didn't match (Pod's node affinity/|node )selector",
             "node\\(s\\) didn't satisfy plugin(\\(s\\))? \\[?NodeAffinity\\]?",
         ),
     ),
@@ -77,7 +77,10 @@ CODES = [
         "A NoSchedule or NoExecute taint keeps every pod away that has no toleration for it.",
         ("add a toleration for the taint, if the pod belongs there", "remove the taint", "add nodes without it"),
         ("TaintToleration",),
-        ("node\\(s\\) had untolerated taint.*", "node\\(s\\) had taint .*, that the pod didn't tolerate"),
+        (
+            "node\\(s\\) had untolerated taint.*",
+            "node\\(s\\) had taint(s| .*,) that the pod didn't tolerate",
+        ),
     ),
     ReasonCode(
         "KS108",
@@ -95,7 +98,7 @@ CODES = [
         "spec.nodeName leaves one node only.",
         ("leave nodeName out and use nodeSelector",),
         ("NodeName",),
-        ("node\\(s\\) didn't match the requested node name",),
+        ("node\\(s\\) didn't match the requested (node |host)name",),
     ),
     ReasonCode(
         "KS110",
@@ -161,7 +164,7 @@ CODES = [
         "say no more than that.",
         ("correct the selector, namespaces or topologyKey", "make the term preferred"),
         ("InterPodAffinity",),
-        ("node\\(s\\) didn't match pod affinity/anti-affinity rules",),
+        ("node\\(s\\) didn't match pod affinity/anti-affinity( rules)?",),
     ),
     ReasonCode(
         "KS162",
@@ -180,6 +183,17 @@ CODES = [
         ("label the nodes alike", "correct the arguments of ServiceAffinity"),
         ("ServiceAffinity",),
         ("node\\(s\\) didn't match service affinity",),
+    ),
+    ReasonCode(
+        "KS164",
+        "node-condition",
+        "the nodes are not in order",
+        "A node that is not ready, has no network or is short of memory, disk space or process ids takes no pods. With "
+        "the gate TaintNodesByCondition off kube-scheduler went by such conditions themselves; since 1.17 the node has "
+        "a taint for them.",
+        ("look at kubectl describe node", "repair the node, or add nodes"),
+        ("NodeUnschedulable", "CheckNodeMemoryPressure", "CheckNodePIDPressure", "CheckNodeDiskPressure"),
+        ("node\\(s\\) were not ready", "node\\(s\\) had unavailable network", "node\\(s\\) had .* pressure"),
     ),
     ReasonCode(
         "KS116",

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from ksched_cli.plan.fixes.values import Fixes
 from ksched_cli.plan.results import PodOutcome
+from ksched_cli.plan.rules import rules_of
 
 # How the pod stands before anything is worked out. "running": it has a node already and is looked at as if it had none.
 Standing = Literal["pending", "running", "gated", "ignored", "refused"]
@@ -22,6 +23,11 @@ class Rejection:
     reasons: tuple[str, ...]
     detail: Mapping[str, Any]
     beside: bool = False
+
+    @property
+    def rule(self) -> str:
+        """The plugin of today whose rule it is."""
+        return rules_of(self.plugin, self.reasons)[0]
 
 
 @dataclass(frozen=True, slots=True)

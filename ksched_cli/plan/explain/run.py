@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,8 @@ from ksched_cli.api.resources import requests_of
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.inspection import Answer, Inspection, inspect
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.interfaces import Plugin
+from ksched_cli.framework.status import Status
 from ksched_cli.plan.explain.amounts import amount_text
 from ksched_cli.plan.explain.focus import focus_on
 from ksched_cli.plan.explain.preempting import study_preemption
@@ -32,6 +33,7 @@ from ksched_cli.plan.fixes.propose import Situation
 from ksched_cli.plan.fixes.search import find_fixes
 from ksched_cli.plan.place import outcome_of
 from ksched_cli.plan.results import PodOutcome
+from ksched_cli.plan.rules import detail_of, rule_of, rules_of
 from ksched_cli.sources.loaded import Loaded
 
 Occupants = Mapping[str, Sequence[tuple[str, Mapping[str, int]]]]
@@ -135,9 +137,8 @@ def _nodes(inspection: Inspection, scheduler: Scheduler) -> tuple[ExplainedNode,
     rejections: list[list[Rejection]] = [[] for _ in range(len(table))]
     for judgement in inspection.filters:
         for row in np.nonzero(judgement.statuses.codes)[0].tolist():
-            rejections[row].append(
-                _rejection(judgement.statuses, row, inspection.detail(judgement, row), bool(judgement.beside[row]))
-            )
+            detail, beside = inspection.detail(judgement, row), bool(judgement.beside[row])
+            rejections[row] += _rejections(judgement.statuses.status(row), detail, beside)
     return tuple(
         ExplainedNode(table.names[row], tuple(rejections[row])) for row in np.argsort(table.name_rank).tolist()
     )
@@ -156,9 +157,12 @@ def _with_what_else(nodes: Sequence[ExplainedNode], outcome: PodOutcome) -> tupl
     return tuple(told(node) for node in nodes)
 
 
-def _rejection(statuses: NodeStatuses, row: int, detail: Mapping[str, Any], beside: bool) -> Rejection:
-    status = statuses.status(row)
-    return Rejection(status.plugin, status.code.go_name, status.reasons, detail, beside)
+def _rejections(status: Status, detail: Mapping[str, Any], beside: bool) -> Iterator[Rejection]:
+    """One, or one for each rule that a predicate went by."""
+    for rule in rules_of(status.plugin, status.reasons):
+        reasons = tuple(reason for reason in status.reasons if rule_of(status.plugin, reason) == rule)
+        own = detail_of(status.plugin, rule, detail)
+        yield Rejection(status.plugin, status.code.go_name, reasons, own, beside)
 
 
 def runner_up(outcome: PodOutcome) -> Margin | None:
@@ -176,4 +180,10 @@ def _retries(inspection: Inspection, decision: Decision) -> tuple[Retry, ...]:
     blamed = set(decision.diagnosis.unschedulable_plugins) if decision.diagnosis and decision.row is None else set()
     blamed |= {each.plugin for each in inspection.pre_enqueue if not each.status.ok}
     plugins = (plugin for plugin in inspection.runtime.profile.plugins if plugin.name in blamed)
-    return tuple(Retry(plugin.name, tuple(str(event) for event in plugin.events)) for plugin in plugins)
+    return tuple(Retry(plugin.name, _events_of(plugin)) for plugin in plugins)
+
+
+def _events_of(plugin: Plugin) -> tuple[str, ...]:
+    if any(event.wildcard for event in plugin.events_to_register()):
+        return ("anything that happens",)
+    return tuple(str(event) for event in plugin.events)

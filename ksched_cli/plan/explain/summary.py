@@ -138,9 +138,9 @@ def _problems(nodes: Sequence[ExplainedNode]) -> dict[str, int]:
 
 
 def _problems_of(rejections: Sequence[Rejection]) -> Iterator[str]:
-    cordoned = any(each.plugin == "NodeUnschedulable" for each in rejections)
+    cordoned = any(each.rule == "NodeUnschedulable" for each in rejections)
     for each in rejections:
-        match each.plugin:
+        match each.rule:
             case "NodeResourcesFit" if each.detail:
                 for name in each.detail:
                     yield "are full (pods)" if name == "pods" else f"lack {name}"
@@ -208,12 +208,12 @@ _EASE = {"NodeResourcesFit": 0, "NodePorts": 1, "TaintToleration": 1, "NodeUnsch
 
 
 def _distance(node: ExplainedNode) -> tuple[int, int, float, str]:
-    hopeless = sum(each.plugin not in _EASE for each in node.rejections)
+    hopeless = sum(each.rule not in _EASE for each in node.rejections)
     return len(node.rejections), hopeless, sum(map(_shortage, node.rejections)), node.name
 
 
 def _shortage(rejection: Rejection) -> float:
-    if rejection.plugin != "NodeResourcesFit":
+    if rejection.rule != "NodeResourcesFit":
         return 1.0
     return sum((float(each["short"]) / max(each["asked"], 1) for each in rejection.detail.values()), 0.0)
 

@@ -14,7 +14,7 @@ _NAMED = 3
 
 def describe(rejection: Rejection) -> str:
     """One line with the numbers; the plugin's own reasons where nothing better is known."""
-    teller = _TELLERS.get(rejection.plugin)
+    teller = _TELLERS.get(rejection.rule)
     text = teller(rejection.detail) if teller and rejection.detail else ""
     text = text or "; ".join(plain_reason(reason) for reason in rejection.reasons)
     return f"{text}, with the pods nominated there" if rejection.beside else text
@@ -22,9 +22,9 @@ def describe(rejection: Rejection) -> str:
 
 def briefly(rejection: Rejection) -> str:
     """The same without the names of other pods, to go on from "closest is node-7, "."""
-    if rejection.plugin == "NodeResourcesFit" and rejection.detail:
+    if rejection.rule == "NodeResourcesFit" and rejection.detail:
         return f"short by {_list([_short(name, each) for name, each in rejection.detail.items()])}"
-    teller = _BRIEF.get(rejection.plugin)
+    teller = _BRIEF.get(rejection.rule)
     text = teller(rejection.detail) if teller and rejection.detail else ""
     return text or "; ".join(plain_reason(reason) for reason in rejection.reasons)
 

@@ -111,7 +111,7 @@ def _on_node(found: ExplainedNode, node: Node, pod: Pod, occupants: Occupants) -
     place = Place(
         pod,
         node,
-        any(each.plugin == "NodeUnschedulable" for each in found.rejections),
+        any(each.rule == "NodeUnschedulable" for each in found.rejections),
         occupants.remove,
         lambda short: occupants.lightest(found.name, short),
     )
@@ -168,11 +168,11 @@ def _selected_labels(pod: Pod) -> dict[str, str] | None:
 
 
 def _gone_on_a_new_node(rejection: Rejection) -> bool:
-    if rejection.plugin == "TaintToleration":
+    if rejection.rule == "TaintToleration":
         return all(taint.startswith(_OF_A_STATE) for taint in rejection.detail.get("taints", ("",)))
-    if rejection.plugin == "NodeResourcesFit":
+    if rejection.rule == "NodeResourcesFit":
         return all(each["asked"] <= each["allocatable"] for each in rejection.detail.values())
-    return rejection.plugin in _NOT_OF_THE_MAKE
+    return rejection.rule in _NOT_OF_THE_MAKE
 
 
 def _make(node: Node) -> object:

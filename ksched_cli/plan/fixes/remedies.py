@@ -32,7 +32,7 @@ class Place:
 
 def remedies(rejection: Rejection, place: Place) -> list[tuple[Change, ...]]:
     """Ways to do away with the rejection, each of one or more changes; none where nothing is known."""
-    finder = _FINDERS.get(rejection.plugin)
+    finder = _FINDERS.get(rejection.rule)
     return [way for way in finder(rejection.detail, place) if way] if finder and rejection.detail else []
 
 

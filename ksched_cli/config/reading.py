@@ -1,0 +1,85 @@
+"""A file of configuration while it is read: what is wrong with it is noted, each with its line and path."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ksched_cli.api.conversion import problems_in, written
+from ksched_cli.api.label_names import is_label_key
+from ksched_cli.api.yaml_reader import Document, read_documents
+from ksched_cli.config.extenders import extender_complaints
+from ksched_cli.config.model import Extender
+from ksched_cli.errors import ConfigError, InputError, Problem
+
+KIND = "KubeSchedulerConfiguration"
+
+
+def read_one(text: str | bytes, source: str) -> Document:
+    """The one document of a file."""
+    try:
+        documents = list(read_documents(text, source, with_lines=True))
+    except InputError as mistake:
+        raise ConfigError(mistake.problems) from None
+    if len(documents) != 1:
+        what = "empty" if not documents else f"{len(documents)} documents in one file"
+        raise ConfigError(Problem(f"{what}; expected one {KIND}", source))
+    if not isinstance(documents[0].value, dict):
+        raise ConfigError(Problem(f"expected a {KIND}", source, documents[0].line))
+    return documents[0]
+
+
+class Reading:
+    """One document."""
+
+    def __init__(self, document: Document, source: str) -> None:
+        self.document = document
+        self.source = source
+        self.problems: list[Problem] = []
+
+    def stop_if_mistaken(self) -> None:
+        if self.problems:
+            raise ConfigError(self.problems)
+
+    def complain(self, message: str, steps: Sequence[str | int], hint: str = "") -> None:
+        line = self.document.line_of(tuple(steps))
+        self.problems.append(Problem(message, self.source, line, written(steps), hint))
+
+    def decode(self, value: Any, struct: type[Struct], steps: tuple[str | int, ...]) -> Any:
+        """Typed, with every mistake noted; the struct's defaults stand in for what is mistaken."""
+        converted, mistakes = problems_in(value, struct)
+        for path, text in mistakes:
+            self.complain(text, (*steps, *path))
+        return converted
+
+    def check_percentage(self, value: int | None, steps: Sequence[str | int]) -> None:
+        if value is not None and not 0 <= value <= 100:
+            self.complain(f"{value} is not in the valid range [0-100]", (*steps, "percentageOfNodesToScore"))
+
+    def check_extenders(self, extenders: Sequence[Extender]) -> None:
+        managed: set[str] = set()
+        for index, extender in enumerate(extenders):
+            steps = ("extenders", index)
+            if extender.prioritize_verb and extender.weight <= 0:
+                self.complain(f"{extender.weight} is not a positive weight", (*steps, "weight"))
+            for where, text in extender_complaints(extender):
+                self.complain(text, (*steps, *where))
+            for at, resource in enumerate(extender.managed_resources):
+                path = (*steps, "managedResources", at, "name")
+                for text in _resource_name_mistakes(resource.name, managed):
+                    self.complain(text, path)
+                managed.add(resource.name)
+        binders = sum(bool(extender.bind_verb) for extender in extenders)
+        if binders > 1:
+            self.complain(f"{binders} extenders implement bind, and only one can", ("extenders",))
+
+
+def _resource_name_mistakes(name: str, seen: Collection[str]) -> Iterator[str]:
+    if not is_label_key(name):
+        yield f"{name!r} is not a resource name"
+    elif "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
+        yield f"{name!r} is not the name of an extended resource"
+    if name in seen:
+        yield f"{name!r} is managed twice"
