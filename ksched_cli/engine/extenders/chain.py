@@ -15,7 +15,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.releases import Release
-from ksched_cli.engine.extenders.extender import SCALE, Answer, HTTPExtender, NodeTexts
+from ksched_cli.engine.extenders.extender import MAX_EXTENDER_PRIORITY, Answer, HTTPExtender, NodeTexts
 from ksched_cli.engine.faults import ExtenderError, blamed
 from ksched_cli.engine.runtime import ScoreTable
 from ksched_cli.engine.timings import Timings
@@ -35,6 +35,11 @@ class Extenders:
         # Before, plugins were given the name of a node and looked it up.
         self._scores_what_came_back = release.at_least("1.33")
         self.is_blamed = release.at_least("1.30")
+        # An extender's score is as large as that of a plugin can be.
+        self._scale = release.max_node_score // MAX_EXTENDER_PRIORITY
+        # Up to 1.16 a node could be cleared without victims, and one that was left out without a word be cleared.
+        self._needs_victims = not release.has_predicates
+        self._silence = unresolvable() if self._needs_victims else unschedulable()
         self._calling = calling
 
     def __iter__(self) -> Iterator[HTTPExtender]:
@@ -56,7 +61,7 @@ class Extenders:
                     raise
                 extender.passed_over["filter", str(problem)] += 1
                 continue
-            _note(extender.name, nodes, answer, statuses)
+            _note(extender.name, nodes, answer, statuses, self._silence)
             bare = answer.bare and self._scores_what_came_back
             nodes = NodeRows(nodes.cluster, answer.rows, bare=bare or nodes.bare)
         return nodes
@@ -74,7 +79,7 @@ class Extenders:
             if scores is None:
                 continue
             name = _free_name(extender.name, table)
-            scaled = scores * SCALE
+            scaled = scores * self._scale
             weighted = scaled * extender.config.weight
             table.raw[name], table.normalized[name], table.weighted[name] = scores, scaled, weighted
             np.add(table.totals, weighted, out=table.totals)
@@ -94,10 +99,10 @@ class Extenders:
                     return error(str(problem))
                 extender.passed_over["preempt", str(problem)] += 1
                 continue
-            spared = [row for row, each in answer.items() if not each.victims]
+            spared = [row for row, each in answer.items() if not each.victims] if self._needs_victims else []
             if spared and not ignorable:
                 return error(f'expected at least one victim pod on node "{extender.node_name(spared[0])}"')
-            left = {row: each for row, each in answer.items() if each.victims}
+            left = {row: each for row, each in answer.items() if row not in spared}
             if not left:
                 break
         return left
@@ -120,11 +125,11 @@ def make_extenders(
     return Extenders(made, release, blamed if timings is None else timings.calling)
 
 
-def _note(name: str, asked: NodeRows, answer: Answer, statuses: NodeStatuses) -> None:
+def _note(name: str, asked: NodeRows, answer: Answer, statuses: NodeStatuses, silence: Status) -> None:
     """A node that is left out without a word counts as one that nobody looked at."""
     unsaid = np.setdiff1d(asked.rows, answer.rows)
     if len(unsaid):
-        silent = unresolvable() if statuses.absent_status.ok else statuses.absent_status
+        silent = silence if statuses.absent_status.ok else statuses.absent_status
         for row in unsaid.tolist():
             statuses.set(row, replace(silent, plugin=name))
     said = {node: unschedulable(reason) for node, reason in answer.failed.items()}

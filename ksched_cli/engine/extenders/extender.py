@@ -28,10 +28,8 @@ from ksched_cli.engine.extenders.messages import (
 from ksched_cli.engine.extenders.transport import Client
 from ksched_cli.engine.faults import ExtenderError
 from ksched_cli.framework.preemption.outcomes import Candidate
-from ksched_cli.framework.scoring import MAX_NODE_SCORE
 
 MAX_EXTENDER_PRIORITY = 10
-SCALE = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
 
 
 @dataclass(frozen=True)
@@ -79,6 +77,8 @@ class HTTPExtender:
         self._cluster = cluster
         self._texts = texts
         self._client = Client(config)
+        # Up to 1.16 it could come back with nodes that it was not asked about.
+        self._any_node = cluster.release.has_predicates
         self._managed = frozenset(resource.name for resource in config.managed_resources)
 
     def close(self) -> None:
@@ -122,9 +122,10 @@ class HTTPExtender:
         passed = np.zeros(len(asked), dtype=np.bool_)
         for name in names:
             row = row_of.get(name)
-            if row is None or not asked[row]:
+            if row is None or not (asked[row] or self._any_node):
+                where = "nodeNameToInfo map" if self._any_node else "the input node list"
                 raise ExtenderError(
-                    f'extender "{self.name}" claims a filtered node "{name}" which is not found in the input node list'
+                    f'extender "{self.name}" claims a filtered node "{name}" which is not found in {where}'
                 )
             passed[row] = True
         return _in_order(rows, passed)

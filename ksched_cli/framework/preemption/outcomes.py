@@ -61,6 +61,9 @@ class Outcomes:
     def put(self, candidate: Candidate, priorities: Int64Column, started: FloatColumn) -> None:
         """A candidate that was worked out elsewhere, with the figures of its victims."""
         row = candidate.row
+        if not candidate.victims:
+            self.put_empty(row)
+            return
         self.tried[row] = self.helps[row] = True
         self.pdb_violations[row] = candidate.pdb_violations
         self.highest[row] = priorities[0]
