@@ -7,7 +7,7 @@ _ksched() {
     local at="" word found=""
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case "$at $word" in
-            " simulate"|" capacity"|" drain"|" diff"|" check"|" explain-code"|" explain"|" snapshot"|" demo"|" verify"|" watch"|" plugins"|" completion"|" version"|" scenario"|" config"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config schema") at="${at:+$at }$word" ;;
+            " simulate"|" capacity"|" drain"|" diff"|" check"|" explain-code"|" explain"|" snapshot"|" demo"|" verify"|" watch"|" plugins"|" completion"|" version"|" scenario"|" config"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config migrate"|"config schema") at="${at:+$at }$word" ;;
         esac
     done
     case "$at ${COMP_WORDS[COMP_CWORD-1]}" in
@@ -48,6 +48,8 @@ _ksched() {
         "plugins --output") found="table wide json yaml name" ;;
         "config view -o") found="table wide json yaml name" ;;
         "config view --output") found="table wide json yaml name" ;;
+        "config migrate -o") found="table wide json yaml name" ;;
+        "config migrate --output") found="table wide json yaml name" ;;
         "simulate -n"|"simulate --namespace"|"simulate --clone-node"|"simulate --remove-node"|"simulate --cordon"|"simulate --uncordon"|"simulate --drain"|"simulate --taint"|"simulate --label"|"capacity -n"|"capacity --namespace"|"capacity --clone-node"|"capacity --remove-node"|"capacity --cordon"|"capacity --uncordon"|"capacity --drain"|"capacity --taint"|"capacity --label"|"drain -n"|"drain --namespace"|"drain --clone-node"|"drain --remove-node"|"drain --cordon"|"drain --uncordon"|"drain --drain"|"drain --taint"|"drain --label"|"diff -n"|"diff --namespace"|"diff --clone-node"|"diff --remove-node"|"diff --cordon"|"diff --uncordon"|"diff --drain"|"diff --taint"|"diff --label"|"check -n"|"check --namespace"|"check --clone-node"|"check --remove-node"|"check --cordon"|"check --uncordon"|"check --drain"|"check --taint"|"check --label"|"explain -n"|"explain --namespace"|"explain --clone-node"|"explain --remove-node"|"explain --cordon"|"explain --uncordon"|"explain --drain"|"explain --taint"|"explain --label"|"explain --node"|"verify -n"|"verify --namespace"|"watch -n"|"watch --namespace") found="$(_ksched_names)" ;;
         *) case "$at" in
             "") found="simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config -h --help" ;;
@@ -68,9 +70,10 @@ _ksched() {
             "scenario") found="validate schema -h --help" ;;
             "scenario validate") found="-h --help" ;;
             "scenario schema") found="-h --help" ;;
-            "config") found="view validate schema -h --help" ;;
+            "config") found="view validate migrate schema -h --help" ;;
             "config view") found="--config --kube-version --feature-gates --plugin -o --output -h --help" ;;
             "config validate") found="--kube-version --feature-gates --plugin -h --help" ;;
+            "config migrate") found="--to --kube-version --feature-gates --plugin -o --output -h --help" ;;
             "config schema") found="--kube-version -h --help" ;;
         esac ;;
     esac

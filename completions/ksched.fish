@@ -299,8 +299,8 @@ complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen
 complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -f -a 'view validate schema'
-complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -f -a 'view validate migrate schema'
+complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l config
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l feature-gates
@@ -311,6 +311,12 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l feature-gates
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l plugin
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l to
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l kube-version
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l plugin
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s o -l output -x -a 'table wide json yaml name'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
 complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config'
@@ -613,8 +619,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __f
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -f -a 'view validate schema'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate schema' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -f -a 'view validate migrate schema'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l config
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l feature-gates
@@ -625,5 +631,11 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_se
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l feature-gates
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l plugin
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l to
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l kube-version
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l plugin
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s o -l output -x -a 'table wide json yaml name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help

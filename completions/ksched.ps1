@@ -20,9 +20,10 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
         'scenario' = @('validate', 'schema', '-h', '--help')
         'scenario validate' = @('-h', '--help')
         'scenario schema' = @('-h', '--help')
-        'config' = @('view', 'validate', 'schema', '-h', '--help')
+        'config' = @('view', 'validate', 'migrate', 'schema', '-h', '--help')
         'config view' = @('--config', '--kube-version', '--feature-gates', '--plugin', '-o', '--output', '-h', '--help')
         'config validate' = @('--kube-version', '--feature-gates', '--plugin', '-h', '--help')
+        'config migrate' = @('--to', '--kube-version', '--feature-gates', '--plugin', '-o', '--output', '-h', '--help')
         'config schema' = @('--kube-version', '-h', '--help')
     }
     $values = @{
@@ -63,6 +64,8 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
         'plugins --output' = @('table', 'wide', 'json', 'yaml', 'name')
         'config view -o' = @('table', 'wide', 'json', 'yaml', 'name')
         'config view --output' = @('table', 'wide', 'json', 'yaml', 'name')
+        'config migrate -o' = @('table', 'wide', 'json', 'yaml', 'name')
+        'config migrate --output' = @('table', 'wide', 'json', 'yaml', 'name')
     }
     $named = @('simulate -n', 'simulate --namespace', 'simulate --clone-node', 'simulate --remove-node', 'simulate --cordon', 'simulate --uncordon', 'simulate --drain', 'simulate --taint', 'simulate --label', 'capacity -n', 'capacity --namespace', 'capacity --clone-node', 'capacity --remove-node', 'capacity --cordon', 'capacity --uncordon', 'capacity --drain', 'capacity --taint', 'capacity --label', 'drain -n', 'drain --namespace', 'drain --clone-node', 'drain --remove-node', 'drain --cordon', 'drain --uncordon', 'drain --drain', 'drain --taint', 'drain --label', 'diff -n', 'diff --namespace', 'diff --clone-node', 'diff --remove-node', 'diff --cordon', 'diff --uncordon', 'diff --drain', 'diff --taint', 'diff --label', 'check -n', 'check --namespace', 'check --clone-node', 'check --remove-node', 'check --cordon', 'check --uncordon', 'check --drain', 'check --taint', 'check --label', 'explain -n', 'explain --namespace', 'explain --clone-node', 'explain --remove-node', 'explain --cordon', 'explain --uncordon', 'explain --drain', 'explain --taint', 'explain --label', 'explain --node', 'verify -n', 'verify --namespace', 'watch -n', 'watch --namespace', 'drain', 'explain')
     $at = ''; $previous = ''; $typed = @()

@@ -1,11 +1,11 @@
-"""`ksched config view|validate|schema`."""
+"""`ksched config view|validate|migrate|schema`."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,8 +16,22 @@ from ksched_cli.errors import UsageError
 if TYPE_CHECKING:
     from ksched_cli.wiring import Setting
 
-SHORT = "Look at a KubeSchedulerConfiguration, check it, get its schema."
+# Something of the old file cannot be said.
+NOT_WHOLE = 1
+SHORT = "Look at a KubeSchedulerConfiguration, check it, migrate it, get its schema."
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=SHORT)
+
+# The versions that there is a way to.
+TARGETS = ("v1",)
+To = Annotated[str, typer.Option(metavar="VERSION", help="The version to write; there is v1.")]
+File = Annotated[str, typer.Argument(metavar="FILE", help="A KubeSchedulerConfiguration or a Policy; - is stdin.")]
+ReadBy = Annotated[
+    str, typer.Option(metavar="X.Y", help="The minor of Kubernetes that FILE is for. auto: the newest that reads it.")
+]
+GatesOfReader = Annotated[
+    str,
+    typer.Option(metavar="A=true,B=false", help="Feature gates that are set for the old file.", show_default=False),
+]
 
 Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="KubeSchedulerConfiguration files.")]
 
@@ -41,6 +55,25 @@ Examples:
 
   ksched config validate scheduler.yaml --kube-version 1.28"""
 
+MIGRATE_HELP = """Rewrite an older configuration, or a Policy, as a configuration of v1.
+
+FILE is a KubeSchedulerConfiguration of any version, or a Policy in JSON or YAML, also in its ConfigMap; - is stdin.
+It is read, and its mistakes are told, as by the newest Kubernetes that reads it, or by that of --kube-version.
+
+What is printed means the same to Kubernetes 1.36, and says only what differs from its defaults. Defaults of the old
+version that have changed are written out. Comments are not kept.
+
+Notes on stderr tell what has changed. A warning names what cannot be said any more, and what to use instead; the exit
+code is 1 then.
+
+Examples:
+
+  ksched config migrate scheduler.yaml > scheduler-v1.yaml
+
+  ksched config migrate policy.cfg --to v1 -o json
+
+  kubectl get configmap scheduler-policy -o yaml | ksched config migrate -"""
+
 SCHEMA_HELP = """A JSON Schema of KubeSchedulerConfiguration, for editors.
 
 Examples:
@@ -58,16 +91,9 @@ def view(
 ) -> None:
     from ksched_cli.config.view import to_document
 
-    if output not in (options.Output.YAML, options.Output.JSON):
-        raise UsageError(f"a configuration is shown as yaml or json, not as {output.value}")
+    _check_output(output)
     setting = _setting(config, kube_version, feature_gates, plugin)
-    document = to_document(setting.configuration, setting.release, setting.gates, setting.registry.models())
-    if output is options.Output.JSON:
-        typer.echo(json.dumps(document, indent=2))
-    else:
-        import yaml
-
-        yaml.safe_dump(document, sys.stdout, sort_keys=False)
+    _print(to_document(setting.configuration, setting.release, setting.gates, setting.registry.models()), output)
 
 
 @app.command("validate", help=VALIDATE_HELP, short_help="Check configurations, all mistakes at once.")
@@ -95,11 +121,46 @@ def validate(
         raise ConfigError(problems)
 
 
+@app.command("migrate", help=MIGRATE_HELP, short_help="Rewrite an older configuration or a Policy as v1.")
+def migrate(
+    file: File,
+    to: To = TARGETS[0],
+    kube_version: ReadBy = "auto",
+    feature_gates: GatesOfReader = "",
+    plugin: options.PluginOption = [],  # noqa: B006
+    output: options.OutputOption = options.Output.YAML,
+) -> None:
+    if to not in TARGETS:
+        raise UsageError(f"--to {to}: there is {', '.join(TARGETS)}")
+    _check_output(output)
+    from ksched_cli.wiring.migrating import migrate_file
+
+    migration = migrate_file(file, sys.stdin.buffer, kube_version, feature_gates, plugin)
+    for note in migration.notes:
+        typer.echo(f"ksched: {'warning' if note.lost else 'note'}: {note.told}", err=True)
+    _print(migration.document, output)
+    raise typer.Exit(0 if migration.whole else NOT_WHOLE)
+
+
 @app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema for editors.")
 def schema(kube_version: options.KubeVersion = "auto") -> None:
     from ksched_cli.config import schema as schemas
 
     typer.echo(json.dumps(schemas.schema(_setting(None, kube_version, "").release), indent=2))
+
+
+def _check_output(output: options.Output) -> None:
+    if output not in (options.Output.YAML, options.Output.JSON):
+        raise UsageError(f"a configuration is shown as yaml or json, not as {output.value}")
+
+
+def _print(document: dict[str, Any], output: options.Output) -> None:
+    if output is options.Output.JSON:
+        typer.echo(json.dumps(document, indent=2))
+    else:
+        import yaml
+
+        yaml.safe_dump(document, sys.stdout, sort_keys=False)
 
 
 def _setting(

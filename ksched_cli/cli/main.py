@@ -35,7 +35,7 @@ COMMANDS = {
     "completion": "A script that completes commands and options in your shell.",
     "version": "Print the versions.",
     "scenario": "Scenario files: check them, get their schema.",
-    "config": "Look at a KubeSchedulerConfiguration, check it, get its schema.",
+    "config": "Look at a KubeSchedulerConfiguration, check it, migrate it, get its schema.",
 }
 
 

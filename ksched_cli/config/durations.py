@@ -20,6 +20,19 @@ def parse(duration: str) -> float | None:
     return -total if duration.startswith("-") else total
 
 
+def written(nanoseconds: int) -> str:
+    """In the largest units that need no fraction: 1m30s, 5s, 100ms."""
+    if nanoseconds < 0:
+        return f"-{written(-nanoseconds)}"
+    for unit, length in (("ms", 10**6), ("us", 10**3), ("ns", 1)):
+        if nanoseconds % 10**9 and nanoseconds % length == 0:
+            return f"{nanoseconds // length}{unit}"
+    minutes, left = divmod(nanoseconds // 10**9, 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = ((hours, "h"), (minutes, "m"), (left, "s"))
+    return "".join(f"{number}{unit}" for number, unit in parts if number) or "0s"
+
+
 def seconds(duration: str) -> float:
     """The same; 0 for what is not a duration, and for what is less than nothing."""
     return max(parse(duration) or 0.0, 0.0)

@@ -30,6 +30,8 @@ from ksched_cli.config.since import unknown_fields
 from ksched_cli.config.validate_args import complaints
 from ksched_cli.errors import ConfigError
 
+_RATIO = "RequestedToCapacityRatio"
+
 
 class _ProfileDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
     scheduler_name: str | None = None
@@ -224,11 +226,14 @@ class _Loader(Reading):
                 self.complain(problem.message, tuple(_split(problem.path)), problem.hint)
 
     def _check_scorers(self, profile: Profile, steps: Sequence[str | int], resolved: ResolvedProfile) -> None:
-        """1.22 reads v1beta1 and v1beta2, and resources score once: by plugins, or by a strategy."""
+        """1.22 reads v1beta1 and v1beta2, and resources score once: by plugins, or by a strategy. The arguments of one
+        of the plugins have no default."""
         scorers = [name for name in resolved.points["score"] if name in STRATEGY_OF]
         if profile.config_version == "v1beta1" and scorers and "NodeResourcesFit" in resolved.points["score"]:
             text = f"NodeResourcesFit cannot score beside {' and '.join(scorers)}"
             self.complain(text, (*steps, "plugins", "score"), "disable one or the other")
+        if _RATIO in scorers and _RATIO not in profile.args:
+            self.complain(f"{_RATIO} cannot do without a shape among its arguments", (*steps, "pluginConfig"))
 
     def _check_own_args(self, profile: Profile, steps: Sequence[str | int], resolved: ResolvedProfile) -> None:
         """A plugin that is in use and has arguments of its own may have some that must be given."""

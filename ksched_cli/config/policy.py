@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from ksched_cli.api.yaml_reader import read_documents
+from ksched_cli.config.durations import written
 from ksched_cli.config.model import Extender, ExtenderManagedResource, ExtenderTLSConfig
 from ksched_cli.config.plugin_args import ResourceSpec, UtilizationShapePoint
 from ksched_cli.config.releases import Release
@@ -15,6 +16,8 @@ from ksched_cli.errors import ConfigError, Problem
 
 KIND = "Policy"
 VERSIONS = ("v1", "kubescheduler.config.k8s.io/v1")
+# The last minor that reads it.
+LAST_MINOR = "1.22"
 # The key under which a ConfigMap holds it.
 CONFIG_MAP_KEY = "policy.cfg"
 # config.MaxWeight: more would overflow a score.
@@ -96,7 +99,7 @@ class LegacyExtender(_Part, frozen=True):
             bind_verb=self.bind_verb,
             enable_https=self.enable_https,
             tls_config=self.tls_config,
-            http_timeout=f"{self.http_timeout}ns" if self.http_timeout else "",
+            http_timeout=written(self.http_timeout) if self.http_timeout else "",
             node_cache_capable=self.node_cache_capable,
             managed_resources=self.managed_resources,
             ignorable=self.ignorable,

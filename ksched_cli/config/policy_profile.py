@@ -18,6 +18,7 @@ from ksched_cli.config.plugin_args import (
 )
 from ksched_cli.config.policy import Complaint, Policy, PredicatePolicy, PriorityPolicy
 from ksched_cli.config.releases import FeatureGates
+from ksched_cli.config.validate_args import complaints
 
 _OFF = (PluginRef("*"),)
 _SPREAD = "PodTopologySpread"
@@ -58,6 +59,9 @@ _NOT_DEFAULT = frozenset(
 )
 _OLD_PREDICATES = {"PodFitsPorts": "PodFitsHostPorts"}
 
+# Plugins that are for other arguments each time, and so for entries of other names.
+_OF_ARGUMENTS = frozenset({"NodeLabel", "RequestedToCapacityRatio", "ServiceAffinity"})
+
 # Priorities by name: the plugin, and whether it has a PreScore.
 PRIORITIES: Mapping[str, tuple[str, bool]] = {
     "BalancedResourceAllocation": ("NodeResourcesBalancedAllocation", False),
@@ -86,6 +90,13 @@ _DEFAULT_PRIORITIES = {
     "EvenPodsSpreadPriority": 2,
 }
 _OLD_PRIORITIES = {"ServiceSpreadingPriority": "SelectorSpreadPriority"}
+_PLUGIN_OF_ARGUMENT = {
+    "serviceAffinity": "ServiceAffinity",
+    "labelsPresence": "NodeLabel",
+    "serviceAntiAffinity": "ServiceAffinity",
+    "labelPreference": "NodeLabel",
+    "requestedToCapacityRatioArguments": "RequestedToCapacityRatio",
+}
 _IGNORED = "EqualPriority"
 _FIXED = {"queueSort": "PrioritySort", "postFilter": "DefaultPreemption", "bind": "DefaultBinder"}
 
@@ -95,6 +106,7 @@ def policy_profile(policy: Policy, gates: FeatureGates) -> tuple[Profile, list[C
     made = _Making(gates)
     predicates = _MANDATORY | made.predicate_names(policy.predicates)
     weights = made.priority_weights(policy.priorities)
+    made.check_arguments(policy)
     for name in PREDICATES:
         if name in predicates:
             made.add_predicate(name)
@@ -107,10 +119,22 @@ def policy_profile(policy: Policy, gates: FeatureGates) -> tuple[Profile, list[C
     return Profile(plugins=made.plugins(), args=made.args, checks_all_filters=all_filters), made.complaints
 
 
+def plugins_named(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """The plugins that an entry of a Policy, be it a predicate or a priority, stands for; of one that is checked."""
+    name, argument = entry["name"], entry.get("argument") or {}
+    name = _OLD_PREDICATES.get(name) or _OLD_PRIORITIES.get(name) or name
+    if name in PREDICATES:
+        return tuple(plugin for _, plugin in PREDICATES[name])
+    if name in PRIORITIES:
+        return (PRIORITIES[name][0],)
+    return tuple(plugin for field, plugin in _PLUGIN_OF_ARGUMENT.items() if argument.get(field) is not None)
+
+
 class _Making:
     """A profile while it is made."""
 
     def __init__(self, gates: FeatureGates) -> None:
+        self._gates = gates
         self._spreads_by_default = gates.enabled("DefaultPodTopologySpread")
         self._points: dict[str, dict[str, PluginRef]] = {point: {} for point in EXTENSION_POINT_FIELDS}
         for point, plugin in _FIXED.items():
@@ -152,6 +176,17 @@ class _Making:
             return "CheckNodeLabelPresence"
         self.complaints.append((("predicates", index, "name"), f'there is no predicate "{policy.name}"'))
         return ""
+
+    def check_arguments(self, policy: Policy) -> None:
+        """Where kube-scheduler gives up when it makes the plugins."""
+        for index, each in enumerate(policy.priorities or ()):
+            if each.name in _OF_ARGUMENTS and each.name not in self.args:
+                text = f"no argument is read under the name {each.name}, and it cannot do without"
+                self.complaints.append((("priorities", index), text))
+        for plugin, args in self.args.items():
+            for where, text in complaints(args, self._gates):
+                section = "predicates" if where.startswith(("presentLabels[", "absentLabels[")) else "priorities"
+                self.complaints.append(((section,), f"{plugin}: {where}: {text}"))
 
     def _own(self, plugin: str, start: Any) -> Any:
         return self.args.setdefault(plugin, start)

@@ -14,9 +14,14 @@ from ksched_cli.config.plugin_args import (
     DynamicResourcesArgs,
     InterPodAffinityArgs,
     NodeAffinityArgs,
+    NodeLabelArgs,
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesFitArgs,
+    NodeResourcesLeastAllocatedArgs,
+    NodeResourcesMostAllocatedArgs,
     PodTopologySpreadArgs,
+    RequestedToCapacityRatioArgs,
+    ResourceSpec,
     UtilizationShapePoint,
     VolumeBindingArgs,
 )
@@ -111,10 +116,7 @@ def _fit(args: NodeResourcesFitArgs, gates: FeatureGates) -> Iterator[Complaint]
     strategy = args.scoring_strategy
     if strategy.type not in STRATEGIES:
         yield "scoringStrategy.type", f"{strategy.type!r} is not supported, use one of {', '.join(STRATEGIES)}"
-    for index, resource in enumerate(strategy.resources):
-        if not 0 < resource.weight <= 100:
-            text = f"the weight {resource.weight} of {resource.name} is not in the valid range (0, 100]"
-            yield f"scoringStrategy.resources[{index}].weight", text
+    yield from _resources(strategy.resources, "scoringStrategy.resources")
     path, ratio = "scoringStrategy.requestedToCapacityRatio", strategy.requested_to_capacity_ratio
     if strategy.type == "RequestedToCapacityRatio":
         if ratio is None:
@@ -123,6 +125,38 @@ def _fit(args: NodeResourcesFitArgs, gates: FeatureGates) -> Iterator[Complaint]
             yield from _shape(ratio.shape, f"{path}.shape")
     elif ratio is not None:
         yield path, "is only for the type RequestedToCapacityRatio"
+
+
+def _resources(resources: Sequence[ResourceSpec], path: str) -> Iterator[Complaint]:
+    for index, resource in enumerate(resources):
+        if not 0 < resource.weight <= 100:
+            text = f"the weight {resource.weight} of {resource.name} is not in the valid range (0, 100]"
+            yield f"{path}[{index}].weight", text
+
+
+def _allocated(
+    args: NodeResourcesLeastAllocatedArgs | NodeResourcesMostAllocatedArgs, gates: FeatureGates
+) -> Iterator[Complaint]:
+    yield from _resources(args.resources, "resources")
+
+
+def _ratio(args: RequestedToCapacityRatioArgs, gates: FeatureGates) -> Iterator[Complaint]:
+    """The weights of this plugin of up to 1.22 had no upper bound."""
+    yield from _shape(args.shape, "shape")
+    for index, resource in enumerate(args.resources):
+        if resource.weight < 1:
+            text = f"the weight {resource.weight} of {resource.name} is not in the valid range [1, inf)"
+            yield f"resources[{index}].weight", text
+
+
+def _node_label(args: NodeLabelArgs, gates: FeatureGates) -> Iterator[Complaint]:
+    for present, absent, suffix in (
+        (args.present_labels, args.absent_labels, ""),
+        (args.present_labels_preference, args.absent_labels_preference, "Preference"),
+    ):
+        for index, label in enumerate(present):
+            if label in absent:
+                yield f"presentLabels{suffix}[{index}]", f"{label!r} is among absentLabels{suffix} too"
 
 
 def _shape(shape: Sequence[UtilizationShapePoint], path: str) -> Iterator[Complaint]:
@@ -211,5 +245,9 @@ _CHECKS: Mapping[type, Callable[[Any, FeatureGates], Iterator[Complaint]]] = {
     NodeResourcesFitArgs: _fit,
     PodTopologySpreadArgs: _spread,
     VolumeBindingArgs: _volume_binding,
+    NodeResourcesLeastAllocatedArgs: _allocated,
+    NodeResourcesMostAllocatedArgs: _allocated,
+    RequestedToCapacityRatioArgs: _ratio,
+    NodeLabelArgs: _node_label,
     DynamicResourcesArgs: _dynamic_resources,
 }

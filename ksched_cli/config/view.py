@@ -44,10 +44,10 @@ def _profile(
     profile: Profile, release: Release, gates: FeatureGates, own_models: Mapping[str, type[Any]]
 ) -> dict[str, Any]:
     merged = merge_with_defaults(profile, release, gates)
-    plugins = {name: _plugin_set(own) for name, own in merged.points() if own.enabled or own.disabled}
+    plugins = {name: plugin_set(own) for name, own in merged.points() if own.enabled or own.disabled}
     # The default plugins are switched off as a whole and listed one by one, so that the list is all there is.
     if has_multi_point(release.newest_config_version):
-        plugins["multiPoint"] = {**_plugin_set(merged.multi_point), "disabled": [{"name": "*"}]}
+        plugins["multiPoint"] = {**plugin_set(merged.multi_point), "disabled": [{"name": "*"}]}
     else:
         plugins = {name: {**own, "disabled": [{"name": "*"}]} for name, own in plugins.items()}
     named = {plugin.name for plugin in merged.multi_point.enabled}
@@ -61,7 +61,8 @@ def _profile(
     return document
 
 
-def _plugin_set(own: PluginSet) -> dict[str, Any]:
+def plugin_set(own: PluginSet) -> dict[str, Any]:
+    """As a profile lists it."""
     document: dict[str, Any] = {}
     if own.enabled:
         document["enabled"] = [

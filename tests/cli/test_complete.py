@@ -32,7 +32,7 @@ def offered(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[list[str],
     [
         pytest.param(["simu"], ["simulate"], ":4", id="a command"),
         pytest.param(["config", "v"], ["view", "validate"], ":4", id="a subcommand"),
-        pytest.param(["config", ""], ["view", "validate", "schema"], ":4", id="all subcommands"),
+        pytest.param(["config", ""], ["view", "validate", "migrate", "schema"], ":4", id="all subcommands"),
         pytest.param(["simulate", "--tie"], ["--tie-break"], ":4", id="an option"),
         pytest.param(["simulate", "--tie-break", ""], ["name", "random"], ":4", id="its values"),
         pytest.param(["simulate", "--tie-break=r"], ["--tie-break=random"], ":4", id="its value after an equals sign"),

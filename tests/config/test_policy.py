@@ -132,7 +132,7 @@ def test_the_weight_of_hard_affinity_counts_where_affinity_scores() -> None:
 def test_extenders_come_along() -> None:
     listed = [{"urlPrefix": "http://e", "filterVerb": "f", "enableHttps": True, "httpTimeout": 5000000000}]
     (extender,) = load({**HEAD, "extenders": listed}).extenders
-    assert (extender.url_prefix, extender.enable_https, extender.http_timeout) == ("http://e", True, "5000000000ns")
+    assert (extender.url_prefix, extender.enable_https, extender.http_timeout) == ("http://e", True, "5s")
 
 
 def test_in_a_config_map() -> None:
@@ -178,6 +178,38 @@ def test_all_mistakes_at_once() -> None:
 )
 def test_what_is_no_policy(fields: dict[str, Any], path: str) -> None:
     assert path in mistakes(**fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "said"),
+    [
+        pytest.param(
+            {"priorities": [{"name": "RequestedToCapacityRatio", "weight": 1}]},
+            "priorities[0]",
+            "no argument is read under the name RequestedToCapacityRatio",
+            id="a name that reads no argument",
+        ),
+        pytest.param(
+            {"priorities": [{"name": "r", "weight": 1, "argument": {"requestedToCapacityRatioArguments": {}}}]},
+            "priorities",
+            "RequestedToCapacityRatio: shape: at least one point must be given",
+            id="no shape",
+        ),
+        pytest.param(
+            {
+                "predicates": [
+                    {"name": "a", "argument": {"labelsPresence": {"labels": ["x"], "presence": True}}},
+                    {"name": "b", "argument": {"labelsPresence": {"labels": ["x"]}}},
+                ]
+            },
+            "predicates",
+            "NodeLabel: presentLabels[0]: 'x' is among absentLabels too",
+            id="a label both there and not",
+        ),
+    ],
+)
+def test_what_no_plugin_can_be_made_of(fields: dict[str, Any], path: str, said: str) -> None:
+    assert mistakes(**fields)[path].startswith(said)
 
 
 def test_a_policy_after_its_time() -> None:

@@ -1,0 +1,131 @@
+"""The arguments of a profile's plugins as v1 has them: under the plugins of today, and only what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ksched_cli.api.affinity import NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from ksched_cli.config.migration.carrying import Carried, Minor, listed
+from ksched_cli.config.migration.differing import differing
+from ksched_cli.config.migration.gone import AFFINITY, FIT, GONE, LABEL, SELECTOR_SPREAD, SPREAD
+from ksched_cli.config.migration.notes import Notes
+from ksched_cli.config.model import Profile
+from ksched_cli.config.own_args import own_args
+from ksched_cli.config.plugin_args import (
+    CPU_AND_MEMORY,
+    NodeAffinityArgs,
+    NodeLabelArgs,
+    NodeResourcesFitArgs,
+    PodTopologySpreadArgs,
+    RequestedToCapacityRatioArgs,
+    RequestedToCapacityRatioParam,
+    ScoringStrategy,
+    args_of,
+)
+from ksched_cli.config.profiles import ResolvedProfile
+from ksched_cli.config.restate import STRATEGY_OF
+from ksched_cli.config.validate_args import complaints
+
+Own = Mapping[str, type[Any]]
+
+
+def carried_args(
+    profile: Profile, index: int, carried: Carried, old: Minor, new: Minor, own: Own, notes: Notes
+) -> list[dict[str, Any]]:
+    """The pluginConfig; `own` are the models of plugins that are not kube-scheduler's."""
+    before = old.resolve(profile)
+    args = {name: each for name, each in profile.args.items() if name not in GONE and name not in STRATEGY_OF}
+    if carried.scorer in STRATEGY_OF:
+        args[FIT] = _with_strategy(args.get(FIT), carried.scorer, before.args[carried.scorer])
+    _ask_for_labels(args, before, index, notes)
+    if not old.gates.enabled("DefaultPodTopologySpread") and SELECTOR_SPREAD not in before.points["score"]:
+        args[SPREAD] = _without_default_spreading(args.get(SPREAD))
+    _tell_unused(profile, before, index, notes)
+    told = {name: _document(name, each, index, new, own, notes) for name, each in args.items()}
+    return [{"name": name, "args": each} for name, each in told.items() if each]
+
+
+def _with_strategy(fit: NodeResourcesFitArgs | None, plugin: str, args: Any) -> NodeResourcesFitArgs:
+    ratio = None
+    if isinstance(args, RequestedToCapacityRatioArgs):
+        ratio = RequestedToCapacityRatioParam(args.shape)
+    strategy = ScoringStrategy(STRATEGY_OF[plugin], args.resources, ratio)
+    return replace(fit or NodeResourcesFitArgs(), scoring_strategy=strategy)
+
+
+def _ask_for_labels(args: dict[str, Any], before: ResolvedProfile, index: int, notes: Notes) -> None:
+    """NodeLabel let nodes pass with and without labels; NodeAffinity can ask the same of the nodes of all pods."""
+    label = before.args.get(LABEL)
+    if not isinstance(label, NodeLabelArgs) or LABEL not in before.points["filter"]:
+        return
+    asked = tuple(
+        NodeSelectorRequirement(key, operator)
+        for operator, keys in (("Exists", label.present_labels), ("DoesNotExist", label.absent_labels))
+        for key in keys
+    )
+    if not asked:
+        return
+    steps = notes.place_of([LABEL], index)
+    if AFFINITY not in before.points["filter"]:
+        text = f"{LABEL} went away with {GONE[LABEL].since}, and {AFFINITY}, which can ask for labels, is off"
+        notes.tell(text, steps, f"enable {AFFINITY} with addedAffinity", lost=True)
+        return
+    own = args.get(AFFINITY) or NodeAffinityArgs()
+    args[AFFINITY] = replace(own, added_affinity=_asking(own.added_affinity or NodeAffinity(), asked))
+    text = f"{LABEL} went away with {GONE[LABEL].since}: what it asks of nodes is addedAffinity of {AFFINITY}"
+    notes.tell(text, steps, "nodes without it are told as not matching scheduler-enforced node affinity")
+
+
+def _asking(affinity: NodeAffinity, asked: tuple[NodeSelectorRequirement, ...]) -> NodeAffinity:
+    required = affinity.required_during_scheduling_ignored_during_execution
+    terms = required.node_selector_terms if required else (NodeSelectorTerm(),)
+    # One term is enough to match, so that each has to ask for it.
+    terms = tuple(replace(each, match_expressions=(*each.match_expressions, *asked)) for each in terms)
+    return replace(affinity, required_during_scheduling_ignored_during_execution=NodeSelector(terms))
+
+
+def _without_default_spreading(args: PodTopologySpreadArgs | None) -> PodTopologySpreadArgs:
+    """Without the feature gate there were no default constraints but those that are listed."""
+    return replace(args or PodTopologySpreadArgs(), defaulting_type="List")
+
+
+def _tell_unused(profile: Profile, before: ResolvedProfile, index: int, notes: Notes) -> None:
+    unused = [name for name in profile.args if name not in before.args and (name in GONE or name in STRATEGY_OF)]
+    if unused:
+        text = f"arguments of {listed(unused)} are left out: the profile does not run what they are for"
+        notes.tell(text, notes.place_of(unused, index))
+
+
+def _document(name: str, args: Any, index: int, new: Minor, own: Own, notes: Notes) -> dict[str, Any]:
+    if name in own:
+        return _own_document(args, own[name])
+    if not isinstance(args, Struct) or args_of(name, new.release) is None:
+        return dict(args or {})
+    document = differing(replace(args, api_version="", kind=""))
+    if isinstance(args, NodeResourcesFitArgs) and "scoringStrategy" in document:
+        document["scoringStrategy"] = _strategy(args.scoring_strategy)
+    for path, text in complaints(args, new.gates):
+        field = path.partition(".")[0].partition("[")[0]
+        if document.pop(field, None) is not None:
+            message = f"Kubernetes {new.release.version} does not take {path} of {name}: {text}"
+            notes.tell(message, notes.place_of([name], index), f"{field} is left out", lost=True)
+    return document
+
+
+def _strategy(strategy: ScoringStrategy) -> dict[str, Any]:
+    """Its type has no default in a file."""
+    resources = strategy.resources if strategy.resources != CPU_AND_MEMORY else ()
+    return {"type": strategy.type, **differing(replace(strategy, type="", resources=resources))}
+
+
+def _own_document(args: Any, model: type[Any]) -> dict[str, Any]:
+    document: dict[str, Any] = msgspec.to_builtins(args)
+    default, _ = own_args(model, {})
+    usual = {} if default is None else msgspec.to_builtins(default)
+    missing = object()
+    return {key: value for key, value in document.items() if usual.get(key, missing) != value}

@@ -1,0 +1,212 @@
+"""What a profile of an older minor comes to under the newest: which plugins run where, and with which weights."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ksched_cli.config.migration.gone import FIT, GONE, losses
+from ksched_cli.config.migration.notes import Notes
+from ksched_cli.config.model import EXTENSION_POINT_FIELDS, Profile
+from ksched_cli.config.profiles import ALL, ResolvedProfile, expand_profile
+from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.config.restate import STRATEGY_OF
+
+# Points at which all plugins are asked and none comes before another.
+UNORDERED = frozenset({"preScore", "score", "placementScore"})
+
+
+@dataclass(frozen=True)
+class Minor:
+    """A minor with its gates and the extension points of its plugins."""
+
+    release: Release
+    gates: FeatureGates
+    points: Mapping[str, Collection[str]]
+
+    def resolve(self, profile: Profile) -> ResolvedProfile:
+        return expand_profile(profile, self.release, self.gates, self.points)
+
+
+@dataclass(frozen=True)
+class Carried:
+    """Which plugins are to run. `ordered`: where the old profile has an order of its own; `idle`: plugins whose
+    PreScore may be on or off, for they do not score; `scorer`: the plugin that scored resources."""
+
+    points: Mapping[str, tuple[str, ...]]
+    weights: Mapping[str, Mapping[str, int]]
+    ordered: frozenset[str]
+    idle: frozenset[str]
+    scorer: str
+
+
+def carry(profile: Profile, index: int, default: ResolvedProfile, old: Minor, new: Minor, notes: Notes) -> Carried:
+    """`default`: what the old minor runs when it is told nothing."""
+    return _Carrying(profile, index, default, old, new, notes).carried()
+
+
+class _Carrying:
+    """One profile on its way, and what there is to tell of it."""
+
+    def __init__(
+        self, profile: Profile, index: int, default: ResolvedProfile, old: Minor, new: Minor, notes: Notes
+    ) -> None:
+        self._profile = profile
+        self._index = index
+        self._old = old
+        self._new = new
+        self._notes = notes
+        self._before = old.resolve(profile)
+        self._default_before = default
+        # The same in the terms of today, and what runs today by default.
+        self._mine = in_new_terms(self._before)
+        self._default = in_new_terms(default)
+        self._now = new.resolve(Profile())
+
+    def carried(self) -> Carried:
+        self._tell_scorers()
+        self._tell_gone()
+        self._tell_new()
+        mine = self._mine
+        points = {point: (*mine.points[point], *self._added_at(point)) for point in mine.points}
+        idle = self._idle(points["score"])
+        points["preScore"] = tuple(name for name in points["preScore"] if name not in idle)
+        weights = {
+            "score": _weights(points["score"], mine.score_weights, self._now.score_weights),
+            "placementScore": _weights(points["placementScore"], mine.placement_weights, self._now.placement_weights),
+        }
+        self._tell_weights(weights["score"])
+        scorers = scorers_of_resources(self._before)
+        return Carried(points, weights, frozenset(self._own_orders()), idle, scorers[0] if scorers else "")
+
+    def _idle(self, scoring: Sequence[str]) -> frozenset[str]:
+        """What the newest minor reads stays as it is."""
+        by_default = frozenset() if self._old.release == self._new.release else frozenset(self._now.points["preScore"])
+        return by_default - set(scoring)
+
+    # What came since
+
+    def _added_at(self, point: str) -> tuple[str, ...]:
+        """What runs here by default only since then: plugins that are new, and new parts of those that are in use."""
+        return tuple(
+            name
+            for name in self._now.points[point]
+            if name not in (*self._mine.points[point], *self._default.points[point]) and self._is_wanted(name, point)
+        )
+
+    def _is_wanted(self, name: str, point: str) -> bool:
+        if name in self._switched_off("multiPoint") | self._switched_off(point):
+            return False
+        if name in self._new_plugins:
+            # What scores is what the profile lists, if it lists all that does.
+            return not self._lists_all and not (point in UNORDERED and self._lists_all_at(point))
+        if point == "preScore":
+            return name in self._mine.points["score"] or name in self._added_at("score")
+        in_use = any(name in names for names in self._mine.points.values())
+        return in_use and not (point in UNORDERED and self._lists_all_at(point))
+
+    def _switched_off(self, point: str) -> set[str]:
+        plugins = self._profile.plugins
+        own = plugins.multi_point if point == "multiPoint" else getattr(plugins, EXTENSION_POINT_FIELDS[point])
+        return {plugin.name for plugin in own.disabled}
+
+    @property
+    def _new_plugins(self) -> frozenset[str]:
+        """Those that are on by default and were not, and that the profile does not have on its own account."""
+        known = _names(self._mine) | _names(self._default)
+        return frozenset(_names(self._now) - known - self._switched_off("multiPoint"))
+
+    @property
+    def _lists_all(self) -> bool:
+        """Whether the profile has all default plugins off and not all of them on again."""
+        return ALL in self._switched_off("multiPoint") and not _names(self._default) <= _names(self._mine)
+
+    def _lists_all_at(self, point: str) -> bool:
+        missing = set(self._default.points[point]) - set(self._mine.points[point])
+        return ALL in self._switched_off(point) and bool(missing)
+
+    def _own_orders(self) -> Iterator[str]:
+        """Where plugins are not in the order of the defaults with what was added after them."""
+        for point, names in self._mine.points.items():
+            default = self._default.points[point]
+            usual = (*(each for each in default if each in names), *(each for each in names if each not in default))
+            if point not in UNORDERED and names != usual:
+                yield point
+
+    # Notes
+
+    def _tell_scorers(self) -> None:
+        first, *others = scorers_of_resources(self._before) or [""]
+        if others:
+            weights = self._before.score_weights
+            names = listed([f"{name} ({weights[name]})" for name in (first, *others)])
+            self._notes.tell(
+                f"{names} are strategies of {FIT} now, which has one: {first} is kept",
+                self._notes.place_of([first, *others], self._index),
+                "switch the others off, or give the pods profiles with one strategy each",
+                lost=True,
+            )
+
+    def _tell_gone(self) -> None:
+        found = list(losses(self._before, self._default_before))
+        for kind in dict.fromkeys((GONE[each.plugin], each.felt) for each in found):
+            gone, felt = kind
+            names = [each.plugin for each in found if (GONE[each.plugin], each.felt) == kind]
+            text = f"{listed(names)} went away with {gone.since}"
+            self._notes.tell(text, self._notes.place_of(names, self._index), gone.instead, lost=felt)
+
+    def _tell_new(self) -> None:
+        if not self._new_plugins:
+            return
+        names = listed(sorted(self._new_plugins))
+        text = f"on by default now, and not in Kubernetes {self._old.release.version}: {names}"
+        if self._lists_all:
+            hint = "left off, for the profile lists all that it runs: enable in plugins.multiPoint what is wanted"
+        else:
+            hint = "disable in plugins.multiPoint what is not wanted"
+        self._notes.tell(text, hint=hint)
+
+    def _tell_weights(self, weights: Mapping[str, int]) -> None:
+        now, default = self._now.score_weights, self._default.score_weights
+        changed = [
+            f"{name} {weight} (now {now[name]})"
+            for name, weight in sorted(weights.items())
+            if name in now and weight == default.get(name) != now[name]
+        ]
+        if changed:
+            text = f"default weights of Kubernetes {self._old.release.version} are written out: {', '.join(changed)}"
+            self._notes.tell(text, hint="take them out to have those of today")
+
+
+def listed(names: Sequence[str]) -> str:
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+
+
+def scorers_of_resources(resolved: ResolvedProfile) -> list[str]:
+    """NodeResourcesFit and the plugins that became its strategies, as far as they score: the one with most say first,
+    and of equals rather one that is not there by default."""
+    found = [name for name in resolved.points["score"] if name in STRATEGY_OF or name == FIT]
+    return sorted(found, key=lambda name: (-resolved.score_weights[name], name == "NodeResourcesLeastAllocated"))
+
+
+def in_new_terms(resolved: ResolvedProfile) -> ResolvedProfile:
+    """Resources are scored under one name, and plugins that are gone are gone."""
+    scorers = scorers_of_resources(resolved)
+    weights = {name: resolved.score_weights[name] for name in resolved.points["score"]}
+    if scorers:
+        weights[FIT] = weights[scorers[0]]
+    score = dict.fromkeys(FIT if name in scorers else name for name in resolved.points["score"])
+    gone = {*GONE, *STRATEGY_OF}
+    points = {
+        point: tuple(name for name in names if name not in gone)
+        for point, names in {**resolved.points, "score": tuple(score)}.items()
+    }
+    return replace(resolved, points=points, score_weights={name: weights[name] for name in points["score"]})
+
+
+def _names(resolved: ResolvedProfile) -> set[str]:
+    return {name for names in resolved.points.values() for name in names}
+
+
+def _weights(names: Sequence[str], mine: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:
+    return {name: mine.get(name, now.get(name, 1)) for name in names}

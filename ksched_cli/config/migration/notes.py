@@ -1,0 +1,70 @@
+"""What a migration has to tell: what became of things, and what cannot be said any more, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ksched_cli.api.conversion import written
+from ksched_cli.api.yaml_reader import Document
+from ksched_cli.config.policy import is_policy, policy_document
+from ksched_cli.config.policy_profile import plugins_named
+from ksched_cli.errors import Problem
+
+Steps = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Note:
+    """`lost`: what the old file said is not in the new one."""
+
+    told: Problem
+    lost: bool = False
+
+
+class Notes:
+    """The notes of one file. What is so for several profiles is told of the first."""
+
+    def __init__(self, document: Document, source: str) -> None:
+        self._document = document
+        self._source = source
+        self._notes: dict[tuple[str, str], Note] = {}
+
+    def told(self) -> tuple[Note, ...]:
+        """What is lost comes first."""
+        return tuple(sorted(self._notes.values(), key=lambda note: not note.lost))
+
+    def tell(self, message: str, steps: Sequence[str | int] = (), hint: str = "", *, lost: bool = False) -> None:
+        line = self._document.line_of(tuple(steps)) if steps else None
+        problem = Problem(message, self._source, line, written(steps), hint)
+        self._notes.setdefault((message, hint), Note(problem, lost))
+
+    def place_of(self, plugins: Sequence[str], profile: int) -> Steps:
+        """Where the file first names one of the plugins; nowhere if they are there by default."""
+        document = self._document.value
+        if is_policy(document):
+            found = _in_policy(policy_document(document, self._source), plugins)
+        else:
+            found = _in_profile(document, profile, plugins)
+        return next(found, ())
+
+
+def _in_policy(policy: dict[str, Any], plugins: Sequence[str]) -> Iterator[Steps]:
+    for field in ("predicates", "priorities"):
+        for index, each in enumerate(policy.get(field) or ()):
+            if set(plugins_named(each)) & set(plugins):
+                yield (field, index)
+
+
+def _in_profile(document: dict[str, Any], index: int, plugins: Sequence[str]) -> Iterator[Steps]:
+    listed = document.get("profiles") or ()
+    profile = listed[index] if index < len(listed) else {}
+    steps: Steps = ("profiles", index)
+    for point, own in (profile.get("plugins") or {}).items():
+        for at, each in enumerate((own or {}).get("enabled") or ()):
+            if each.get("name") in plugins:
+                yield (*steps, "plugins", point, "enabled", at)
+    for at, each in enumerate(profile.get("pluginConfig") or ()):
+        if each.get("name") in plugins:
+            yield (*steps, "pluginConfig", at)

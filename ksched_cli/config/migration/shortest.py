@@ -1,0 +1,114 @@
+"""The shortest way to say which plugins run: what differs from the defaults, or whole lists where that is less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ksched_cli.config.migration.carrying import UNORDERED, Carried, Minor
+from ksched_cli.config.model import EXTENSION_POINT_FIELDS, PluginRef, Plugins, PluginSet
+from ksched_cli.config.profiles import ALL
+
+_ALL_OFF = (PluginRef(ALL),)
+_NO_WEIGHTS: Mapping[str, int] = {}
+
+
+def shortest(carried: Carried, own_order: Sequence[str], new: Minor) -> Plugins:
+    """`own_order`: of the old profile's MultiPoint, which may save listing its plugins point by point."""
+    ways = _Ways(carried, new)
+    return min((ways.from_multi_point(each) for each in ways.multi_points(own_order)), key=_lines_of_all)
+
+
+class _Ways:
+    """The ways to say it, by what MultiPoint says."""
+
+    def __init__(self, carried: Carried, new: Minor) -> None:
+        self._carried = carried
+        self._points_of = new.points
+        self._default = new.release.default_plugins(new.gates).multi_point.enabled
+        self._on = {name for names in carried.points.values() for name in names}
+        self._by_default = {plugin.name for plugin in self._default}
+        own = dict.fromkeys(name for names in carried.points.values() for name in names if name not in self._by_default)
+        self._own = [PluginRef(name, self._weight(name)) for name in own if self._is_whole(name)]
+
+    def multi_points(self, own_order: Sequence[str]) -> Iterator[PluginSet]:
+        # Who sorts the queue is said at its point, in the same way in all profiles.
+        on = [plugin for plugin in self._default if plugin.name in self._on or self._sorts(plugin.name)]
+        yield self._shortened(
+            PluginSet(tuple(self._own), _refs([each.name for each in self._default if each not in on]))
+        )
+        listed = [PluginRef(plugin.name, self._weight(plugin.name) or plugin.weight) for plugin in on] + self._own
+        yield PluginSet(tuple(listed), _ALL_OFF)
+        places = {name: place for place, name in enumerate(own_order)}
+        yield PluginSet(tuple(sorted(listed, key=lambda each: places.get(each.name, len(places)))), _ALL_OFF)
+
+    def _shortened(self, multi_point: PluginSet) -> PluginSet:
+        """What lists at its points have off anyway need not be off in MultiPoint too."""
+        for plugin in multi_point.disabled:
+            left = PluginSet(multi_point.enabled, tuple(each for each in multi_point.disabled if each != plugin))
+            if _lines_of_all(self.from_multi_point(left)) < _lines_of_all(self.from_multi_point(multi_point)):
+                multi_point = left
+        return multi_point
+
+    def _sorts(self, name: str) -> bool:
+        return "queueSort" in self._points_of.get(name, ())
+
+    def _is_whole(self, name: str) -> bool:
+        """Whether it is on wherever it could be, and that is at several points, so that MultiPoint says it all."""
+        points = self._points_of[name]
+        return (
+            len(points) > 1 and not self._sorts(name) and all(name in self._carried.points[point] for point in points)
+        )
+
+    def _weight(self, name: str) -> int:
+        return self._carried.weights["score"].get(name, 0)
+
+    def from_multi_point(self, multi_point: PluginSet) -> Plugins:
+        weights = {plugin.name: plugin.weight or 1 for plugin in multi_point.enabled}
+        if multi_point.disabled != _ALL_OFF:
+            off = {plugin.name for plugin in multi_point.disabled}
+            weights = {plugin.name: plugin.weight or 1 for plugin in self._default if plugin.name not in off} | weights
+        sets = {field: self._point(point, weights) for point, field in EXTENSION_POINT_FIELDS.items()}
+        return Plugins(multi_point=multi_point, **sets)
+
+    def _point(self, point: str, multi_point: Mapping[str, int]) -> PluginSet:
+        """`multi_point`: what is on there, in its order, with its weights."""
+        wanted = self._carried.points[point]
+        weights = self._carried.weights.get(point, {})
+        idle = self._carried.idle if point == "preScore" else ()
+        brought = [name for name in multi_point if point in self._points_of.get(name, ())]
+        off = [name for name in brought if name not in wanted and name not in idle]
+        reweighted = {name for name, weight in weights.items() if weight != multi_point.get(name)}
+        whole = PluginSet(_refs(wanted, weights), _ALL_OFF)
+        for first in range(len(wanted) + 1):
+            # What is named at the point itself comes before the rest of MultiPoint, or after it if it is not in there.
+            own = [*wanted[:first], *(name for name in wanted[first:] if name in reweighted or name not in brought)]
+            order = (
+                *(name for name in own if name in brought),
+                *(name for name in brought if name in wanted and name not in own),
+                *(name for name in own if name not in brought),
+            )
+            if self._is_in_order(point, order):
+                return min(PluginSet(_refs(own, weights), _refs(off)), whole, key=_lines)
+        return whole
+
+    def _is_in_order(self, point: str, names: tuple[str, ...]) -> bool:
+        """Default plugins may come in the order of today where the old profile had that of its time."""
+        wanted = self._carried.points[point]
+        if point in UNORDERED or names == wanted:
+            return True
+        own = [name for name in names if name not in self._by_default]
+        return point not in self._carried.ordered and own == [name for name in wanted if name in own]
+
+
+def _refs(names: Sequence[str], weights: Mapping[str, int] = _NO_WEIGHTS) -> tuple[PluginRef, ...]:
+    return tuple(PluginRef(name, weights.get(name, 0)) for name in names)
+
+
+def _lines(own: PluginSet) -> int:
+    """As YAML."""
+    refs = (*own.enabled, *own.disabled)
+    return sum(1 + bool(plugin.weight) for plugin in refs) + bool(own.enabled) + bool(own.disabled) + bool(refs)
+
+
+def _lines_of_all(plugins: Plugins) -> int:
+    return _lines(plugins.multi_point) + sum(_lines(own) for _, own in plugins.points())

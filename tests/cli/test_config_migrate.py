@@ -1,0 +1,168 @@
+"""`ksched config migrate` as a person runs it."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ksched_cli.cli.main import run
+from tests.cli.transcripts import same_as_golden
+
+PACKED = """\
+apiVersion: kubescheduler.config.k8s.io/v1beta1
+kind: KubeSchedulerConfiguration
+leaderElection:
+  leaderElect: true
+clientConnection:
+  kubeconfig: /etc/kubernetes/scheduler.conf
+healthzBindAddress: 0.0.0.0:10251
+profiles:
+- schedulerName: bin-packing
+  plugins:
+    score:
+      disabled:
+      - name: NodeResourcesLeastAllocated
+      enabled:
+      - name: NodeResourcesMostAllocated
+        weight: 5
+  pluginConfig:
+  - name: NodeResourcesMostAllocated
+    args:
+      resources:
+      - {name: cpu, weight: 1}
+      - {name: memory, weight: 2}
+"""
+POLICY = """\
+{"kind": "Policy", "apiVersion": "v1",
+ "predicates": [
+  {"name": "GeneralPredicates"},
+  {"name": "NoDiskConflict"},
+  {"name": "OnlySsd", "argument": {"labelsPresence": {"labels": ["ssd"], "presence": true}}}
+ ],
+ "priorities": [
+  {"name": "LeastRequestedPriority", "weight": 1},
+  {"name": "BalancedResourceAllocation", "weight": 1},
+  {"name": "OverRacks", "weight": 3, "argument": {"serviceAntiAffinity": {"label": "rack"}}}
+ ],
+ "extenders": [{"urlPrefix": "http://127.0.0.1:8888", "filterVerb": "filter", "httpTimeout": 2500000000}],
+ "alwaysCheckAllPredicates": true}
+"""
+V1BETA3 = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"), [("scheduler.yaml", PACKED), ("policy.cfg", POLICY)], ids=["configuration", "policy"]
+)
+def test_what_is_written_and_told(file: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(file).write_text(text)
+    assert run(["config", "migrate", file]) == 1
+    shown = capsys.readouterr()
+    same_as_golden(f"migrate-{Path(file).stem}", f"{shown.out}---\n{shown.err}", columns=None)
+    Path("v1.yaml").write_text(shown.out)
+    assert run(["config", "validate", "v1.yaml", "--kube-version", "1.36"]) == 0
+    assert run(["config", "migrate", "v1.yaml"]) == 0
+    assert capsys.readouterr().out.endswith(shown.out)
+
+
+def test_notes_alone_are_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("c.yaml").write_text(V1BETA3)
+    assert run(["config", "migrate", "c.yaml", "--to", "v1", "-o", "json"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out) == {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+    }
+    assert all(line.startswith("ksched: note: c.yaml: ") for line in shown.err.splitlines())
+
+
+def test_from_stdin(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    inside = {"kind": "ConfigMap", "apiVersion": "v1", "data": {"policy.cfg": POLICY}}
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(yaml.safe_dump(inside).encode())))
+    assert run(["config", "migrate", "-"]) == 1
+    shown = capsys.readouterr()
+    assert yaml.safe_load(shown.out)["extenders"][0]["httpTimeout"] == "2500ms"
+    assert "ksched: warning: stdin:" in shown.err
+
+
+def test_by_another_minor(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("c.yaml").write_text(V1BETA3)
+    assert run(["config", "migrate", "c.yaml", "--kube-version", "1.25"]) == 0
+    assert (
+        "not in Kubernetes 1.25: DynamicResources, NodeDeclaredFeatures and SchedulingGates" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "said"),
+    [
+        pytest.param(["--to", "v1beta3"], V1BETA3, "--to v1beta3: there is v1", id="another version"),
+        pytest.param(["-o", "wide"], V1BETA3, "shown as yaml or json", id="another output"),
+        pytest.param([], "parallelism: 1", "c.yaml:1: kind: expected kind KubeSchedulerConfiguration", id="no kind"),
+        pytest.param(
+            [],
+            V1BETA3.replace("v1beta3", "v2"),
+            "c.yaml:1: apiVersion: Kubernetes 1.36 does not read apiVersion kubescheduler.config.k8s.io/v2",
+            id="no such version",
+        ),
+        pytest.param(
+            ["--kube-version", "1.21"],
+            V1BETA3,
+            "c.yaml: apiVersion: Kubernetes 1.21 does not read apiVersion kubescheduler.config.k8s.io/v1beta3 "
+            "(use kubescheduler.config.k8s.io/v1beta1)",
+            id="a version that the minor does not know",
+        ),
+        pytest.param(
+            ["--kube-version", "1.29"],
+            V1BETA3,
+            "does not read apiVersion kubescheduler.config.k8s.io/v1beta3 (use kubescheduler.config.k8s.io/v1)",
+            id="a version that the minor does not read any more",
+        ),
+        pytest.param(
+            ["--kube-version", "1.23"], POLICY, "Kubernetes 1.23 reads no Policy: it went away with 1.23", id="a Policy"
+        ),
+        pytest.param(["--feature-gates", "No=true"], V1BETA3, "has no feature gate No", id="a gate"),
+        pytest.param([], f"{V1BETA3}parallelism: 0\nnope: 1\n", "c.yaml:4: nope: ", id="a mistake in the file"),
+        pytest.param([], "{", "broken YAML", id="broken"),
+        pytest.param([], "", "empty", id="empty"),
+        pytest.param([], "- 1", "expected a KubeSchedulerConfiguration", id="a list"),
+    ],
+)
+def test_bad_input(arguments: list[str], text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("c.yaml").write_text(text)
+    assert run(["config", "migrate", "c.yaml", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, said in shown.err) == ("", True), shown.err
+
+
+def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["config", "migrate", "nowhere.yaml"]) == 2
+    assert capsys.readouterr().err == "ksched: nowhere.yaml: No such file or directory\n"
+
+
+def test_with_a_plugin_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+    plugins: dict[str, Any] = {"multiPoint": {"enabled": [{"name": "NodeGroups", "weight": 3}]}}
+    document = {**yaml.safe_load(V1BETA3), "profiles": [{"plugins": plugins}]}
+    Path("c.yaml").write_text(yaml.safe_dump(document))
+    assert run(["config", "migrate", "c.yaml"]) == 2
+    assert 'plugin "NodeGroups" does not exist' in capsys.readouterr().err
+    Path("migrated_node_groups.py").write_text(
+        "from ksched_cli.framework.per_node import PerNodePlugin\n"
+        "class NodeGroups(PerNodePlugin):\n"
+        "    name = 'NodeGroups'\n"
+        "    def score_one(self, pod, node):\n"
+        "        return 1\n"
+    )
+    assert run(["config", "migrate", "c.yaml", "--plugin", "migrated_node_groups:NodeGroups"]) == 0
+    (profile,) = yaml.safe_load(capsys.readouterr().out)["profiles"]
+    assert profile["plugins"] == plugins

@@ -1,0 +1,131 @@
+"""A migrated file means what the old one meant: plugins, weights, arguments, orders, and where pods go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.config.model import Profile
+from ksched_cli.config.policy_profile import PREDICATES, PRIORITIES
+from ksched_cli.errors import ConfigError
+from ksched_cli.wiring import Setup, prepare
+from tests.config.migrations import (
+    POLICY,
+    READERS,
+    check_meaning,
+    configuration,
+    migrated,
+    minor,
+    read,
+    score,
+)
+from tests.config.test_minors import GROUP
+from tests.test_conformance import CORPUS
+
+OLD_VERSIONS = ("v1beta1", "v1beta2", "v1beta3")
+
+
+@st.composite
+def profiles(draw: st.DrawFn, version: str) -> dict[str, Any]:
+    """A profile with lists at some points; not each of them is one that kube-scheduler takes."""
+    by = minor(READERS[version])
+    default = by.resolve(Profile(config_version=version if version in OLD_VERSIONS[:2] else ""))
+    plugins: dict[str, Any] = {}
+    at = ["preFilter", "filter", "preScore", "score", "postFilter", "reserve"]
+    for point in draw(st.lists(st.sampled_from(at), unique=True, max_size=3)):
+        known = [name for name, where in by.points.items() if point in where]
+        off = draw(st.one_of(st.just(["*"]), st.lists(st.sampled_from(default.points[point]), unique=True, max_size=3)))
+        on = draw(st.lists(st.sampled_from(known), unique=True, max_size=4))
+        plugins[point] = {"disabled": refs(off), "enabled": [ref(name, draw(st.integers(0, 5))) for name in on]}
+    if version not in OLD_VERSIONS[:2] and draw(st.booleans()):
+        everywhere = sorted(
+            {name for names in default.points.values() for name in names} - {"PrioritySort", "DefaultBinder"}
+        )
+        off = draw(st.lists(st.sampled_from(everywhere), unique=True, max_size=4))
+        on = draw(st.lists(st.sampled_from(everywhere), unique=True, max_size=4))
+        if draw(st.booleans()):
+            off, on = ["*"], ["PrioritySort", *on, "DefaultBinder"]
+        plugins["multiPoint"] = {"disabled": refs(off), "enabled": [ref(name, draw(st.integers(0, 5))) for name in on]}
+    return {"plugins": plugins}
+
+
+def refs(names: list[str]) -> list[dict[str, Any]]:
+    return [{"name": name} for name in names]
+
+
+def ref(name: str, weight: int) -> dict[str, Any]:
+    return {"name": name, "weight": weight} if weight else {"name": name}
+
+
+@pytest.mark.parametrize("version", READERS)
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@given(data=st.data())
+def test_a_profile_means_the_same(version: str, data: st.DataObject) -> None:
+    document = configuration(version, profiles=[data.draw(profiles(version))])
+    try:
+        read(document, minor(READERS[version]))
+    except ConfigError:
+        assume(False)
+    check_meaning(document)
+
+
+def entries(table: Any, weighted: bool) -> st.SearchStrategy[Any]:
+    entry = st.builds(
+        lambda name, weight: {"name": name} | ({"weight": weight} if weighted else {}),
+        st.sampled_from(sorted(table)),
+        st.integers(1, 9),
+    )
+    return st.one_of(st.none(), st.lists(entry, unique_by=lambda each: each["name"], max_size=8))
+
+
+@settings(max_examples=50, deadline=None)
+@given(predicates=entries(PREDICATES, weighted=False), priorities=entries(PRIORITIES, weighted=True))
+def test_a_policy_means_the_same(predicates: Any, priorities: Any) -> None:
+    document = {**POLICY, "predicates": predicates, "priorities": priorities}
+    try:
+        read(document, minor("1.22"))
+    except ConfigError:
+        assume(False)
+    check_meaning(document)
+
+
+@pytest.mark.parametrize("file", sorted(CORPUS.glob("*/config.yaml")), ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("version", ["v1beta3", "v1"])
+def test_recorded_configurations_mean_the_same(version: str, file: Path) -> None:
+    check_meaning({**yaml.safe_load(file.read_text()), "apiVersion": f"{GROUP}/{version}"})
+
+
+# Pods go where they went
+
+
+@pytest.mark.parametrize(
+    ("by", "version", "given"),
+    [
+        pytest.param("1.28", "v1beta3", {"plugins": score(("TaintToleration", 9))}, id="1.28"),
+        pytest.param(
+            "1.27", "v1beta2", {"plugins": score(("ImageLocality", 5), disabled=("NodeResourcesFit",))}, id="1.27"
+        ),
+        pytest.param(
+            "1.22",
+            "v1beta1",
+            {"plugins": score(("NodeResourcesMostAllocated", 4), disabled=("NodeResourcesLeastAllocated",))},
+            id="1.22, in its terms again",
+        ),
+    ],
+)
+@pytest.mark.parametrize("case", ["resources-00", "taints-01", "podaffinity-02"])
+def test_pods_go_where_they_went(case: str, by: str, version: str, given: dict[str, Any]) -> None:
+    """Under the same minor, by the file and by what became of it."""
+    before = configuration(version, profiles=[given])
+    assert choices(case, by, before) == choices(case, by, migrated(before, by=by).document)
+
+
+def choices(case: str, by: str, config: dict[str, Any]) -> list[Any]:
+    prepared = prepare(Setup([str(CORPUS / case / "cluster.json")], config=config, kube_version=by))
+    outcomes = prepared.place(detail=False, top=0).outcomes
+    return [(each.pod, each.node, each.result) for each in outcomes]

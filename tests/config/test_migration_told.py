@@ -1,0 +1,156 @@
+"""What a migration tells: defaults that changed, and what cannot be said any more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.config.migrations import (
+    POLICY,
+    SHAPE,
+    config_of,
+    configuration,
+    migrated,
+    minor,
+    profiles_of,
+    read,
+    score,
+    told,
+)
+
+NEW_SINCE_1_22 = (
+    "on by default now, and not in Kubernetes 1.22: DynamicResources, NodeDeclaredFeatures and SchedulingGates"
+)
+
+
+def test_what_is_told_of_defaults() -> None:
+    assert told(migrated(POLICY)) == [
+        "AzureDiskLimits, EBSLimits and GCEPDLimits went away with Kubernetes 1.31 "
+        "(NodeVolumeLimits counts in-tree volumes as those of their CSI drivers)",
+        "NodePreferAvoidPods went away with Kubernetes 1.23 (taint nodes with PreferNoSchedule instead of annotating them)",
+        f"{NEW_SINCE_1_22} (disable in plugins.multiPoint what is not wanted)",
+        "default weights of Kubernetes 1.22 are written out: InterPodAffinity 1 (now 2), NodeAffinity 1 (now 2), "
+        "TaintToleration 1 (now 3) (take them out to have those of today)",
+        "filters run in the order of v1: of several that reject a node, another may be named (where pods go is the same)",
+    ]
+    assert migrated(POLICY).whole
+    assert told(migrated(configuration("v1"))) == []
+
+
+def test_new_plugins_stay_off_where_the_profile_lists_all() -> None:
+    everything_off = {"disabled": [{"name": "*"}], "enabled": [{"name": "PrioritySort"}, {"name": "DefaultBinder"}]}
+    migration = migrated(configuration("v1beta3", profiles=[{"plugins": {"multiPoint": everything_off}}]))
+    assert profiles_of(migration)[0]["plugins"] == {"multiPoint": everything_off}
+    assert "left off, for the profile lists all that it runs" in told(migration)[0]
+
+
+def test_a_new_plugin_that_is_off_by_name_stays_off() -> None:
+    off = {"multiPoint": {"disabled": [{"name": "DynamicResources"}]}}
+    assert profiles_of(migrated(configuration("v1beta3", profiles=[{"plugins": off}])))[0]["plugins"] == off
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        pytest.param(
+            configuration("v1beta1", profiles=[{"plugins": {"filter": {"enabled": [{"name": "ServiceAffinity"}]}}}]),
+            "c.yaml:1: profiles[0].plugins.filter.enabled[0]: ServiceAffinity went away with Kubernetes 1.23 "
+            "(give the pods podAffinity or topologySpreadConstraints)",
+            id="a plugin",
+        ),
+        pytest.param(
+            configuration(
+                "v1beta1",
+                profiles=[
+                    {
+                        "plugins": {
+                            "filter": {"enabled": [{"name": "NodeLabel"}], "disabled": [{"name": "NodeAffinity"}]}
+                        },
+                        "pluginConfig": config_of("NodeLabel", presentLabels=["ssd"]),
+                    }
+                ],
+            ),
+            "NodeLabel went away with Kubernetes 1.23, and NodeAffinity, which can ask for labels, is off",
+            id="labels that nobody can ask for",
+        ),
+        pytest.param(
+            configuration("v1beta1", profiles=[{"plugins": score(("NodeResourcesMostAllocated", 5))}]),
+            "profiles[0].plugins.score.enabled[0]: NodeResourcesMostAllocated (5) and NodeResourcesLeastAllocated (1) "
+            "are strategies of NodeResourcesFit now, which has one: NodeResourcesMostAllocated is kept",
+            id="two strategies",
+        ),
+        pytest.param(
+            {
+                **POLICY,
+                "priorities": [
+                    {"name": "z", "weight": 1, "argument": {"serviceAntiAffinity": {"label": "zone"}}},
+                    {"name": "NodePreferAvoidPodsPriority", "weight": 1},
+                ],
+            },
+            "priorities[1]: NodePreferAvoidPods went away",
+            id="a priority of another weight",
+        ),
+        pytest.param(
+            {**POLICY, "alwaysCheckAllPredicates": True}, "alwaysCheckAllPredicates: of a node that", id="checking all"
+        ),
+        pytest.param(
+            configuration("v1beta1", healthzBindAddress="10.0.0.1:10251"),
+            "healthzBindAddress: nothing is served at 10.0.0.1:10251",
+            id="an address",
+        ),
+        pytest.param(
+            configuration("v1beta1", leaderElection={"resourceLock": "endpoints"}),
+            "leaderElection.resourceLock: leader election knows leases only, no endpoints",
+            id="a lock",
+        ),
+        pytest.param(
+            {
+                **POLICY,
+                "priorities": [
+                    {
+                        "name": "r",
+                        "weight": 1,
+                        "argument": {
+                            "requestedToCapacityRatioArguments": {
+                                "shape": SHAPE,
+                                "resources": [{"name": "cpu", "weight": 101}],
+                            }
+                        },
+                    }
+                ],
+            },
+            "Kubernetes 1.36 does not take scoringStrategy.resources[0].weight of NodeResourcesFit",
+            id="a weight beyond what is valid now",
+        ),
+    ],
+)
+def test_what_cannot_be_said(document: dict[str, Any], said: str) -> None:
+    migration = migrated(document)
+    assert not migration.whole
+    assert said in "\n".join(str(note.told) for note in migration.notes if note.lost)
+    assert read(migration.document, minor("1.36")).profiles
+
+
+@pytest.mark.parametrize(
+    ("document", "gates", "expected"),
+    [
+        pytest.param(
+            configuration("v1beta2"),
+            "DefaultPodTopologySpread=false",
+            {"defaultingType": "System"},
+            id="a plugin did it",
+        ),
+        pytest.param(
+            configuration("v1beta2", profiles=[{"plugins": score(disabled=("SelectorSpread",))}]),
+            "DefaultPodTopologySpread=false",
+            {"defaultingType": "List"},
+            id="nobody did it",
+        ),
+    ],
+)
+def test_a_gate_of_the_old_minor(document: dict[str, Any], gates: str, expected: dict[str, Any]) -> None:
+    """Spreading of pods without constraints was up to a gate."""
+    migration = migrated(document, gates, by="1.23")
+    (given,) = read(migration.document, minor("1.36")).profiles
+    assert minor("1.36").resolve(given).args["PodTopologySpread"].defaulting_type == expected["defaultingType"]
