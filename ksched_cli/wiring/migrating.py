@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ksched_cli.config.reading import read_one
 from ksched_cli.config.migration.carrying import Minor
 from ksched_cli.config.migration.migrate import Migration, migrate
 from ksched_cli.config.policy import LAST_MINOR, is_policy
+from ksched_cli.config.reading import read_one
 from ksched_cli.config.releases import NEWEST, RELEASES, Release, nearest
 from ksched_cli.engine.registry import Registry
 from ksched_cli.errors import ConfigError, InputError, Problem
@@ -26,6 +26,8 @@ def migrate_file(
     document = read_one(text, source).value
     release = reader_of(document) if kube_version == AUTO else nearest(kube_version)
     _refuse_later(document, release, source)
+    if release.has_predicates:
+        raise ConfigError(Problem(f"files of Kubernetes {release.version} cannot be migrated yet", source))
     registry = make_registry(plugins, release)
     old = _minor(release, feature_gates, registry)
     new = old if release == NEWEST else _minor(NEWEST, "", make_registry(plugins, NEWEST))

@@ -21,7 +21,6 @@ from ksched_cli.config.plugin_args import (
     NodeAffinityArgs,
     NodeLabelArgs,
     NodeResourcesFitArgs,
-    PodTopologySpreadArgs,
     RequestedToCapacityRatioArgs,
     RequestedToCapacityRatioParam,
     ScoringStrategy,
@@ -43,8 +42,11 @@ def carried_args(
     if carried.scorer in STRATEGY_OF:
         args[FIT] = _with_strategy(args.get(FIT), carried.scorer, before.args[carried.scorer])
     _ask_for_labels(args, before, index, notes)
-    if not old.gates.enabled("DefaultPodTopologySpread") and SELECTOR_SPREAD not in before.points["score"]:
-        args[SPREAD] = _without_default_spreading(args.get(SPREAD))
+    spread = before.args.get(SPREAD)
+    if not old.gates.enabled("DefaultPodTopologySpread") and spread is not None and not spread.default_constraints:
+        # SelectorSpread did what default constraints do, or nobody did.
+        by_default = SELECTOR_SPREAD in before.points["score"]
+        args[SPREAD] = replace(spread, defaulting_type="System" if by_default else "List")
     _tell_unused(profile, before, index, notes)
     told = {name: _document(name, each, index, new, own, notes) for name, each in args.items()}
     return [{"name": name, "args": each} for name, each in told.items() if each]
@@ -87,11 +89,6 @@ def _asking(affinity: NodeAffinity, asked: tuple[NodeSelectorRequirement, ...]) 
     # One term is enough to match, so that each has to ask for it.
     terms = tuple(replace(each, match_expressions=(*each.match_expressions, *asked)) for each in terms)
     return replace(affinity, required_during_scheduling_ignored_during_execution=NodeSelector(terms))
-
-
-def _without_default_spreading(args: PodTopologySpreadArgs | None) -> PodTopologySpreadArgs:
-    """Without the feature gate there were no default constraints but those that are listed."""
-    return replace(args or PodTopologySpreadArgs(), defaulting_type="List")
 
 
 def _tell_unused(profile: Profile, before: ResolvedProfile, index: int, notes: Notes) -> None:

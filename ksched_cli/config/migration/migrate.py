@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ksched_cli.config.load import load_config
-from ksched_cli.config.reading import KIND, read_one
 from ksched_cli.config.migration.arguments import carried_args
 from ksched_cli.config.migration.carrying import Carried, Minor, carry
 from ksched_cli.config.migration.notes import Note, Notes
@@ -18,6 +17,7 @@ from ksched_cli.config.model import Plugins, Profile
 from ksched_cli.config.policy import Policy, is_policy, policy_document
 from ksched_cli.config.policy_profile import policy_profile
 from ksched_cli.config.profiles import merge_with_defaults
+from ksched_cli.config.reading import KIND, read_one
 from ksched_cli.config.view import plugin_set
 
 
