@@ -98,7 +98,7 @@ class FilterMemory:
             statuses = known.statuses
             rows = touched[ground.statuses.codes[touched] == 0]
             before = statuses.codes[rows] == 0
-            statuses.codes[rows] = 0
+            statuses.forget(rows)
             run_following(NodeRows(self._cluster, rows), statuses)
             if np.array_equal(before, statuses.codes[rows] == 0):
                 return known

@@ -35,6 +35,9 @@ from ksched_cli.framework.scoring import MAX_NODE_SCORE, MIN_NODE_SCORE
 from ksched_cli.framework.status import Code, Status, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 
+# Looked up so often that the look-up counts.
+_SUCCESS, _ERROR = Code.SUCCESS, Code.ERROR
+
 
 @dataclass
 class CycleState:
@@ -168,21 +171,22 @@ class Runtime:
     ) -> NodeRows:
         if self.profile.checks_all_filters:
             return self._run_all_filters(plugins, state, pod, nodes, statuses)
-        errors = Counter[str]()
+        errors: list[str] = []
         for plugin in plugins:
             if not len(nodes):
                 break
             verdict = self._ask(plugin, state, pod, nodes)
-            if verdict.codes.any():
+            # In C all the way, unlike any().
+            if np.count_nonzero(verdict.codes):
                 if self._counts_errors:
-                    errors.update(errors_in(verdict))
+                    errors += errors_in(verdict)
                 else:
                     self._check_verdict(plugin.name, verdict, nodes)
                 if statuses is not None:
                     statuses.record(plugin.name, nodes.rows, verdict)
                 nodes = nodes.select(verdict.passed)
         if errors and statuses is not None:
-            raise CycleError(aggregate(errors))
+            raise CycleError(aggregate(Counter(errors)))
         return nodes
 
     def _ask(self, plugin: FilterPlugin[Any], state: CycleState, pod: PodInfo, nodes: NodeRows) -> Verdict:
@@ -220,7 +224,7 @@ class Runtime:
         return nodes.select(together.passed)
 
     def _check_verdict(self, plugin: str, verdict: Verdict, nodes: NodeRows) -> None:
-        failed = np.nonzero(verdict.codes == Code.ERROR)[0]
+        failed = np.nonzero(verdict.codes == _ERROR)[0]
         if len(failed):
             node = nodes.names[failed[0]]
             raise CycleError(
@@ -237,12 +241,12 @@ class Runtime:
             if refused is None:
                 return feasible
             statuses.take_over(refused, np.nonzero(refused.codes)[0])
-            return feasible.select(refused.codes[feasible.rows] == Code.SUCCESS)
+            return feasible.select(refused.codes[feasible.rows] == _SUCCESS)
         refused = self.refused_beside(state, pod, nodes)
         if refused is not None:
             # As in Go: where the pod does not fit beside the others it is not tried without them.
             statuses.take_over(refused, np.nonzero(refused.codes)[0])
-            nodes = nodes.select(refused.codes[nodes.rows] == Code.SUCCESS)
+            nodes = nodes.select(refused.codes[nodes.rows] == _SUCCESS)
         return self.run_filter(state, pod, nodes, statuses)
 
     def pass_with_nominated(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> NodeRows:
@@ -269,7 +273,7 @@ class Runtime:
             return self.refused_beside(state, pod, everywhere) or NodeStatuses(len(everywhere))
 
         def renew(known: NodeStatuses, rows: RowColumn) -> NodeStatuses:
-            known.codes[rows] = Code.SUCCESS
+            known.forget(rows)
             found = self.refused_beside(state, pod, NodeRows(self.cluster, rows))
             if found is not None:
                 known.take_over(found, np.nonzero(found.codes)[0])

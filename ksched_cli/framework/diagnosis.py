@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +13,11 @@ from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn, RowColu
 from ksched_cli.config.releases import Release
 from ksched_cli.framework.status import SUCCESS, Code, Status
 from ksched_cli.framework.verdict import Reasons, Verdict
+
+T = TypeVar("T")
+
+# Looked up so often that the look-up counts.
+_SUCCESS = Code.SUCCESS
 
 # Among plugins that rejected a pod: some extender did (framework.ExtenderName).
 EXTENDER = "Extender"
@@ -22,6 +28,9 @@ class NodeStatuses:
 
     A node that was never looked at, because PreFilter had ruled it out, is *absent* and has the common status.
     `strangers` are names that an extender gave and no node has; kube-scheduler counts them all the same.
+
+    What is summed up of all nodes is kept until a status changes, and copies share it: pods of one template that fit
+    nowhere are told the same as long as nothing happens.
     """
 
     def __init__(self, size: int) -> None:
@@ -35,6 +44,18 @@ class NodeStatuses:
         self.reasons: Vocabulary[Reasons] = Vocabulary()
         self.plugins.id("")
         self.reasons.id(())
+        self._summed_up: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` makes of all statuses, as long as they are these."""
+        found: T | None = self._summed_up.get(key)
+        if found is None:
+            found = self._summed_up[key] = make()
+        return found
+
+    def _change(self) -> None:
+        # Copies go on with what held for them.
+        self._summed_up = {}
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -44,6 +65,7 @@ class NodeStatuses:
         rejected = np.nonzero(verdict.codes)[0]
         if not len(rejected):
             return
+        self._change()
         where = rows[rejected]
         translate = np.array([self.reasons.id(reasons) for reasons in verdict.reasons], dtype=np.int32)
         self.codes[where] = verdict.codes[rejected]
@@ -65,15 +87,22 @@ class NodeStatuses:
         self.absent, self.absent_status = other.absent.copy(), other.absent_status
         self.strangers = dict(other.strangers)
         self.plugins, self.reasons = other.plugins.copy(), other.reasons.copy()
+        self._summed_up = other._summed_up
 
     def set(self, row: int, status: Status) -> None:
+        self._change()
         self.absent[row] = False
         self.codes[row] = status.code
         self.plugin_ids[row] = self.plugins.id(status.plugin)
         self.reason_ids[row] = self.reasons.id(status.reasons)
 
+    def set_stranger(self, name: str, status: Status) -> None:
+        self._change()
+        self.strangers[name] = status
+
     def take_over(self, other: NodeStatuses, rows: RowColumn) -> None:
         """What the other says of these rows."""
+        self._change()
         plugins = np.array([self.plugins.id(name) for name in other.plugins.values], dtype=np.int32)
         reasons = np.array([self.reasons.id(each) for each in other.reasons.values], dtype=np.int32)
         self.absent[rows] = False
@@ -82,41 +111,52 @@ class NodeStatuses:
         self.reason_ids[rows] = reasons[other.reason_ids[rows]]
 
     def set_absent(self, rows: BoolColumn, status: Status) -> None:
+        self._change()
         self.absent |= rows
         self.absent_status = status
 
     def forget(self, rows: RowColumn) -> None:
-        """Rows that kube-scheduler would not have come to."""
-        self.codes[rows] = Code.SUCCESS
+        """Rows that kube-scheduler would not have come to, or that are looked at once more."""
+        self._change()
+        self.codes[rows] = _SUCCESS
 
     def status(self, row: int) -> Status:
         if self.absent[row]:
             return self.absent_status
         code = Code(int(self.codes[row]))
-        if code is Code.SUCCESS:
+        if code is _SUCCESS:
             return SUCCESS
         return Status(code, self.reasons.values[self.reason_ids[row]], self.plugins.values[self.plugin_ids[row]])
 
     @property
     def failed(self) -> BoolColumn:
         """Nodes with a status of their own."""
-        failed: BoolColumn = self.codes != Code.SUCCESS
+        failed: BoolColumn = self.codes != _SUCCESS
         return failed
 
     def rows_with(self, code: Code) -> RowColumn:
         """NodesForStatusCode: rows of that code, absent ones by their common status."""
+        return self.once(code, lambda: self._rows_with(code))
+
+    def _rows_with(self, code: Code) -> RowColumn:
         matching = (self.codes == code) & ~self.absent
         if self.absent_status.code is code:
             matching |= self.absent
         return np.nonzero(matching)[0]
 
     def unschedulable_plugins(self) -> frozenset[str]:
+        return self.once("plugins", self._unschedulable_plugins)
+
+    def _unschedulable_plugins(self) -> frozenset[str]:
         rejected = np.nonzero(self.failed & ~self.absent)[0]
         nodes = np.bincount(self.plugin_ids[rejected], minlength=len(self.plugins))
         return frozenset(self.plugins.values[index] for index in np.nonzero(nodes)[0].tolist()) - {""}
 
     def reason_counts(self) -> Counter[str]:
         """How many nodes give each reason; a node with several reasons counts once for each."""
+        return self.once("reasons", self._reason_counts)
+
+    def _reason_counts(self) -> Counter[str]:
         counts: Counter[str] = Counter()
         rejected = self.failed & ~self.absent
         per_tuple = np.bincount(self.reason_ids[rejected], minlength=len(self.reasons))
@@ -131,8 +171,11 @@ class NodeStatuses:
                 counts[reason] += absent
         return +counts
 
-    def groups(self) -> Iterator[tuple[Status, RowColumn]]:
+    def groups(self) -> Sequence[tuple[Status, RowColumn]]:
         """Each distinct failure with the rows that have it, absent nodes last."""
+        return self.once("groups", lambda: tuple(self._groups()))
+
+    def _groups(self) -> Iterator[tuple[Status, RowColumn]]:
         rows = np.nonzero(self.failed & ~self.absent)[0]
         if len(rows):
             keys = (self.plugin_ids[rows] * len(Code) + self.codes[rows]) * np.int64(len(self.reasons))

@@ -11,6 +11,8 @@ from ksched_cli.framework.status import SUCCESS, Code, Status
 
 Reasons = tuple[str, ...]
 
+# Looked up so often that the look-up counts.
+_SUCCESS = Code.SUCCESS
 _GRAVITY = (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.ERROR)
 
 
@@ -44,7 +46,7 @@ class Verdict:
 
     @property
     def passed(self) -> BoolColumn:
-        passed: BoolColumn = self.codes == Code.SUCCESS
+        passed: BoolColumn = self.codes == _SUCCESS
         return passed
 
     def status(self, index: int) -> Status:

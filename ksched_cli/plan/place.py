@@ -15,6 +15,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.queue import Queue
 from ksched_cli.engine.runtime import ScoreTable
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.framework.status import Status
 from ksched_cli.plan.doubts import Doubts
@@ -157,10 +158,12 @@ def _groups(decision: Decision, cluster: Cluster) -> tuple[FailureGroup, ...]:
     diagnosis = decision.diagnosis
     if diagnosis is None or diagnosis.pre_filter is not None:
         return ()
-    groups = [
-        FailureGroup(_failure(status), len(rows), _first_names(rows, cluster))
-        for status, rows in diagnosis.nodes.groups()
-    ]
+    nodes = diagnosis.nodes
+    return nodes.once("failures", lambda: _failures(nodes, cluster))
+
+
+def _failures(nodes: NodeStatuses, cluster: Cluster) -> tuple[FailureGroup, ...]:
+    groups = [FailureGroup(_failure(status), len(rows), _first_names(rows, cluster)) for status, rows in nodes.groups()]
     return tuple(sorted(groups, key=lambda group: (-group.nodes, group.failure.plugin, group.failure.reasons)))
 
 

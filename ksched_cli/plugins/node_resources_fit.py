@@ -134,7 +134,7 @@ class NodeResourcesFit(
             if self._extended.backs(nodes.cluster.resources.names[resource]):
                 # shouldDelegateResourceToDRA: devices may provide what the node does not announce.
                 short &= allocatable > 0
-            if short.any():
+            if np.count_nonzero(short):
                 lacks |= short.astype(np.int64) << bit
                 if self._sees_hopeless:
                     hopeless |= short & (amount > allocatable)
@@ -148,7 +148,7 @@ class NodeResourcesFit(
 
     def _verdict(self, state: FitState, lacks: Int64Column, hopeless: BoolColumn) -> Verdict:
         """`lacks` has one bit per reason; each distinct combination becomes one reason tuple."""
-        if not lacks.any():
+        if not np.count_nonzero(lacks):
             return Verdict.passing(len(lacks))
         codes = np.where(hopeless, _HOPELESS, _SHORT).astype(np.int8)
         if len(lacks) == 1:

@@ -137,7 +137,7 @@ def _note(name: str, asked: NodeRows, answer: Answer, statuses: NodeStatuses, si
     for node, status in said.items():
         known = asked.cluster.nodes.row_of.get(node)
         if known is None:
-            statuses.strangers[node] = status.by(name)
+            statuses.set_stranger(node, status.by(name))
         else:
             statuses.set(known, status.by(name))
 

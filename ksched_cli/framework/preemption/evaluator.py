@@ -47,8 +47,7 @@ class Found:
     potential: RowColumn
     outcomes: Outcomes
 
-    @property
-    def statuses(self) -> NodeStatuses:
+    def _statuses(self) -> NodeStatuses:
         """Of the nodes that are no candidates; those that were not tried have the common status."""
         statuses = NodeStatuses(len(self.outcomes.tried))
         statuses.set_absent(np.ones(len(statuses), dtype=np.bool_), NOT_HELPFUL)
@@ -65,14 +64,23 @@ class Found:
 
     def failure(self) -> str:
         """What is said of the nodes when none is a candidate (FitError.Error)."""
-        return Diagnosis(self.statuses).message()
+        return self._words[1]
 
     def errors(self) -> str:
         """Of nodes where the dry run itself failed; utilerrors.NewAggregate lists equal ones once."""
-        statuses = self.statuses
-        rows = statuses.rows_with(Code.ERROR).tolist()
-        texts = list(dict.fromkeys(statuses.status(row).message for row in rows))
-        return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
+        return self._words[0]
+
+    @property
+    def _words(self) -> tuple[str, str]:
+        """The same for pods of a kind as long as they would be tried on the same nodes, and these are as they were."""
+        known = self.outcomes.words
+        if known is None or known[0] is not self.potential:
+            statuses = self._statuses()
+            rows = statuses.rows_with(Code.ERROR).tolist()
+            texts = list(dict.fromkeys(statuses.status(row).message for row in rows))
+            errors = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
+            known = self.outcomes.words = (self.potential, (errors, Diagnosis(statuses).message()))
+        return known[1]
 
 
 class Evaluator:

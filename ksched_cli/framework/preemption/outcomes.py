@@ -38,23 +38,31 @@ class Outcomes:
         self._start: RowColumn = np.zeros(size, dtype=np.int64)
         self._lists: list[RowColumn] = []
         self.statuses = NodeStatuses(size)
+        # What was said of these nodes when none of them helped, until one of them is tried once more.
+        self.words: tuple[RowColumn, tuple[str, str]] | None = None
 
     def forget(self, rows: list[int]) -> None:
+        if rows:
+            self.words = None
         self.tried[rows] = False
         self.helps[rows] = False
 
     def list_victims(self, rows: RowColumn, victims: RowColumn, starts: RowColumn) -> None:
         """The victims of all these rows in a line; where those of each row start."""
+        self.words = None
         self._list_of[rows] = len(self._lists)
         self._start[rows] = starts
         self._lists.append(victims)
 
     def fail(self, rows: RowColumn, status: Status) -> None:
+        if len(rows):
+            self.words = None
         self.tried[rows] = True
         for row in rows.tolist():
             self.statuses.set(row, status)
 
     def fail_as(self, rows: RowColumn, statuses: NodeStatuses) -> None:
+        self.words = None
         self.tried[rows] = True
         self.statuses.take_over(statuses, rows)
 

@@ -1,0 +1,89 @@
+"""What is summed up of the statuses of all nodes, which copies share until one of them changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.status import SUCCESS, Code, Status, unresolvable, unschedulable
+from ksched_cli.framework.verdict import Verdict
+
+SIZE = 4
+FULL, TAINTED = unschedulable("full", "tainted too"), unresolvable("tainted")
+rows = st.lists(st.integers(0, SIZE - 1), max_size=SIZE, unique=True).map(lambda each: np.array(each, dtype=np.int64))
+said = st.sampled_from((SUCCESS, FULL, TAINTED))
+
+
+def other(row: int, status: Status) -> NodeStatuses:
+    made = NodeStatuses(SIZE)
+    made.set(row, status.by("Other"))
+    return made
+
+
+CHANGES = st.one_of(
+    st.builds(lambda row, status: lambda each: each.set(row, status.by("Set")), st.integers(0, SIZE - 1), said),
+    st.builds(
+        lambda where, status: lambda each: each.record("Recorded", where, Verdict.from_statuses([status] * len(where))),
+        rows,
+        said,
+    ),
+    st.builds(lambda where: lambda each: each.forget(where), rows),
+    st.builds(lambda where: lambda each: each.take_over(other(1, TAINTED), where), rows),
+    st.builds(lambda where: lambda each: each.set_absent(np.isin(np.arange(SIZE), where), FULL), rows),
+    st.builds(lambda name: lambda each: each.set_stranger(name, TAINTED), st.sampled_from("ab")),
+)
+
+
+def summed_up(each: NodeStatuses) -> Any:
+    groups = [(status, members.tolist()) for status, members in each.groups()]
+    by_code = {code: each.rows_with(code).tolist() for code in Code}
+    return groups, by_code, each.unschedulable_plugins(), each.reason_counts()
+
+
+def anew(each: NodeStatuses) -> Any:
+    """The same of a copy that nothing is known of."""
+    copy = each.copy()
+    copy.set_stranger("x", SUCCESS)
+    del copy.strangers["x"]
+    return summed_up(copy)
+
+
+@given(
+    before=st.lists(CHANGES, max_size=3), of_copy=st.lists(CHANGES, max_size=2), of_first=st.lists(CHANGES, max_size=2)
+)
+def test_what_is_kept_is_what_it_would_be(
+    before: list[Callable[[NodeStatuses], None]],
+    of_copy: list[Callable[[NodeStatuses], None]],
+    of_first: list[Callable[[NodeStatuses], None]],
+) -> None:
+    first = NodeStatuses(SIZE)
+    for change in before:
+        change(first)
+        assert summed_up(first) == anew(first)
+    copy = first.copy()
+    assert summed_up(copy) == summed_up(first)
+    for change in of_copy:
+        change(copy)
+        assert summed_up(copy) == anew(copy)
+    assert summed_up(first) == anew(first)
+    for change in of_first:
+        change(first)
+        assert summed_up(first) == anew(first)
+    assert summed_up(copy) == anew(copy)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_it_is_summed_up_once_for_all_copies(copies: int) -> None:
+    first = other(2, FULL)
+    made: list[int] = []
+    for each in [first.copy() for _ in range(copies)]:
+        assert each.once("mine", lambda: made.append(1) or "found") == "found"
+    assert made == [1]
+    first.set(0, TAINTED)
+    assert first.once("mine", lambda: "another") == "another"
