@@ -17,6 +17,7 @@ from ksched_cli.config.model import (
     EXTENSION_POINT_FIELDS,
     Extender,
     PluginConfig,
+    PluginRef,
     Plugins,
     PluginSet,
     Profile,
@@ -300,4 +301,7 @@ def _without_nothing(value: Any) -> Any:
 def _with_own(plugins: Plugins, own: _AlphaPlugins) -> Plugins:
     fields = (field for field in EXTENSION_POINT_FIELDS.values() if field not in _NOT_MODELLED)
     given = {field: getattr(own, field, PluginSet()) for field in fields}
+    if own.queue_sort.enabled:
+        # One's own sorts instead of what always did.
+        given["queue_sort"] = PluginSet(own.queue_sort.enabled, (PluginRef("*"),))
     return replace(plugins, **{field: each for field, each in given.items() if each.enabled or each.disabled})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import fields, replace
 
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS, PluginRef, Plugins, PluginSet, Profile
 from ksched_cli.config.plugin_args import (
@@ -103,7 +103,7 @@ _FIXED = {"queueSort": "PrioritySort", "postFilter": "DefaultPreemption", "bind"
 
 def policy_profile(policy: Policy, gates: FeatureGates) -> tuple[Profile, list[Complaint]]:
     """The one profile that the Policy makes, and what kube-scheduler would not take of it."""
-    made = _Making(gates)
+    made = Making(gates)
     predicates = _MANDATORY | made.predicate_names(policy.predicates)
     weights = made.priority_weights(policy.priorities)
     made.check_arguments(policy)
@@ -121,7 +121,7 @@ def policy_profile(policy: Policy, gates: FeatureGates) -> tuple[Profile, list[C
 
 def plugins_named(entry: Mapping[str, Any]) -> tuple[str, ...]:
     """The plugins that an entry of a Policy, be it a predicate or a priority, stands for; of one that is checked."""
-    name, argument = entry["name"], entry.get("argument") or {}
+    name, argument = entry.get("name", ""), entry.get("argument") or {}
     name = _OLD_PREDICATES.get(name) or _OLD_PRIORITIES.get(name) or name
     if name in PREDICATES:
         return tuple(plugin for _, plugin in PREDICATES[name])
@@ -130,7 +130,7 @@ def plugins_named(entry: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(plugin for field, plugin in _PLUGIN_OF_ARGUMENT.items() if argument.get(field) is not None)
 
 
-class _Making:
+class Making:
     """A profile while it is made."""
 
     def __init__(self, gates: FeatureGates) -> None:
@@ -194,6 +194,15 @@ class _Making:
     def _add_labels(self, field: str, labels: Iterable[str]) -> None:
         own = self._own("NodeLabel", NodeLabelArgs())
         self.args["NodeLabel"] = replace(own, **{field: (*getattr(own, field), *labels)})
+
+    def add_args(self, plugin: str, args: NodeLabelArgs | ServiceAffinityArgs) -> None:
+        """To those that are there: labels add up."""
+        own = self.args.get(plugin)
+        if own is None:
+            self.args[plugin] = args
+            return
+        lists = [each.name for each in fields(args) if isinstance(each.default, tuple)]
+        self.args[plugin] = replace(own, **{each: (*getattr(own, each), *getattr(args, each)) for each in lists})
 
     def add_predicate(self, name: str) -> None:
         for points, plugin in PREDICATES[name]:

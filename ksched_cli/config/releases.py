@@ -82,7 +82,7 @@ class Release:
         """Whether this version of the configuration came after all that the minor reads."""
         group, _, name = api_version.rpartition("/")
         since = {each: minor for each, minor, _ in _CONFIG_VERSIONS}
-        return group == GROUP and name in since and not self.at_least(since[name])
+        return group == GROUP and name in since and not self.between(since[name], "")
 
     @property
     def newest_config_version(self) -> str:

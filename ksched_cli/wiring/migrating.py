@@ -26,8 +26,6 @@ def migrate_file(
     document = read_one(text, source).value
     release = reader_of(document) if kube_version == AUTO else nearest(kube_version)
     _refuse_later(document, release, source)
-    if release.has_predicates:
-        raise ConfigError(Problem(f"files of Kubernetes {release.version} cannot be migrated yet", source))
     registry = make_registry(plugins, release)
     old = _minor(release, feature_gates, registry)
     new = old if release == NEWEST else _minor(NEWEST, "", make_registry(plugins, NEWEST))

@@ -10,8 +10,13 @@ import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.config.migration.migrate import Migration
 from ksched_cli.config.model import Profile
 from ksched_cli.config.policy_profile import PREDICATES, PRIORITIES
+from ksched_cli.config.predicates import ORDER
+from ksched_cli.config.predicates import PRIORITIES as PRIORITIES_OF_1_16
+from ksched_cli.config.profiles import ResolvedProfile
+from ksched_cli.config.releases import NEWEST
 from ksched_cli.errors import ConfigError
 from ksched_cli.wiring import Setup, prepare
 from tests.config.migrations import (
@@ -27,6 +32,8 @@ from tests.config.migrations import (
 from tests.config.test_minors import GROUP
 from tests.test_conformance import CORPUS
 
+# What is no predicate without an argument.
+OF_ARGUMENTS = {"CheckNodeLabelPresence", "CheckServiceAffinity"}
 OLD_VERSIONS = ("v1beta1", "v1beta2", "v1beta3")
 
 
@@ -94,6 +101,36 @@ def test_a_policy_means_the_same(predicates: Any, priorities: Any) -> None:
     check_meaning(document)
 
 
+@settings(max_examples=50, deadline=None)
+@given(
+    predicates=entries(set(PREDICATES) & set(ORDER) - OF_ARGUMENTS, weighted=False),
+    priorities=entries(set(PRIORITIES) & set(PRIORITIES_OF_1_16), weighted=True),
+)
+def test_a_policy_means_in_1_16_what_it_means_in_1_22(predicates: Any, priorities: Any) -> None:
+    """Apart from constraints of pods, which came in between: they are obeyed."""
+    document = {**POLICY, "predicates": predicates or [], "priorities": priorities or []}
+    later, earlier = (resolved(migrated(document, by=by)) for by in ("1.22", "1.16"))
+    spread = "PodTopologySpread"
+    for point, names in later.points.items():
+        if point == "preScore":
+            # It may be on for plugins that do not score.
+            continue
+        asked = {spread} if point in ("preFilter", "filter") else set()
+        assert set(earlier.points[point]) == set(names) | asked
+    scoring = later.points["score"]
+    assert {name: earlier.score_weights[name] for name in scoring} == {
+        name: later.score_weights[name] for name in scoring
+    }
+    shared = (set(later.args) & set(earlier.args)) - {spread}
+    assert {name: earlier.args[name] for name in shared} == {name: later.args[name] for name in shared}
+
+
+def resolved(migration: Migration) -> ResolvedProfile:
+    (only,) = read(migration.document, minor(NEWEST.version)).profiles
+    assert migrated(migration.document).document == migration.document
+    return minor(NEWEST.version).resolve(only)
+
+
 @pytest.mark.parametrize("file", sorted(CORPUS.glob("*/config.yaml")), ids=lambda path: path.parent.name)
 @pytest.mark.parametrize("version", ["v1beta3", "v1"])
 def test_recorded_configurations_mean_the_same(version: str, file: Path) -> None:
@@ -106,6 +143,7 @@ def test_recorded_configurations_mean_the_same(version: str, file: Path) -> None
 @pytest.mark.parametrize(
     ("by", "version", "given"),
     [
+        pytest.param("1.16", "v1alpha1", {"algorithmSource": {"provider": "ClusterAutoscalerProvider"}}, id="1.16"),
         pytest.param("1.28", "v1beta3", {"plugins": score(("TaintToleration", 9))}, id="1.28"),
         pytest.param(
             "1.27", "v1beta2", {"plugins": score(("ImageLocality", 5), disabled=("NodeResourcesFit",))}, id="1.27"
@@ -121,7 +159,7 @@ def test_recorded_configurations_mean_the_same(version: str, file: Path) -> None
 @pytest.mark.parametrize("case", ["resources-00", "taints-01", "podaffinity-02"])
 def test_pods_go_where_they_went(case: str, by: str, version: str, given: dict[str, Any]) -> None:
     """Under the same minor, by the file and by what became of it."""
-    before = configuration(version, profiles=[given])
+    before = configuration(version, **(given if version == "v1alpha1" else {"profiles": [given]}))
     assert choices(case, by, before) == choices(case, by, migrated(before, by=by).document)
 
 

@@ -198,6 +198,9 @@ def test_what_view_prints_means_the_same(minor: str) -> None:
             "1.28", "v1beta2", "(use kubescheduler.config.k8s.io/v1 or kubescheduler", id="the others are named"
         ),
         pytest.param("1.23", "v1beta1", "1.23 does not read", id="v1beta1 after 1.22"),
+        pytest.param(
+            "1.36", "v1alpha1", "does not read apiVersion kubescheduler.config.k8s.io/v1alpha1", id="the first"
+        ),
         pytest.param("1.36", "v2", "does not read apiVersion kubescheduler.config.k8s.io/v2", id="no such version"),
     ],
 )

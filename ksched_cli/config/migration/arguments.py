@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.affinity import NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from ksched_cli.config.migration.carrying import Carried, Minor, listed
+from ksched_cli.config.migration.carrying import Carried, Minor, OldProfile, listed
 from ksched_cli.config.migration.differing import differing
 from ksched_cli.config.migration.gone import AFFINITY, FIT, GONE, LABEL, SELECTOR_SPREAD, SPREAD
 from ksched_cli.config.migration.notes import Notes
@@ -33,17 +33,19 @@ from ksched_cli.config.validate_args import complaints
 Own = Mapping[str, type[Any]]
 
 
-def carried_args(
-    profile: Profile, index: int, carried: Carried, old: Minor, new: Minor, own: Own, notes: Notes
-) -> list[dict[str, Any]]:
+def carried_args(old: OldProfile, carried: Carried, new: Minor, own: Own, notes: Notes) -> list[dict[str, Any]]:
     """The pluginConfig; `own` are the models of plugins that are not kube-scheduler's."""
-    before = old.resolve(profile)
+    profile, index, before = old.profile, old.index, old.runs
     args = {name: each for name, each in profile.args.items() if name not in GONE and name not in STRATEGY_OF}
     if carried.scorer in STRATEGY_OF:
         args[FIT] = _with_strategy(args.get(FIT), carried.scorer, before.args[carried.scorer])
     _ask_for_labels(args, before, index, notes)
     spread = before.args.get(SPREAD)
-    if not old.gates.enabled("DefaultPodTopologySpread") and spread is not None and not spread.default_constraints:
+    if (
+        not old.minor.gates.enabled("DefaultPodTopologySpread")
+        and spread is not None
+        and not spread.default_constraints
+    ):
         # SelectorSpread did what default constraints do, or nobody did.
         by_default = SELECTOR_SPREAD in before.points["score"]
         args[SPREAD] = replace(spread, defaulting_type="System" if by_default else "List")

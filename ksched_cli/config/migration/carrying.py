@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ksched_cli.config.migration.gone import FIT, GONE, losses
+from ksched_cli.config.migration.gone import FIT, GONE, LABEL, losses
 from ksched_cli.config.migration.notes import Notes
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS, Profile
 from ksched_cli.config.profiles import ALL, ResolvedProfile, expand_profile
@@ -29,6 +29,18 @@ class Minor:
 
 
 @dataclass(frozen=True)
+class OldProfile:
+    """A profile of the old file, as the minor that it is for runs it; `default` is what that runs when it is told
+    nothing."""
+
+    profile: Profile
+    index: int
+    minor: Minor
+    runs: ResolvedProfile
+    default: ResolvedProfile
+
+
+@dataclass(frozen=True)
 class Carried:
     """Which plugins are to run. `ordered`: where the old profile has an order of its own; `idle`: plugins whose
     PreScore may be on or off, for they do not score; `scorer`: the plugin that scored resources."""
@@ -40,27 +52,21 @@ class Carried:
     scorer: str
 
 
-def carry(profile: Profile, index: int, default: ResolvedProfile, old: Minor, new: Minor, notes: Notes) -> Carried:
-    """`default`: what the old minor runs when it is told nothing."""
-    return _Carrying(profile, index, default, old, new, notes).carried()
+def carry(old: OldProfile, new: Minor, notes: Notes) -> Carried:
+    return _Carrying(old, new, notes).carried()
 
 
 class _Carrying:
     """One profile on its way, and what there is to tell of it."""
 
-    def __init__(
-        self, profile: Profile, index: int, default: ResolvedProfile, old: Minor, new: Minor, notes: Notes
-    ) -> None:
-        self._profile = profile
-        self._index = index
+    def __init__(self, old: OldProfile, new: Minor, notes: Notes) -> None:
         self._old = old
+        self._release = old.minor.release
         self._new = new
         self._notes = notes
-        self._before = old.resolve(profile)
-        self._default_before = default
-        # The same in the terms of today, and what runs today by default.
-        self._mine = in_new_terms(self._before)
-        self._default = in_new_terms(default)
+        # What runs, what ran by default, and what does today.
+        self._mine = in_new_terms(old.runs)
+        self._default = in_new_terms(old.default)
         self._now = new.resolve(Profile())
 
     def carried(self) -> Carried:
@@ -76,12 +82,12 @@ class _Carrying:
             "placementScore": _weights(points["placementScore"], mine.placement_weights, self._now.placement_weights),
         }
         self._tell_weights(weights["score"])
-        scorers = scorers_of_resources(self._before)
+        scorers = scorers_of_resources(self._old.runs)
         return Carried(points, weights, frozenset(self._own_orders()), idle, scorers[0] if scorers else "")
 
     def _idle(self, scoring: Sequence[str]) -> frozenset[str]:
         """What the newest minor reads stays as it is."""
-        by_default = frozenset() if self._old.release == self._new.release else frozenset(self._now.points["preScore"])
+        by_default = frozenset() if self._release == self._new.release else frozenset(self._now.points["preScore"])
         return by_default - set(scoring)
 
     # What came since
@@ -106,7 +112,7 @@ class _Carrying:
         return in_use and not (point in UNORDERED and self._lists_all_at(point))
 
     def _switched_off(self, point: str) -> set[str]:
-        plugins = self._profile.plugins
+        plugins = self._old.profile.plugins
         own = plugins.multi_point if point == "multiPoint" else getattr(plugins, EXTENSION_POINT_FIELDS[point])
         return {plugin.name for plugin in own.disabled}
 
@@ -136,30 +142,31 @@ class _Carrying:
     # Notes
 
     def _tell_scorers(self) -> None:
-        first, *others = scorers_of_resources(self._before) or [""]
+        first, *others = scorers_of_resources(self._old.runs) or [""]
         if others:
-            weights = self._before.score_weights
+            weights = self._old.runs.score_weights
             names = listed([f"{name} ({weights[name]})" for name in (first, *others)])
             self._notes.tell(
                 f"{names} are strategies of {FIT} now, which has one: {first} is kept",
-                self._notes.place_of([first, *others], self._index),
+                self._notes.place_of([first, *others], self._old.index),
                 "switch the others off, or give the pods profiles with one strategy each",
                 lost=True,
             )
 
     def _tell_gone(self) -> None:
-        found = list(losses(self._before, self._default_before))
+        found = list(losses(self._old.runs, self._old.default))
         for kind in dict.fromkeys((GONE[each.plugin], each.felt) for each in found):
             gone, felt = kind
             names = [each.plugin for each in found if (GONE[each.plugin], each.felt) == kind]
             text = f"{listed(names)} went away with {gone.since}"
-            self._notes.tell(text, self._notes.place_of(names, self._index), gone.instead, lost=felt)
+            point = "score" if names == [LABEL] else ""
+            self._notes.tell(text, self._notes.place_of(names, self._old.index, point), gone.instead, lost=felt)
 
     def _tell_new(self) -> None:
         if not self._new_plugins:
             return
         names = listed(sorted(self._new_plugins))
-        text = f"on by default now, and not in Kubernetes {self._old.release.version}: {names}"
+        text = f"on by default now, and not in Kubernetes {self._release.version}: {names}"
         if self._lists_all:
             hint = "left off, for the profile lists all that it runs: enable in plugins.multiPoint what is wanted"
         else:
@@ -174,7 +181,7 @@ class _Carrying:
             if name in now and weight == default.get(name) != now[name]
         ]
         if changed:
-            text = f"default weights of Kubernetes {self._old.release.version} are written out: {', '.join(changed)}"
+            text = f"default weights of Kubernetes {self._release.version} are written out: {', '.join(changed)}"
             self._notes.tell(text, hint="take them out to have those of today")
 
 

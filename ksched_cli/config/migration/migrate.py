@@ -3,20 +3,29 @@ words of today, with notes of what is different and of what cannot be said."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 from ksched_cli.config.load import load_config
+from ksched_cli.config.migration.algorithm import in_plugins
 from ksched_cli.config.migration.arguments import carried_args
-from ksched_cli.config.migration.carrying import Carried, Minor, carry
+from ksched_cli.config.migration.carrying import Carried, Minor, OldProfile, carry
 from ksched_cli.config.migration.notes import Note, Notes
-from ksched_cli.config.migration.settings import extenders, settings, settings_of_policy
+from ksched_cli.config.migration.settings import (
+    extenders,
+    settings,
+    settings_of_alpha,
+    tell_of_all_filters,
+    tell_of_policy,
+)
 from ksched_cli.config.migration.shortest import shortest
-from ksched_cli.config.model import Plugins, Profile
+from ksched_cli.config.model import Plugins, Profile, SchedulerConfiguration
+from ksched_cli.config.plugin_args import VolumeBindingArgs
 from ksched_cli.config.policy import Policy, is_policy, policy_document
 from ksched_cli.config.policy_profile import policy_profile
-from ksched_cli.config.profiles import merge_with_defaults
 from ksched_cli.config.reading import KIND, read_one
 from ksched_cli.config.view import plugin_set
 
@@ -39,20 +48,20 @@ def migrate(text: str | bytes, source: str, old: Minor, new: Minor, own_models: 
     configuration = load_config(text, source, old.release, old.gates, old.points, own_models)
     document = read_one(text, source)
     notes = Notes(document, source)
-    migrated: dict[str, Any] = {"apiVersion": new.release.config_versions[0], "kind": KIND}
-    if is_policy(document.value):
-        migrated |= settings_of_policy(policy_document(document.value, source), notes)
-    else:
-        migrated |= settings(document.value, notes)
+    for warning in configuration.notes:
+        notes.repeat(warning)
+    migrated = {
+        "apiVersion": new.release.config_versions[0],
+        "kind": KIND,
+        **_settings(document.value, source, old, notes),
+    }
     profiles = []
-    for index, profile in enumerate(configuration.profiles):
-        default = old.resolve(_default(profile, document.value, old))
-        carried = carry(profile, index, default, old, new, notes)
-        if is_policy(document.value):
+    for each in _old_profiles(configuration, document.value, old, new, notes):
+        carried = carry(each, new, notes)
+        if is_policy(document.value) or old.release.has_predicates:
             # Predicates are run in the order of kube-scheduler, whatever the order of the file.
-            carried = replace(carried, ordered=frozenset())
-        args = carried_args(profile, index, carried, old, new, own_models, notes)
-        profiles.append(_profile(profile, carried, args, old, new, notes))
+            carried = replace(carried, ordered=carried.ordered - {"preFilter", "filter"})
+        profiles.append(_profile(each, carried, carried_args(each, carried, new, own_models, notes), new, notes))
     if profiles != [{"schedulerName": Profile().scheduler_name}]:
         migrated["profiles"] = profiles
     if configuration.extenders:
@@ -60,19 +69,41 @@ def migrate(text: str | bytes, source: str, old: Minor, new: Minor, own_models: 
     return Migration(migrated, notes.told())
 
 
-def _default(profile: Profile, document: dict[str, Any], old: Minor) -> Profile:
-    """What the old minor runs for a file of its kind that says nothing."""
+def _settings(document: dict[str, Any], source: str, old: Minor, notes: Notes) -> dict[str, Any]:
     if is_policy(document):
-        return policy_profile(Policy(), old.gates)[0]
-    return Profile(config_version=profile.config_version)
+        tell_of_policy(policy_document(document, source), notes)
+        return {}
+    return (settings_of_alpha if old.release.has_predicates else settings)(document, notes)
 
 
-def _profile(
-    profile: Profile, carried: Carried, args: list[dict[str, Any]], old: Minor, new: Minor, notes: Notes
-) -> dict[str, Any]:
-    listed = merge_with_defaults(profile, old.release, old.gates).multi_point.enabled
-    plugins = shortest(carried, [plugin.name for plugin in listed], new)
-    _tell_order(profile, plugins, old, new, notes)
+def _old_profiles(
+    configuration: SchedulerConfiguration, document: dict[str, Any], old: Minor, new: Minor, notes: Notes
+) -> Iterator[OldProfile]:
+    for index, profile in enumerate(configuration.profiles):
+        if profile.checks_all_filters:
+            tell_of_all_filters(notes)
+        if old.release.has_predicates:
+            yield in_plugins(_with_bind_timeout(profile, document), old, new, notes)
+            continue
+        default = policy_profile(Policy(), old.gates)[0] if is_policy(document) else None
+        default = default or Profile(config_version=profile.config_version)
+        yield OldProfile(profile, index, old, old.resolve(profile), old.resolve(default))
+
+
+def _with_bind_timeout(profile: Profile, document: dict[str, Any]) -> Profile:
+    """An argument of VolumeBinding, and a field of v1alpha1."""
+    seconds = document.get("bindTimeoutSeconds")
+    if seconds is None:
+        return profile
+    return structs.replace(
+        profile, args={**profile.args, "VolumeBinding": VolumeBindingArgs(bind_timeout_seconds=seconds)}
+    )
+
+
+def _profile(old: OldProfile, carried: Carried, args: list[dict[str, Any]], new: Minor, notes: Notes) -> dict[str, Any]:
+    profile = old.profile
+    plugins = shortest(carried, [plugin.name for plugin in profile.plugins.multi_point.enabled], new)
+    _tell_order(old, plugins, new, notes)
     document: dict[str, Any] = {"schedulerName": profile.scheduler_name}
     if profile.percentage_of_nodes_to_score is not None:
         document["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score
@@ -84,8 +115,8 @@ def _profile(
     return document
 
 
-def _tell_order(profile: Profile, plugins: Plugins, old: Minor, new: Minor, notes: Notes) -> None:
-    before = old.resolve(profile).points["filter"]
+def _tell_order(old: OldProfile, plugins: Plugins, new: Minor, notes: Notes) -> None:
+    before = old.runs.points["filter"]
     after = new.resolve(Profile(plugins=plugins)).points["filter"]
     if [name for name in before if name in after] != [name for name in after if name in before]:
         text = "filters run in the order of v1: of several that reject a node, another may be named"

@@ -31,6 +31,10 @@ class Notes:
         self._source = source
         self._notes: dict[tuple[str, str], Note] = {}
 
+    def apart(self) -> Notes:
+        """For what is only looked at."""
+        return Notes(self._document, self._source)
+
     def told(self) -> tuple[Note, ...]:
         """What is lost comes first."""
         return tuple(sorted(self._notes.values(), key=lambda note: not note.lost))
@@ -40,30 +44,35 @@ class Notes:
         problem = Problem(message, self._source, line, written(steps), hint)
         self._notes.setdefault((message, hint), Note(problem, lost))
 
-    def place_of(self, plugins: Sequence[str], profile: int) -> Steps:
+    def repeat(self, warning: str) -> None:
+        """One that has its place in it."""
+        self._notes.setdefault((warning, ""), Note(Problem(warning)))
+
+    def place_of(self, plugins: Sequence[str], profile: int, point: str = "") -> Steps:
         """Where the file first names one of the plugins; nowhere if they are there by default."""
         document = self._document.value
         if is_policy(document):
-            found = _in_policy(policy_document(document, self._source), plugins)
+            fields = ("priorities",) if point == "score" else ("predicates", "priorities")
+            found = _in_policy(policy_document(document, self._source), fields, plugins)
         else:
-            found = _in_profile(document, profile, plugins)
+            found = _in_profile(document, profile, point, plugins)
         return next(found, ())
 
 
-def _in_policy(policy: dict[str, Any], plugins: Sequence[str]) -> Iterator[Steps]:
-    for field in ("predicates", "priorities"):
+def _in_policy(policy: dict[str, Any], fields: Sequence[str], plugins: Sequence[str]) -> Iterator[Steps]:
+    for field in fields:
         for index, each in enumerate(policy.get(field) or ()):
             if set(plugins_named(each)) & set(plugins):
                 yield (field, index)
 
 
-def _in_profile(document: dict[str, Any], index: int, plugins: Sequence[str]) -> Iterator[Steps]:
+def _in_profile(document: dict[str, Any], index: int, wanted: str, plugins: Sequence[str]) -> Iterator[Steps]:
     listed = document.get("profiles") or ()
     profile = listed[index] if index < len(listed) else {}
     steps: Steps = ("profiles", index)
     for point, own in (profile.get("plugins") or {}).items():
         for at, each in enumerate((own or {}).get("enabled") or ()):
-            if each.get("name") in plugins:
+            if wanted in ("", point) and each.get("name") in plugins:
                 yield (*steps, "plugins", point, "enabled", at)
     for at, each in enumerate(profile.get("pluginConfig") or ()):
         if each.get("name") in plugins:

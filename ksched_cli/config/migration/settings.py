@@ -22,6 +22,8 @@ _DEFAULTS: dict[str, Any] = {
     "delayCacheUntilActive": False,
 }
 _WHOLE = ("leaderElection", "clientConnection")
+# What a scheduler of the time of v1alpha1 locks if it is told nothing.
+_ALPHA_LOCK = "endpoints"
 _ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
 
 
@@ -33,38 +35,65 @@ def settings(document: dict[str, Any], notes: Notes) -> dict[str, Any]:
         for name, default in _DEFAULTS.items()
         if document.get(name, default) not in (None, default)
     }
-    if found.get("leaderElection", {}).get("resourceLock") not in (None, LOCK):
-        lock = found["leaderElection"].pop("resourceLock")
-        notes.tell(
-            f"leader election knows {LOCK} only, no {lock}",
-            ("leaderElection", "resourceLock"),
-            f"let all replicas of today's scheduler come to {LOCK} before the first of the new ones starts",
-            lost=True,
-        )
+    election = found.get("leaderElection", {})
+    if election.get("resourceLock", LOCK) != LOCK:
+        _tell_lock(election.pop("resourceLock"), notes, lost=True)
+    _tell_addresses(document, notes)
+    return {name: own for name, own in found.items() if own != {}}
+
+
+def settings_of_alpha(document: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    """Of v1alpha1, which had other defaults, and another name for the name of the lock."""
+    election = _section(document.get("leaderElection"))
+    for name in ("Namespace", "Name"):
+        own = election.pop(f"lockObject{name}", None)
+        if own and not election.get(f"resource{name}"):
+            election[f"resource{name}"] = own
+    if election.get("leaderElect") is not False and not election.get("resourceLock"):
+        _tell_lock(_ALPHA_LOCK, notes, lost=False)
+    profiling = {name: document.get(name) or False for name in ("enableProfiling", "enableContentionProfiling")}
+    if not profiling["enableProfiling"]:
+        del profiling["enableContentionProfiling"]
+        notes.tell("profiling was off by default, and this is written out: enableProfiling: false")
+    kept = {name: document.get(name) for name in ("clientConnection", "percentageOfNodesToScore")}
+    addresses = {name: document.get(name) for name in _ADDRESSES}
+    return settings({**kept, **addresses, **profiling, "leaderElection": election}, notes)
+
+
+def _tell_lock(lock: str, notes: Notes, *, lost: bool) -> None:
+    default = "" if lost else ", its default then"
+    notes.tell(
+        f"leader election knows {LOCK} only, no {lock}{default}",
+        ("leaderElection", "resourceLock"),
+        f"let all replicas of today's scheduler come to {LOCK} before the first of the new ones starts",
+        lost=lost,
+    )
+
+
+def _tell_addresses(document: dict[str, Any], notes: Notes) -> None:
     for name in _ADDRESSES:
         address = document.get(name)
         if address and not address.endswith(":0"):
             text = f"nothing is served at {address}: the port without encryption went away with Kubernetes 1.23"
             notes.tell(text, (name,), "use the flags --bind-address and --secure-port, and https", lost=True)
-    return {name: own for name, own in found.items() if own != {}}
 
 
 def _section(own: dict[str, Any] | None) -> dict[str, Any]:
     return {name: value for name, value in (own or {}).items() if value is not None}
 
 
-def settings_of_policy(policy: dict[str, Any], notes: Notes) -> dict[str, Any]:
-    """Of what a Policy says besides predicates, priorities and extenders nothing is said in a section of its own."""
+def tell_of_policy(policy: dict[str, Any], notes: Notes) -> None:
     priorities = policy.get("priorities")
     named = [plugin for each in priorities or () for plugin in plugins_named(each)]
     if policy.get("hardPodAffinitySymmetricWeight") and priorities is not None and "InterPodAffinity" not in named:
         text = "this weight decides nothing, for InterPodAffinityPriority is not among the priorities"
         notes.tell(text, ("hardPodAffinitySymmetricWeight",))
-    if policy.get("alwaysCheckAllPredicates"):
-        text = "of a node that one filter has rejected, the others are not asked any more"
-        hint = "pods go where they went, and fewer reasons are told; ksched explain shows all of them"
-        notes.tell(text, ("alwaysCheckAllPredicates",), hint, lost=True)
-    return {}
+
+
+def tell_of_all_filters(notes: Notes) -> None:
+    text = "of a node that one filter has rejected, the others are not asked any more"
+    hint = "pods go where they went, and fewer reasons are told; ksched explain shows all of them"
+    notes.tell(text, ("alwaysCheckAllPredicates",), hint, lost=True)
 
 
 def extenders(listed: Sequence[Extender]) -> list[dict[str, Any]]:

@@ -1,0 +1,137 @@
+"""A profile of predicates and priorities as one of plugins: what 1.22 would make of a Policy that says the same."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ksched_cli.config.migration.carrying import Minor, OldProfile
+from ksched_cli.config.migration.notes import Notes
+from ksched_cli.config.model import EXTENSION_POINT_FIELDS, Plugins, Profile
+from ksched_cli.config.plugin_args import (
+    InterPodAffinityArgs,
+    NodeLabelArgs,
+    RequestedToCapacityRatioArgs,
+    ServiceAffinityArgs,
+)
+from ksched_cli.config.policy import LAST_MINOR
+from ksched_cli.config.policy_profile import PREDICATES, PRIORITIES, Making
+from ksched_cli.config.predicates import ORDER, PREEMPTION
+from ksched_cli.config.profiles import merge_with_defaults
+from ksched_cli.config.releases import RELEASES
+
+# Kinds of priorities under the names that 1.22 has for them, where it has others.
+_NAMES = {
+    "NodeLabelPriority": "NodeLabel",
+    "RequestedToCapacityRatioPriority": "RequestedToCapacityRatio",
+    "ServiceAntiAffinityPriority": "ServiceAffinity",
+    "ServiceSpreadingPriority": "SelectorSpreadPriority",
+}
+_RATIO, _SPREADING, _AFFINITY = "RequestedToCapacityRatio", "SelectorSpreadPriority", "InterPodAffinityPriority"
+_LIMITS = "ResourceLimitsPriority"
+
+
+def in_plugins(profile: Profile, old: Minor, new: Minor, notes: Notes) -> OldProfile:
+    """The profile, and the default of its minor, as plugins."""
+    silent = notes.apart()
+    default = _InPlugins(Profile(), old, new, silent).made()
+    made = _InPlugins(profile, old, new, notes).made()
+    # What the gates of that time decided is in the predicates; those of today say how plugins go on.
+    minor = Minor(old.release, new.gates, {})
+    return OldProfile(made, 0, minor, _reader(made, new).resolve(made), _reader(default, new).resolve(default))
+
+
+def _reader(profile: Profile, new: Minor) -> Minor:
+    """To whom plugins take part wherever they are listed."""
+    points: dict[str, list[str]] = {}
+    for point, own in profile.plugins.points():
+        for plugin in own.enabled:
+            points.setdefault(plugin.name, []).append(point)
+    return Minor(RELEASES[LAST_MINOR], new.gates, points)
+
+
+class _InPlugins:
+    """One profile on its way."""
+
+    def __init__(self, profile: Profile, old: Minor, new: Minor, notes: Notes) -> None:
+        self._profile = profile
+        self._notes = notes
+        self._making = Making(new.gates)
+        enabled = merge_with_defaults(profile, old.release, old.gates).multi_point.enabled
+        self._enabled = {plugin.name: plugin.weight for plugin in enabled}
+
+    def made(self) -> Profile:
+        # Constraints of pods came later, and who gives a pod some wants them obeyed.
+        self._making.add_predicate("EvenPodsSpread")
+        for name in ORDER:
+            if name in self._enabled:
+                self._add_predicate(name)
+        for name, weight in self._weights().items():
+            self._making.add_priority(name, weight)
+        affinity = self._profile.args.get(_AFFINITY)
+        if isinstance(affinity, InterPodAffinityArgs):
+            self._making.args["InterPodAffinity"] = affinity
+        own = {name: args for name, args in self._profile.args.items() if name not in self._enabled}
+        plugins = self._with_own(self._making.plugins())
+        return replace(self._profile, plugins=plugins, args={**own, **self._making.args}, implemented_by={})
+
+    def _kind(self, name: str) -> str:
+        """A Policy may call what it gives an argument to as it likes."""
+        return self._profile.implemented_by.get(name, name)
+
+    def _add_predicate(self, name: str) -> None:
+        kind = self._kind(name)
+        if kind in PREDICATES:
+            self._add_labels(name)
+            self._making.add_predicate(kind)
+        else:
+            text = f"{name} went away with Kubernetes 1.17"
+            self._notes.tell(text, hint="nodes are tainted by their conditions, and TaintToleration looks at taints")
+
+    def _weights(self) -> dict[str, int]:
+        """Priorities under the names of 1.22."""
+        weights: dict[str, int] = {}
+        for name, weight in self._enabled.items():
+            kind = self._kind(name)
+            known = _NAMES.get(kind, kind)
+            if kind == _LIMITS:
+                text = f"{_LIMITS} went away with Kubernetes 1.20"
+                self._notes.tell(text, hint="nothing prefers nodes that have room for a pod's limits", lost=True)
+            elif weight and known == _RATIO:
+                self._add_ratio(name, weight, weights)
+            elif weight and known in PRIORITIES:
+                self._add_labels(name)
+                weights[known] = weights.get(known, 0) + weight
+        if _SPREADING in weights:
+            text = "pods of a Service or workload are spread by the default constraints of PodTopologySpread now"
+            self._notes.tell(text, hint="it counts pods in another way than SelectorSpreadPriority did")
+        return weights
+
+    def _add_ratio(self, name: str, weight: int, weights: dict[str, int]) -> None:
+        """There can be several, each with a shape of its own, and one is left."""
+        args = self._profile.args.get(name)
+        assert isinstance(args, RequestedToCapacityRatioArgs)
+        if _RATIO in weights:
+            text = "there is one shape of RequestedToCapacityRatio for a profile now, and that of most weight is kept"
+            self._notes.tell(text, hint="give the pods profiles with one shape each", lost=True)
+        if weight > weights.get(_RATIO, 0):
+            weights[_RATIO], self._making.args[_RATIO] = weight, args
+
+    def _add_labels(self, name: str) -> None:
+        args = self._profile.args.get(name)
+        if isinstance(args, NodeLabelArgs):
+            self._making.add_args("NodeLabel", args)
+        elif isinstance(args, ServiceAffinityArgs):
+            self._making.add_args("ServiceAffinity", args)
+
+    def _with_own(self, plugins: Plugins) -> Plugins:
+        """Plugins of one's own came after predicates and priorities; one that sorts or binds takes the usual one's
+        place, or comes before it."""
+        sets = dict(plugins.points())
+        for point, own in self._profile.plugins.points():
+            if own.enabled:
+                there = () if point == "queueSort" else sets[point].enabled
+                listed = (*own.enabled, *there) if point == "bind" else (*there, *own.enabled)
+                sets[point] = replace(sets[point], enabled=listed)
+        if PREEMPTION not in self._enabled:
+            sets["postFilter"] = replace(sets["postFilter"], enabled=())
+        return Plugins(**{EXTENSION_POINT_FIELDS[point]: own for point, own in sets.items()})
