@@ -32,6 +32,10 @@ both sides. When nothing is given twice, they are the change: before is the clus
 Pending pods are placed on both sides, and where they preempt, victims leave and their successors are placed too. Pods
 that run already stay where they are. A pod with a generated name is taken for the one of its workload that it replaces.
 
+Where versions, gates or configurations are all that differs, each pod is told together with the rule that moved it: on
+the side before, every pod of interest is also tried by the rules after, with all others in the same place. A pod that
+would stay there follows from others that moved.
+
 """
     + EDITS_HELP
 )
@@ -46,7 +50,7 @@ EPILOG = """Examples:
 
   ksched diff --from cluster.json --config now.yaml --to-config new.yaml --expect-no-change
 
-  ksched diff --from cluster.json --kube-version 1.33 --to-kube-version 1.36 -o markdown
+  ksched diff --from cluster.json --kube-version 1.33 --to-kube-version 1.36
 
 Exit codes: 0 no pod is worse off, 1 some pod has no node that had one or is new, 2 the input or the command line is
 wrong, 3 the cluster could not be read, 4 something changes and --expect-no-change was given."""

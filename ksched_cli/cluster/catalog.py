@@ -33,6 +33,16 @@ class Catalog:
         self._kinds.get(type(item), {}).pop((item.metadata.namespace, item.metadata.name), None)
         self.version += 1
 
+    def follow(self, other: Catalog, kinds: Iterable[type[Any]]) -> None:
+        """Hold the objects of these kinds that the other holds."""
+        for kind in kinds:
+            theirs = other._kinds.get(kind, {})
+            mine = self._kinds.get(kind, {})
+            same = mine.keys() == theirs.keys() and all(mine[name] is item for name, item in theirs.items())
+            if not same:
+                self._kinds[kind] = dict(theirs)
+                self.version += 1
+
     def get(self, kind: type[K], name: str, namespace: str = "") -> K | None:
         return self._kinds.get(kind, {}).get((namespace, name))
 

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ksched_cli.api.resource import ResourceClaim
 from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.binding import bind, permit, reserve, unreserve
 from ksched_cli.engine.decision import Decision, no_rows
 from ksched_cli.engine.faults import CycleError, ExtenderError
 from ksched_cli.engine.nominator import NominatedPods
-from ksched_cli.engine.runtime import CycleState, Runtime
+from ksched_cli.engine.runtime import CycleState, Runtime, ScoreTable
 from ksched_cli.engine.selection import TieBreak, best_rows, lowest_name, num_feasible_nodes_to_find
 from ksched_cli.engine.trial import CycleTrial
 from ksched_cli.engine.waiting import WaitingPod, WaitingPods
@@ -76,7 +78,8 @@ class Cycle:
         self.extenders = extenders
         self.extenders_judge = extenders_judge
         self.prefers_nominated_node = prefers_nominated_node
-        self._next_start = 0
+        # Where the next search starts.
+        self.next_start = 0
         # Pods that Permit holds; None where no time passes.
         self.waiting: WaitingPods | None = None
         # The only nodes that a pod group's placement allows (Snapshot.AssumePlacement), None for all.
@@ -108,29 +111,75 @@ class Cycle:
 
     def choose(self, runtime: Runtime, state: CycleState, decision: Decision) -> None:
         """schedulingAlgorithm: the node to go to, or what PostFilter made of there being none."""
+        result = self._look(runtime, state, decision, self.tie_break)
+        if decision.row is None:
+            self._nominate(decision, result)
+
+    def _look(
+        self, runtime: Runtime, state: CycleState, decision: Decision, tie_break: TieBreak
+    ) -> PostFilterResult | None:
+        """`choose` before anything comes of it; what PostFilter wants is handed back."""
         if not len(self.cluster.nodes):
             decision.result, decision.message = "unschedulable", NO_NODES_AVAILABLE
-            self.nominator.delete(decision.pod_row)
-            return
+            return PostFilterResult("")
         found = self._find_nodes(runtime, state, decision)
         decision.diagnosis, decision.feasible = found.diagnosis, found.feasible
         if not len(found.feasible):
-            self._post_filter(runtime, state, decision, found.diagnosis)
-            return
-        decision.row = self._prioritize(runtime, state, decision, bare=found.bare)
+            return self._post_filter(runtime, state, decision, found.diagnosis)
+        self._prioritize(runtime, state, decision, bare=found.bare)
+        decision.row = tie_break(decision.ties) if len(decision.ties) else int(found.feasible[0])
+        return None
+
+    def ask(self, runtime: Runtime, pod_row: int) -> Decision:
+        """What the pod's cycle would come to, were it tried now, with ties to the lowest name. Nothing comes of it, and
+        Reserve and what follows is not asked."""
+        pod, start = self.cluster.pods.infos[pod_row], self.next_start
+        if pod.pod.metadata.deletion_timestamp is not None:
+            return Decision(pod_row, pod, "skipped")
+        decision, claims = Decision(pod_row, pod, "error"), Catalog()
+        claims.follow(self.cluster.catalog, (ResourceClaim,))
+        try:
+            result = self._look(runtime, CycleState(), decision, lowest_name)
+        except CycleError as problem:
+            decision.row, decision.message = None, str(problem)
+            return decision
+        finally:
+            self.next_start = start
+            # DynamicResources gives claims up in PostFilter.
+            self.cluster.catalog.follow(claims, (ResourceClaim,))
+        if decision.row is not None:
+            decision.result = "scheduled"
+        elif result is not None and result.nominated_node:
+            decision.preemption, decision.nominated_node = result, result.nominated_node
+        return decision
+
+    def scores_of(self, runtime: Runtime, pod_row: int, rows: RowColumn) -> ScoreTable | None:
+        """How these nodes would score against each other, had the pod no others to go to; None where it cannot be
+        said. Extenders are not asked."""
+        state, pod = CycleState(), self.cluster.pods.infos[pod_row]
+        nodes = NodeRows(self.cluster, rows)
+        try:
+            if runtime.run_pre_filter(state, pod).status is not None:
+                return None
+            # Some plugins score by what their filter has found on the node.
+            runtime.run_filter_with_nominated(state, pod, nodes, NodeStatuses(len(self.cluster.nodes)))
+            runtime.run_pre_score(state, pod, nodes)
+            return runtime.run_score(state, pod, nodes)
+        except CycleError:
+            return None
 
     def rehearse(self, runtime: Runtime, pod_row: int) -> CycleContext | None:
         """The search alone, to be explained and not to be acted upon; None where it finds a node or does not end."""
         if not len(self.cluster.nodes):
             return None
-        state, start = CycleState(), self._next_start
+        state, start = CycleState(), self.next_start
         pod = self.cluster.pods.infos[pod_row]
         try:
             found = self._find_nodes(runtime, state, Decision(pod_row, pod, "error"))
         except CycleError:
             return None
         finally:
-            self._next_start = start
+            self.next_start = start
         return None if len(found.feasible) else CycleContext(runtime, state, pod, found.diagnosis)
 
     # Filtering
@@ -216,7 +265,7 @@ class Cycle:
         processed = len(nodes)
         if wanted < len(feasible):
             feasible, processed = self._stop_early(nodes.rows, feasible, wanted, diagnosis)
-        self._next_start = (self._next_start + processed) % len(NodeRows(self.cluster, self.placement))
+        self.next_start = (self.next_start + processed) % len(NodeRows(self.cluster, self.placement))
         return feasible
 
     def _nodes_to_find(self, runtime: Runtime, size: int) -> int:
@@ -232,7 +281,7 @@ class Cycle:
         self, rows: RowColumn, feasible: RowColumn, wanted: int, diagnosis: Diagnosis
     ) -> tuple[RowColumn, int]:
         """In serial order the search ends when one feasible node more than wanted turns up."""
-        start = self._next_start % len(rows)
+        start = self.next_start % len(rows)
         order = np.concatenate([rows[start:], rows[:start]])
         hits = np.nonzero(np.isin(order, feasible))[0]
         end = int(hits[wanted])
@@ -241,10 +290,10 @@ class Cycle:
 
     # Scoring and binding
 
-    def _prioritize(self, runtime: Runtime, state: CycleState, decision: Decision, *, bare: bool) -> int:
+    def _prioritize(self, runtime: Runtime, state: CycleState, decision: Decision, *, bare: bool) -> None:
         """prioritizeNodes; a single feasible node is taken without scoring."""
         if len(decision.feasible) == 1:
-            return int(decision.feasible[0])
+            return
         every = len(decision.feasible) == len(self.cluster.nodes) and not self.sampling
         nodes = NodeRows(self.cluster, None if every else decision.feasible, bare=bare)
         runtime.run_pre_score(state, decision.pod, nodes)
@@ -252,7 +301,6 @@ class Cycle:
         if self.extenders is not None:
             self.extenders.prioritize(decision.pod, nodes, decision.scores)
         decision.ties = best_rows(decision.scores, self.cluster.nodes.name_rank)
-        return self.tie_break(decision.ties)
 
     def _assume(self, runtime: Runtime, state: CycleState, decision: Decision, row: int) -> None:
         """prepareForBindingCycle and the binding cycle, with everything undone if a plugin refuses."""
@@ -327,16 +375,18 @@ class Cycle:
 
     # PostFilter
 
-    def _post_filter(self, runtime: Runtime, state: CycleState, decision: Decision, diagnosis: Diagnosis) -> None:
-        """RunPostFilterPlugins and what follows from it: the message, the nomination, the victims."""
+    def _post_filter(
+        self, runtime: Runtime, state: CycleState, decision: Decision, diagnosis: Diagnosis
+    ) -> PostFilterResult | None:
+        """RunPostFilterPlugins, and the message with what they say. Where there are none a nomination ends, as it does
+        where they find no node."""
         decision.result = "unschedulable"
-        if not runtime.profile.post_filter:
-            self.nominator.delete(decision.pod_row)
-        else:
+        result: PostFilterResult | None = PostFilterResult("")
+        if runtime.profile.post_filter:
             result, status = self._run_post_filter(runtime, state, decision.pod, diagnosis)
             diagnosis.post_filter_message = status.message
-            self._nominate(decision, result)
         decision.message = diagnosis.message()
+        return result
 
     def _run_post_filter(
         self, runtime: Runtime, state: CycleState, pod: PodInfo, diagnosis: Diagnosis
@@ -356,7 +406,8 @@ class Cycle:
         return last, Status(Code.UNSCHEDULABLE, tuple(reasons))
 
     def _nominate(self, decision: Decision, result: PostFilterResult | None) -> None:
-        """The victims are on their way out, the pod waits for their node, and weaker pods wait no longer."""
+        """The victims are on their way out, the pod waits for their node, and weaker pods wait no longer. Without a
+        result a nomination stays."""
         if result is None:
             return
         self.nominator.delete(decision.pod_row)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.profiles import expand_profile, leave_to_extenders
 from ksched_cli.config.releases import NEWEST, FeatureGates, Release
@@ -19,7 +20,7 @@ from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.queue import Queue, enqueue, pending
 from ksched_cli.engine.queueing.scheduling_queue import QueueSettings
 from ksched_cli.engine.registry import Registry
-from ksched_cli.engine.runtime import Runtime
+from ksched_cli.engine.runtime import Runtime, ScoreTable
 from ksched_cli.engine.selection import TieBreak, lowest_name
 from ksched_cli.engine.timings import Timings
 from ksched_cli.engine.waiting import WaitingPod, WaitingPods
@@ -130,8 +131,25 @@ class Scheduler:
 
     def rehearse(self, pod_row: int) -> CycleContext | None:
         """What PostFilter would be given, were the pod tried now; None where it finds a node."""
-        info = self.cluster.pods.infos[pod_row]
-        return self._cycle.rehearse(self.runtimes[info.pod.spec.scheduler_name], pod_row)
+        scheduler_name = self.cluster.pods.infos[pod_row].pod.spec.scheduler_name
+        return self._cycle.rehearse(self.runtimes[scheduler_name], pod_row)
+
+    def ask(self, pod_row: int) -> Decision:
+        """What the pod's cycle would come to, were it tried now; it is not acted upon."""
+        return self._cycle.ask(self._runtime_of(pod_row), pod_row)
+
+    def scores_of(self, pod_row: int, rows: RowColumn) -> ScoreTable | None:
+        """How these nodes would score for the pod, had it no others to go to; None where it cannot be said."""
+        return self._cycle.scores_of(self._runtime_of(pod_row), pod_row, rows)
+
+    def search_like(self, other: Scheduler) -> None:
+        """Start the next search where the other starts."""
+        self._cycle.next_start = other._cycle.next_start
+
+    def _runtime_of(self, pod_row: int) -> Runtime:
+        if not self.cluster.reuse:
+            self._forget()
+        return self.runtimes[self.cluster.pods.infos[pod_row].pod.spec.scheduler_name]
 
     def _nominate_known(self) -> None:
         """Pods that an earlier preemption made room for say so in their status."""
@@ -173,10 +191,7 @@ class Scheduler:
         return self._schedule_group(self._group_cycle, turn.group, turn.rows)
 
     def schedule(self, pod_row: int) -> Decision:
-        if not self.cluster.reuse:
-            self._forget()
-        info = self.cluster.pods.infos[pod_row]
-        return self._cycle.schedule_one(self.runtimes[info.pod.spec.scheduler_name], pod_row)
+        return self._cycle.schedule_one(self._runtime_of(pod_row), pod_row)
 
     def _schedule_group(self, cycle: GroupCycle, key: GroupKey, rows: Sequence[int]) -> list[Decision]:
         if not self.cluster.reuse:

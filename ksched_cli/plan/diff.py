@@ -10,6 +10,7 @@ from typing import Literal
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key
 from ksched_cli.plan.aftermath import Aftermath
+from ksched_cli.plan.causes.results import Cause, Tally
 from ksched_cli.plan.results import RefusedPod
 from ksched_cli.plan.usage import NodeUse, total_use, use_of_nodes
 from ksched_cli.sources.edits.targets import Owners, owners_in, workload_of
@@ -32,12 +33,13 @@ class Whereabouts:
 
 @dataclass(frozen=True, slots=True)
 class PodChange:
-    """A pod, or its successor of the same workload, that is not where it was."""
+    """A pod, or its successor of the same workload, that is not where it was. `cause` where only the rules differ."""
 
     kind: Kind
     workload: str
     before: Whereabouts | None
     after: Whereabouts | None
+    cause: Cause | None = None
 
     @property
     def fails(self) -> bool:
@@ -66,13 +68,15 @@ class SpreadChange:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """`unchanged` pods are where they were. `nodes` are those that came, went or are used otherwise."""
+    """`unchanged` pods are where they were. `nodes` are those that came, went or are used otherwise. `rules` are those
+    that are not the same on both sides, None where more than rules differs."""
 
     changes: tuple[PodChange, ...]
     unchanged: int
     nodes: tuple[NodeChange, ...]
     total: NodeChange
     spread: tuple[SpreadChange, ...]
+    rules: tuple[Tally, ...] | None = None
 
     @property
     def failing(self) -> tuple[PodChange, ...]:

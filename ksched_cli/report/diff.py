@@ -15,6 +15,7 @@ from rich.text import Text
 from ksched_cli.plan.diff import Diff, NodeChange, PodChange, SpreadChange, Whereabouts
 from ksched_cli.plan.usage import NodeUse
 from ksched_cli.report.amounts import exact_all
+from ksched_cli.report.causes import cause_entry, cause_lines, markdown_rules, print_rules, tally_entry
 from ksched_cli.report.document import API_VERSION
 
 KIND = "Diff"
@@ -27,7 +28,7 @@ def print_diff(diff: Diff, console: Console, *, wide: bool = False) -> None:
     if diff.changes:
         console.print(Text("Pods", style="bold"))
         shown = diff.changes if wide else diff.changes[:_SHOWN]
-        console.print(_pods(shown))
+        console.print(_pods(shown, wide=wide))
         _say_more(len(diff.changes) - len(shown), "pods", console)
         console.print()
     if diff.spread:
@@ -42,6 +43,7 @@ def print_diff(diff: Diff, console: Console, *, wide: bool = False) -> None:
         console.print(_nodes(nodes, diff.total))
         _say_more(len(diff.nodes) - len(nodes), "nodes", console)
         console.print()
+    print_rules(diff, console, wide=wide)
     console.print(Text(summary(diff), style="bold red" if diff.failing else "bold green"))
 
 
@@ -50,7 +52,7 @@ def _say_more(left: int, what: str, console: Console) -> None:
         console.print(f"  and {left} more {what} (-o wide shows them)")
 
 
-def _pods(changes: Sequence[PodChange]) -> Table:
+def _pods(changes: Sequence[PodChange], *, wide: bool) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(ratio=1)
@@ -60,6 +62,8 @@ def _pods(changes: Sequence[PodChange]) -> Table:
         table.add_row(Text(f"  {sign}", style=_COLOURS[sign]), line)
         if change.fails and change.after is not None and change.after.message:
             table.add_row("", Padding(Text(change.after.message, style="red"), (0, 0, 0, 2)))
+        for said in cause_lines(change, wide=wide):
+            table.add_row("", Padding(Text(said, style="dim"), (0, 0, 0, 2)))
     return table
 
 
@@ -166,7 +170,8 @@ def print_markdown(diff: Diff, out: TextIO) -> None:
     """For a comment on a pull request."""
     lines = [f"**{summary(diff)}**", ""]
     if diff.changes:
-        lines += ["| | pod | before | after |", "|---|---|---|---|"]
+        why = (" why |", "---|") if diff.rules is not None else ("", "")
+        lines += [f"| | pod | before | after |{why[0]}", f"|---|---|---|---|{why[1]}"]
         lines += [_markdown_pod(change) for change in diff.changes]
         lines.append("")
     if diff.spread:
@@ -182,6 +187,7 @@ def print_markdown(diff: Diff, out: TextIO) -> None:
         for change in (*diff.nodes, diff.total):
             lines.append(f"| {change.node or '**all nodes**'} | {' | '.join(_use(change, resources))} |")
         lines.append("")
+    lines += markdown_rules(diff)
     out.write("\n".join(lines))
 
 
@@ -191,7 +197,8 @@ def _markdown_pod(change: PodChange) -> str:
     if change.fails and change.after is not None and change.after.message:
         after = f"**{after}**: {change.after.message}"
     name = _name(change).replace("|", r"\|")
-    return f"| `{sign_of(change)}` | {name} | {before} | {after} |"
+    why = f" {'<br>'.join(cause_lines(change, wide=True))} |" if change.cause is not None else ""
+    return f"| `{sign_of(change)}` | {name} | {before} | {after} |{why}"
 
 
 def to_document(diff: Diff, coverage: tuple[Mapping[str, Any], Mapping[str, Any]]) -> dict[str, Any]:
@@ -204,6 +211,7 @@ def to_document(diff: Diff, coverage: tuple[Mapping[str, Any], Mapping[str, Any]
                 "workload": change.workload,
                 "before": _where_entry(change.before),
                 "after": _where_entry(change.after),
+                **({"cause": cause_entry(change.cause)} if change.cause is not None else {}),
             }
             for change in diff.changes
         ],
@@ -219,6 +227,7 @@ def to_document(diff: Diff, coverage: tuple[Mapping[str, Any], Mapping[str, Any]
         ],
         "nodes": [{"node": each.node, **_use_entries(each)} for each in diff.nodes],
         "total": _use_entries(diff.total),
+        **({"rules": [tally_entry(each) for each in diff.rules]} if diff.rules is not None else {}),
         "coverage": {"before": dict(coverage[0]), "after": dict(coverage[1])},
     }
 

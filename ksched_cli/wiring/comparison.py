@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from ksched_cli.plan.aftermath import play_out
+from ksched_cli.plan.causes.assign import with_causes
 from ksched_cli.plan.diff import Diff, Side, diff
 from ksched_cli.wiring import Gathered, Setup, assemble, gather, read_sources, scheduler_maker
+from ksched_cli.wiring.routes import only_rules_differ, route
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,12 @@ def compare(before: Setup, after: Setup, stdin: BinaryIO | None = None) -> Compa
     for setup, each in zip((before, after), gathered, strict=True):
         coverage.append(assemble(setup, each).coverage)
         sides.append(_place(setup, each))
-    return Compared(
-        diff(sides[0], sides[1], gathered[1].wanted), (coverage[0], coverage[1]), tuple(_warnings(*gathered))
-    )
+    found = diff(sides[0], sides[1], gathered[1].wanted)
+    if before != after and only_rules_differ(before, after):
+        everything = diff(sides[0], sides[1])
+        way = route(before, after, gathered[0].setting, gathered[1].setting)
+        found = with_causes(found, everything, way, gathered[0].loaded, sides[0], sides[1])
+    return Compared(found, (coverage[0], coverage[1]), tuple(_warnings(*gathered)))
 
 
 class _Rewinding(io.BytesIO):

@@ -15,6 +15,9 @@ from tests.builders import make_node, make_pod
 from tests.cli.transcripts import DEMO, FLEET, ROOT, same_as_golden, write
 
 SHOP = str(ROOT / "fixtures" / "manifests" / "shop.yaml")
+CORPUS = ROOT / "fixtures" / "conformance" / "1.36"
+MIXED, DEVICES = (str(CORPUS / case / "cluster.json") for case in ("mixed-01", "dra-00"))
+UPGRADE = ["--kube-version", "1.33", "--to-kube-version", "1.34"]
 SCENARIO = str(ROOT / "fixtures" / "scenarios" / "lose-east-2.yaml")
 
 
@@ -28,13 +31,16 @@ SCENARIO = str(ROOT / "fixtures" / "scenarios" / "lose-east-2.yaml")
         pytest.param("diff-filename", 1, ["--from", DEMO, "-f", SHOP], id="manifests"),
         pytest.param("diff-none", 0, ["--from", DEMO, "--kube-version", "1.35", "--to-kube-version", "1.36"], id="no change"),
         pytest.param("diff-markdown", 0, ["--from", FLEET, "--drain", "east-2", "-o", "markdown"], id="markdown"),
+        pytest.param("diff-upgrade", 1, ["--from", MIXED, "--kube-version", "1.21", "--to-kube-version", "1.28"], id="upgrade"),
+        pytest.param("diff-upgrade-wide", 1, ["--from", DEVICES, *UPGRADE, "-o", "wide"], id="upgrade, wide"),
+        pytest.param("diff-upgrade-markdown", 1, ["--from", DEVICES, *UPGRADE, "-o", "markdown"], id="upgrade, markdown"),
         pytest.param("diff-help", 0, ["--help"], id="help"),
     ],
 )  # fmt: skip
 def test_transcript(name: str, code: int, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diff", *arguments]) == code
     shown = capsys.readouterr().out
-    same_as_golden(name, shown, columns=None if name == "diff-markdown" else 80)
+    same_as_golden(name, shown, columns=None if name.endswith("markdown") else 80)
 
 
 def test_configurations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,8 +68,37 @@ def test_configurations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert (change["change"], change["before"]["node"], change["after"]["node"]) == ("moved", "large", "small")
     assert {each["node"] for each in document["nodes"]} == {"large", "small"}
     assert document["total"]["after"]["requested"] == {"cpu": "2", "memory": "2Gi"}
+    (decider,) = change["cause"]["deciders"]
+    assert (decider["plugin"], decider["configuration"]) == ("NodeResourcesFit", True)
+    assert decider["nodes"][0] == {"node": "large", "before": 87, "after": 12}
+    assert document["rules"] == []
     assert run([*line, "yaml", "--expect-no-change"]) == 4
     assert yaml.safe_load(capsys.readouterr().out) == document
+
+
+def test_an_upgrade_in_a_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diff", "--from", DEVICES, *UPGRADE, "-o", "json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    causes = {each["before"]["pod"]: each["cause"] for each in document["pods"]}
+    (decider,) = causes["default/new-6"]["deciders"]
+    assert causes["default/new-6"] == {"kind": "rule", "deciders": [decider], "alone": "node-7"}
+    assert (decider["plugin"], decider["aspect"]) == ("DynamicResources", "filter")
+    assert decider["nodes"] == [{"node": "node-3", "before": "fits", "after": "cannot allocate all claims"}]
+    (rule,) = decider["rules"]
+    assert (rule["since"], rule["gate"]) == ("1.34", "DynamicResourceAllocation")
+    first, second = document["rules"][:2]
+    assert (first["pods"], first["gate"], first["text"]) == (4, rule["gate"], rule["text"])
+    assert first["plugins"] == ["DynamicResources"]
+    assert second["pods"] == 0
+    assert run(["diff", "--from", DEVICES, *UPGRADE, "-o", "yaml"]) == 1
+    assert yaml.safe_load(capsys.readouterr().out) == document
+
+
+def test_no_rules_where_clusters_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diff", "--from", FLEET, "--to", MIXED, "--to-kube-version", "1.28", "-o", "json", "--exit-zero"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert "rules" not in document
+    assert {"cause" in each for each in document["pods"]} == {False}
 
 
 def test_manifests_on_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,7 +117,7 @@ def test_manifests_from_stdin_are_on_both_sides(
     piped = json.dumps(make_pod("p").doc()).encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
     assert run(["diff", "--from", cluster, "-f", "-", "--to-kube-version", "1.35"]) == 0
-    assert capsys.readouterr().out == "no pod moves; 1 pod as before\n"
+    assert capsys.readouterr().out.endswith("\nno pod moves; 1 pod as before\n")
 
 
 def test_a_scenario_is_a_change_too(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,181 @@
+"""Why pods are elsewhere: the rule that changed, under each pod and summed up at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ksched_cli.config.rule_changes import RuleChange
+from ksched_cli.plan.causes.results import Cause, Decider, Figure, OnNode, Tally
+from ksched_cli.plan.diff import Diff, PodChange
+
+_PODS = 2
+_LINES = 2
+ITSELF = "kube-scheduler"
+
+
+def cause_lines(change: PodChange, *, wide: bool = False) -> list[str]:
+    """What is said under the pod."""
+    cause = change.cause
+    if cause is None:
+        return []
+    lines = [*_first_line(cause), *(_decider(each, change) for each in cause.deciders)]
+    if cause.alone is not None:
+        lines[-1] += f" (to {cause.alone or 'no node'}, had other pods stayed)"
+    left = len(lines) - _LINES
+    if wide or left <= 0:
+        return lines
+    return [*lines[: _LINES - 1], f"{lines[_LINES - 1]} (and {left} more)"]
+
+
+def _first_line(cause: Cause) -> Iterator[str]:
+    if cause.kind == "preemption":
+        yield f"{'before, it was ' if cause.side == 'before' else ''}evicted for {cause.preemptor}"
+    elif cause.kind == "others" and not cause.pods:
+        yield "other pods are elsewhere"
+    elif cause.kind == "others":
+        left = len(cause.pods) - _PODS
+        more = f" and {left} more" if left > 0 else ""
+        yield f"other pods moved ahead of it: {', '.join(cause.pods[:_PODS])}{more}"
+
+
+def _decider(decider: Decider, change: PodChange) -> str:
+    if decider.aspect == "queue":
+        held = change.after is not None and change.after.state in ("gated", "ignored")
+        return f"{_who(decider)} {'holds it back' if held else 'held it back'}"
+    figures = ", ".join(map(_figure, decider.nodes))
+    verb = {"score": "scores", "weight": "weighs"}.get(decider.aspect, "on")
+    return f"{_who(decider)} {verb} {figures}"
+
+
+def _who(decider: Decider) -> str:
+    since = " or ".join(dict.fromkeys(map(_since, decider.rules)))
+    why = [since] if since else []
+    why += ["the configuration"] if decider.configuration else []
+    return f"{decider.plugin or ITSELF} ({', '.join(why)})" if why else decider.plugin or ITSELF
+
+
+def _since(rule: RuleChange) -> str:
+    return ", ".join(filter(None, (rule.since, f"gate {rule.gate}" if rule.gate else "")))
+
+
+def _figure(figure: OnNode) -> str:
+    if isinstance(figure.before, str) or isinstance(figure.after, str):
+        return f"{figure.node}: {_said(figure.before)} -> {_said(figure.after)}"
+    return f"{figure.node} {_said(figure.before)} -> {_said(figure.after)}"
+
+
+def _said(figure: Figure) -> str:
+    return "-" if figure is None else str(figure)
+
+
+# Summed up
+
+
+def print_rules(diff: Diff, console: Console, *, wide: bool = False) -> None:
+    """The rules that changed, with how many pods each moved; those that moved none only if all is to be shown."""
+    if diff.rules is None:
+        return
+    moving = [each for each in diff.rules if each.pods]
+    rows = [*map(_row, moving), *_other_rows(diff)]
+    if rows:
+        console.print(Text("Why they moved", style="bold"))
+        console.print(_table(rows))
+    idle = [each for each in diff.rules if not each.pods]
+    if idle and wide:
+        console.print(Text("Rules that changed and moved no pod", style="bold"))
+        console.print(_table([("", each, text) for _, each, text in map(_row, idle)]))
+    elif idle:
+        count = f"{len(idle)} {'more ' if moving else ''}rule{'' if len(idle) == 1 else 's'} changed"
+        console.print(Text(f"{count} and moved no pod (-o wide lists them)", style="dim"))
+    if rows or idle:
+        console.print()
+
+
+_Row = tuple[str, str, str]
+
+
+def _row(tally: Tally) -> _Row:
+    rule = tally.rule
+    return str(tally.pods), f"{', '.join(each or ITSELF for each in rule.plugins)} ({_since(rule)})", rule.text
+
+
+def _other_rows(diff: Diff) -> Iterator[_Row]:
+    causes = [change.cause for change in diff.changes if change.cause is not None]
+    told = [each for each in causes for decider in each.deciders[:1] if not any(own.rules for own in each.deciders)]
+    configured = sum(any(each.configuration for each in cause.deciders) for cause in told)
+    if configured:
+        yield str(configured), "the configuration", ""
+    evicted = sum(cause.kind == "preemption" and not cause.deciders for cause in causes)
+    if evicted:
+        yield str(evicted), "preemption by others", ""
+    following = sum(cause.kind == "others" for cause in causes)
+    if following:
+        yield str(following), "other pods that moved", ""
+
+
+def _table(rows: Sequence[_Row]) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), show_header=False, pad_edge=False)
+    table.add_column(justify="right", no_wrap=True, min_width=4)
+    table.add_column(ratio=1)
+    for count, title, text in rows:
+        table.add_row(count, title)
+        if text:
+            table.add_row("", Padding(Text(text, style="dim"), (0, 0, 0, 2)))
+    return table
+
+
+def markdown_rules(diff: Diff) -> list[str]:
+    if not diff.rules:
+        return []
+    moving = [each for each in diff.rules if each.pods]
+    idle = len(diff.rules) - len(moving)
+    lines = []
+    if moving:
+        lines += ["| pods | rule that changed | |", "|---|---|---|"]
+        lines += [f"| {' | '.join(_row(each))} |" for each in moving]
+        lines.append("")
+    if idle:
+        lines += [f"{idle} {'more ' if moving else ''}rule{'' if idle == 1 else 's'} changed and moved no pod.", ""]
+    return lines
+
+
+# For programs
+
+
+def cause_entry(cause: Cause) -> dict[str, Any]:
+    entry = {
+        "kind": cause.kind,
+        "preemptor": cause.preemptor,
+        "side": cause.side,
+        "deciders": [_decider_entry(each) for each in cause.deciders],
+        "pods": list(cause.pods),
+    }
+    alone = {} if cause.alone is None else {"alone": cause.alone}
+    return {key: value for key, value in entry.items() if value} | alone
+
+
+def _decider_entry(decider: Decider) -> dict[str, Any]:
+    entry = {
+        "plugin": decider.plugin,
+        "aspect": decider.aspect,
+        "rules": [_rule_entry(each) for each in decider.rules],
+        "nodes": [{"node": each.node, "before": each.before, "after": each.after} for each in decider.nodes],
+        "configuration": decider.configuration,
+    }
+    return {key: value for key, value in entry.items() if value}
+
+
+def _rule_entry(rule: RuleChange) -> dict[str, Any]:
+    return {"since": rule.since, **({"gate": rule.gate} if rule.gate else {}), "text": rule.text}
+
+
+def tally_entry(tally: Tally) -> dict[str, Any]:
+    rule = tally.rule
+    about = {"plugins": list(rule.plugins), "aspects": sorted(rule.aspects)}
+    return {**_rule_entry(rule), **about, "pods": tally.pods}

@@ -1,0 +1,110 @@
+"""A scheduler that is asked decides as it would, and nothing comes of it; one that follows is where its leader is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ksched_cli.api.resource import ResourceClaim
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.mirror import Mirror
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.wiring import Setup, gather, make_scheduler
+from tests.test_conformance import CORPUS
+
+CASES = [
+    CORPUS / name
+    for name in ("volumes-03", "dra-05", "preemption-01", "nominated-02", "pdb-03", "ports-01", "mixed-02")
+]
+
+
+def setup_of(case: Path) -> Setup:
+    config = case / "config.yaml"
+    return Setup(sources=[str(case / "cluster.json")], config=str(config) if config.exists() else None)
+
+
+def schedulers(case: Path, count: int) -> list[Scheduler]:
+    setup = setup_of(case)
+    gathered = gather(setup)
+    return [make_scheduler(setup, gathered.loaded, gathered.setting) for _ in range(count)]
+
+
+def state_of(scheduler: Scheduler) -> list[Any]:
+    """Everything that a decision can depend on."""
+    cluster = scheduler.cluster
+    kinds = (PersistentVolume, PersistentVolumeClaim, ResourceClaim)
+    objects = [
+        sorted((each.metadata.namespace, each.metadata.name, repr(each)) for each in cluster.catalog.all(kind))
+        for kind in kinds
+    ]  # type: ignore[attr-defined]
+    return [
+        cluster.pods.node_row.tolist(),
+        [cluster.pods_on(row) for row in range(len(cluster.nodes))],
+        cluster.usage.requested.tolist(),
+        cluster.pods.terminating.tolist(),
+        sorted(cluster.preempted),
+        list(scheduler.nominator.known().items()),
+        objects,
+    ]
+
+
+def answer_of(decision: Decision) -> list[Any]:
+    scores = decision.scores
+    return [
+        decision.result,
+        decision.row,
+        decision.ties.tolist(),
+        decision.feasible.tolist(),
+        decision.message,
+        decision.nominated_node,
+        decision.preemption,
+        None if scores is None else {name: column.tolist() for name, column in scores.weighted.items()},
+        None if decision.diagnosis is None else [decision.diagnosis.nodes.status(row) for row in range(len(decision.diagnosis.nodes))],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_asked_first_it_decides_the_same(case: Path) -> None:
+    asked, plain = schedulers(case, 2)
+    turns = list(asked.turns(asked.enqueue()))
+    assert turns
+    for turn in turns:
+        before = state_of(asked)
+        foretold = answer_of(asked.ask(turn.rows[0]))
+        assert state_of(asked) == before
+        decided = answer_of(asked.take(turn)[0])
+        assert decided == answer_of(plain.take(turn)[0])
+        assert foretold == decided
+    assert state_of(asked) == state_of(plain)
+
+
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_follower_is_where_its_leader_is(case: Path, every: int) -> None:
+    """However often it catches up."""
+    leader, follower = schedulers(case, 2)
+    mirror = Mirror(leader, follower)
+    for index, turn in enumerate(leader.turns(leader.enqueue())):
+        if index % every == 0:
+            mirror.catch_up()
+            assert state_of(follower) == state_of(leader)
+            assert answer_of(mirror.ask(turn.rows[0])) == answer_of(leader.ask(turn.rows[0]))
+        leader.take(turn)
+
+
+def test_scores_of_some_nodes_are_those_of_a_pod_that_fits_no_others() -> None:
+    (scheduler,) = schedulers(CORPUS / "scoring-00", 1)
+    for turn in scheduler.turns(scheduler.enqueue()):
+        decision = scheduler.ask(turn.rows[0])
+        if decision.scores is not None:
+            again = scheduler.scores_of(turn.rows[0], decision.feasible)
+            assert again is not None
+            assert np.array_equal(again.totals, decision.scores.totals)
+            one = scheduler.scores_of(turn.rows[0], decision.feasible[:1])
+            assert one is not None
+            assert one.rows.tolist() == decision.feasible[:1].tolist()
+        scheduler.take(turn)

@@ -1,0 +1,237 @@
+"""Which rule moved a pod, and which pods only follow others."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ksched_cli.plan.causes.results import Cause
+from ksched_cli.plan.diff import Diff, PodChange
+from ksched_cli.wiring import Setup
+from ksched_cli.wiring.comparison import compare
+from tests.builders import make_node, make_pod
+from tests.sources.test_edits import owned
+
+GIB = 1 << 30
+
+
+def differ(tmp_path: Path, items: list[Any], before: str, after: str, **setup: Any) -> Diff:
+    cluster = tmp_path / "c.json"
+    listed = [each if isinstance(each, dict) else each.doc() for each in items]
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": listed}))
+    first = Setup(sources=[str(cluster)], kube_version=before, **setup)
+    return compare(first, replace(first, kube_version=after)).diff
+
+
+def told(change: PodChange) -> str:
+    """`p: NodeResourcesFit filter 1.34 n fits>short`."""
+    either = change.before or change.after
+    assert either is not None
+    assert change.cause is not None
+    return f"{either.pod.partition('/')[2]}: {said(change.cause)}"
+
+
+def said(cause: Cause) -> str:
+    words = [cause.kind] if cause.kind != "rule" else []
+    words += [f"{cause.side} {cause.preemptor.partition('/')[2]}"] if cause.preemptor else []
+    words += [pod.partition("/")[2] for pod in cause.pods]
+    for each in cause.deciders:
+        rules = " ".join(f"{rule.since}{f' {rule.gate}' if rule.gate else ''}" for rule in each.rules)
+        figures = " ".join(f"{node.node}:{node.before}>{node.after}" for node in each.nodes)
+        words += filter(None, (each.plugin or "-", each.aspect, rules, "config" if each.configuration else "", figures))
+    words += [f"alone {cause.alone or '-'}"] if cause.alone is not None else []
+    return " ".join(words)
+
+
+SMALL, LARGE = (
+    make_node("a").allocatable(cpu="4", memory="16Gi", pods="110"),
+    make_node("b").allocatable(cpu="8", memory="8Gi", pods="110"),
+)
+IMAGES = "registry.local/app:v1", "registry.local/init:v1"
+SIDECAR = make_pod("p").requests(cpu="1").init(image="x", restartPolicy="Always")
+WHOLE = make_pod("p").spec(resources={"requests": {"cpu": "3"}})
+SOFT = "PreferNoSchedule"
+
+
+@pytest.mark.parametrize(
+    ("items", "before", "after", "expected"),
+    [
+        pytest.param(
+            [make_node("a"), make_node("b").image(GIB, IMAGES[1]), make_pod("p").image("x").init(image=IMAGES[1])],
+            "1.29", "1.30",
+            ["p: ImageLocality score 1.30 a:0>0 b:0>24"], id="scores: what changed in one minor",
+        ),
+        pytest.param(
+            [make_node("a"), make_node("b").image(GIB, IMAGES[1]), make_pod("p").image("x").init(image=IMAGES[1])],
+            "1.21", "1.36",
+            ["p: ImageLocality score 1.30 a:0>0 b:0>24"], id="scores: of several changes the one that mattered",
+        ),
+        pytest.param(
+            [make_node("a"), make_node("b").image(GIB, IMAGES[1]), make_pod("p").image("x").init(image=IMAGES[1])],
+            "1.36", "1.21",
+            ["p: ImageLocality score 1.30 b:24>0 a:0>0"], id="scores: the other way round",
+        ),
+        pytest.param(
+            [make_node("a").taint("t", effect=SOFT), make_node("b").image(GIB + GIB // 2, IMAGES[0]).taint("t", effect=SOFT).taint("u", effect=SOFT), make_pod("p").image(IMAGES[0])],
+            "1.23", "1.22",
+            ["p: TaintToleration weight 1.23 a:150>50 b:0>0"], id="weights",
+        ),
+        pytest.param(
+            [make_node("a").allocatable(cpu="2", memory="16Gi", pods="110"), WHOLE], "1.33", "1.34",
+            ["p: NodeResourcesFit filter 1.34 PodLevelResources a:fits>Insufficient cpu"], id="filters: a field that came with a gate",
+        ),
+        pytest.param(
+            [make_node("a").allocatable(cpu="2", memory="16Gi", pods="110"), WHOLE], "1.36", "1.21",
+            ["p: NodeResourcesFit filter 1.34 PodLevelResources a:Insufficient cpu>fits"], id="filters: the other way round",
+        ),
+        pytest.param(
+            [make_node("a"), SIDECAR], "1.27", "1.28",
+            ["p: NodeResourcesFit filter 1.28 a:fits>Pod has a restartable init container and the SidecarContainers feature is disabled"],
+            id="filters: fields of a minor",
+        ),
+        pytest.param([make_node("a"), SIDECAR], "1.27", "1.29", [], id="what came and went again"),
+        pytest.param(
+            [make_node("a"), make_pod("p").gate("g")], "1.26", "1.27",
+            ["p: SchedulingGates queue 1.27 PodSchedulingReadiness"], id="held back",
+        ),
+        pytest.param(
+            [make_node("a"), make_pod("p").gate("g")], "1.27", "1.26",
+            ["p: SchedulingGates queue 1.27 PodSchedulingReadiness"], id="held back no more",
+        ),
+        pytest.param(
+            [make_node("a"), make_pod("p").spec(resourceClaims=[{"name": "c", "resourceClaimName": "c"}])], "1.33", "1.34",
+            ["p: DynamicResources queue 1.34 DynamicResourceAllocation"], id="held back for a claim",
+        ),
+        pytest.param(
+            [make_node("a").allocatable(cpu="4", memory="16Gi", pods="110"), WHOLE, make_pod("q").requests(cpu="2").priority(-1)], "1.33", "1.34",
+            ["q: NodeResourcesFit filter 1.34 PodLevelResources a:fits>Insufficient cpu"], id="a pod that stays where it is counts as more",
+        ),
+        pytest.param(
+            [make_node("a").allocatable(cpu="4", memory="16Gi", pods="1"), make_node("b").allocatable(cpu="4", memory="16Gi", pods="1").image(GIB, IMAGES[1]),
+             make_pod("p").priority(1).image("x").init(image=IMAGES[1]), make_pod("q")],
+            "1.29", "1.30",
+            ["p: ImageLocality score 1.30 a:0>0 b:0>24", "q: others p"], id="one that follows",
+        ),
+        pytest.param(
+            [make_node("a").allocatable(cpu="1", memory="16Gi", pods="110"), make_node("b").allocatable(cpu="2", memory="16Gi", pods="110"),
+             owned(make_pod("low").on("b").requests(cpu="2"), "ReplicaSet", "web"), make_pod("p").priority(1).spec(resources={"requests": {"cpu": "2"}})],
+            "1.33", "1.34",
+            ["low: preemption after p NodeResourcesFit filter 1.34 PodLevelResources a:fits>Insufficient cpu",
+             "p: NodeResourcesFit filter 1.34 PodLevelResources a:fits>Insufficient cpu"], id="a victim of preemption",
+        ),
+    ],
+)  # fmt: skip
+def test_causes(tmp_path: Path, items: list[Any], before: str, after: str, expected: list[str]) -> None:
+    found = differ(tmp_path, items, before, after)
+    assert sorted(map(told, found.changes)) == expected
+
+
+TWO = [
+    make_node("a").allocatable(cpu="4", memory="4Gi", pods="9"),
+    make_node("b").allocatable(cpu="16", memory="16Gi", pods="9"),
+]
+POD = make_pod("p").requests(cpu="2", memory="2Gi")
+
+
+def config(tmp_path: Path, **profile: Any) -> str:
+    path = tmp_path / f"{len(list(tmp_path.iterdir()))}.yaml"
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    path.write_text(yaml.safe_dump({**head, "profiles": [profile]}))
+    return str(path)
+
+
+def fuller(tmp_path: Path) -> str:
+    strategy = {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]}
+    return config(tmp_path, pluginConfig=[{"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}}])
+
+
+def compared(tmp_path: Path, items: list[Any], after: dict[str, Any], **setup: Any) -> list[str]:
+    cluster = tmp_path / "c.json"
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [each.doc() for each in items]}))
+    first = Setup(sources=[str(cluster)], **setup)
+    return sorted(map(told, compare(first, replace(first, **after)).diff.changes))
+
+
+def test_another_configuration(tmp_path: Path) -> None:
+    assert compared(tmp_path, [*TWO, POD], {"config": fuller(tmp_path)}) == [
+        "p: NodeResourcesFit score config b:87>12 a:50>50"
+    ]
+
+
+def test_another_configuration_and_another_version(tmp_path: Path) -> None:
+    """The plugin is the same in both versions: it is the configuration."""
+    after = {"config": fuller(tmp_path), "kube_version": "1.36"}
+    assert compared(tmp_path, [*TWO, POD], after, kube_version="1.34") == [
+        "p: NodeResourcesFit score config b:87>12 a:50>50"
+    ]
+
+
+def test_a_plugin_that_a_configuration_leaves_out(tmp_path: Path) -> None:
+    off = config(tmp_path, plugins={"filter": {"disabled": [{"name": "NodeUnschedulable"}]}})
+    assert compared(tmp_path, [make_node("a").cordoned(), POD], {"config": off}) == [
+        "p: NodeUnschedulable filter config a:node(s) were unschedulable>fits"
+    ]
+
+
+def test_a_profile_that_a_configuration_does_not_have(tmp_path: Path) -> None:
+    named = config(tmp_path, schedulerName="mine")
+    assert compared(tmp_path, [*TWO, POD], {"config": named}) == ["p: - queue config"]
+
+
+def test_other_gates(tmp_path: Path) -> None:
+    off = "PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false"
+    items = [make_node("a").allocatable(cpu="2", memory="16Gi", pods="110"), WHOLE]
+    assert compared(tmp_path, items, {"feature_gates": off}) == [
+        "p: NodeResourcesFit filter 1.34 PodLevelResources a:Insufficient cpu>fits"
+    ]
+
+
+def test_other_gates_and_another_configuration(tmp_path: Path) -> None:
+    """Each pod by what moved it."""
+    off = "PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false"
+    items = [*TWO, POD, make_pod("q").priority(-1).spec(resources={"requests": {"cpu": "15"}})]
+    found = compared(tmp_path, items, {"feature_gates": off, "config": fuller(tmp_path)})
+    assert found == [
+        "p: NodeResourcesFit score config b:87>12 a:50>50",
+        "q: NodeResourcesFit filter 1.34 PodLevelResources b:Insufficient cpu>fits alone b",
+    ]
+
+
+def test_rules_are_summed_up_over_the_pods_that_are_told_of(tmp_path: Path) -> None:
+    node = make_node("a").allocatable(cpu="2", memory="16Gi", pods="110")
+    items = [node, WHOLE, *(make_pod(name, "other").spec(resources={"requests": {"cpu": "3"}}) for name in "xy")]
+    found = differ(tmp_path, items, "1.33", "1.34", namespace="other")
+    assert found.rules is not None
+    assert [(each.rule.gate, each.pods) for each in found.rules if each.pods] == [("PodLevelResources", 2)]
+    assert len(found.rules) > 5
+
+
+def test_followers_are_told_of_pods_of_other_namespaces(tmp_path: Path) -> None:
+    one = {"cpu": "4", "memory": "16Gi", "pods": "1"}
+    first, other = make_pod("p").priority(1).image("x").init(image=IMAGES[1]), make_pod("q", "other")
+    nodes = [make_node("a").allocatable(**one), make_node("b").allocatable(**one).image(GIB, IMAGES[1])]
+    (change,) = differ(tmp_path, [*nodes, first, other], "1.29", "1.30", namespace="other").changes
+    assert change.cause == Cause("others", pods=("default/p",))
+
+
+def test_nothing_is_told_of_rules_where_more_than_rules_differs(tmp_path: Path) -> None:
+    paths = []
+    for name, node in (("one", "a"), ("other", "b")):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [make_node(node).doc(), POD.doc()]}))
+        paths.append(str(path))
+    found = compare(Setup(sources=paths[:1], kube_version="1.33"), Setup(sources=paths[1:], kube_version="1.36")).diff
+    assert [change.cause for change in found.changes] == [None]
+    assert found.rules is None
+
+
+def test_rules_that_move_nothing_are_known(tmp_path: Path) -> None:
+    found = differ(tmp_path, [make_node("a"), POD], "1.33", "1.34")
+    assert found.changes == ()
+    assert found.rules is not None
+    assert {each.pods for each in found.rules} == {0}
