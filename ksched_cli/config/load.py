@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.api.yaml_reader import Document
-from ksched_cli.config.load_algorithm import AlphaReading, PolicyReading
+from ksched_cli.config.load_algorithm import MIGRATE, AlphaReading, PolicyReading
 from ksched_cli.config.model import Extender, PluginConfig, Plugins, Profile, SchedulerConfiguration
 from ksched_cli.config.own_args import needs_arguments, own_args
 from ksched_cli.config.plugin_args import args_of, completed
@@ -136,7 +136,8 @@ class _Loader(Reading):
         elif version not in self._release.config_versions:
             accepted = " or ".join(self._release.config_versions)
             text = f"Kubernetes {self._release.version} does not read apiVersion {version or 'none'}"
-            self.complain(text, ("apiVersion",), f"use {accepted}")
+            rewritten = f"; {MIGRATE}" if self._release.knows_no_more(version) else ""
+            self.complain(text, ("apiVersion",), f"use {accepted}{rewritten}")
         self.stop_if_mistaken()
 
     def _check_fields(self) -> None:

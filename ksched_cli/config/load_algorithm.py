@@ -38,6 +38,8 @@ from ksched_cli.config.serving import (
 )
 from ksched_cli.errors import ConfigError, Problem
 
+MIGRATE = "ksched config migrate rewrites it"
+
 
 class PolicyReading(Reading):
     """A Policy, alone or in its ConfigMap. It was read up to 1.22."""
@@ -64,7 +66,8 @@ class PolicyReading(Reading):
 
     def policy(self) -> Policy:
         if self._release.at_least("1.23"):
-            self.complain(f"Kubernetes {self._release.version} reads no Policy: it went away with 1.23", ("kind",))
+            text = f"Kubernetes {self._release.version} reads no Policy: it went away with 1.23"
+            self.complain(text, ("kind",), MIGRATE)
         self.stop_if_mistaken()
         policy: Policy = self.decode(policy_document(self.document.value, self.source), Policy, ())
         self.stop_if_mistaken()

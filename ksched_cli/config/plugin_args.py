@@ -154,6 +154,13 @@ def args_of(plugin: str, release: Release) -> type[Struct] | None:
     return None if plugin in _GONE and release.at_least("1.23") else ARGS_OF.get(plugin)
 
 
+# How volumes are scored by their size, where a gate has them scored: it was the fullest first, and is the emptiest.
+_SHAPES = {
+    "StorageCapacityScoring": (UtilizationShapePoint(0, 10), UtilizationShapePoint(100, 0)),
+    "VolumeCapacityPriority": (UtilizationShapePoint(0, 0), UtilizationShapePoint(100, 10)),
+}
+
+
 def args_by_default(plugin: str, gates: FeatureGates) -> Any:
     """Of an in-tree plugin that is given none."""
     if plugin == "PodTopologySpread":
@@ -166,6 +173,8 @@ def completed(args: object, given: Mapping[str, Any], gates: FeatureGates, confi
     if isinstance(args, PodTopologySpreadArgs) and not given.get("defaultingType"):
         own = args.default_constraints and config_version == "v1beta1"
         args = replace(args, defaulting_type="List" if own else _defaulting_type(gates))
+    if isinstance(args, VolumeBindingArgs) and not args.shape:
+        args = replace(args, shape=next((shape for gate, shape in _SHAPES.items() if gates.enabled(gate)), ()))
     return with_defaults(args)
 
 

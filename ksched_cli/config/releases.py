@@ -84,6 +84,12 @@ class Release:
         since = {each: minor for each, minor, _ in _CONFIG_VERSIONS}
         return group == GROUP and name in since and not self.between(since[name], "")
 
+    def knows_no_more(self, api_version: str) -> bool:
+        """Whether it was read by earlier minors."""
+        group, _, name = api_version.rpartition("/")
+        until = {each: minor for each, _, minor in _CONFIG_VERSIONS}
+        return group == GROUP and bool(until.get(name)) and not self.between("", until[name])
+
     @property
     def newest_config_version(self) -> str:
         """Without the group."""

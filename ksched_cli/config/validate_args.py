@@ -210,10 +210,11 @@ def _constraint(constraint: TopologySpreadConstraint, path: str) -> Iterator[Com
 def _volume_binding(args: VolumeBindingArgs, gates: FeatureGates) -> Iterator[Complaint]:
     if args.bind_timeout_seconds < 0:
         yield "bindTimeoutSeconds", f"{args.bind_timeout_seconds} is negative"
-    if gates.enabled("StorageCapacityScoring"):
+    if gates.enabled("StorageCapacityScoring") or gates.enabled("VolumeCapacityPriority"):
         yield from _shape(args.shape, "shape")
     elif args.shape:
-        yield "shape", "remove it, or turn on the feature gate StorageCapacityScoring"
+        text = "remove it, or turn on the feature gate StorageCapacityScoring, VolumeCapacityPriority before 1.33"
+        yield "shape", text
 
 
 def _dynamic_resources(args: DynamicResourcesArgs, gates: FeatureGates) -> Iterator[Complaint]:

@@ -25,7 +25,7 @@ def migrate_file(
     text, source = _text(file, stdin)
     document = read_one(text, source).value
     release = reader_of(document) if kube_version == AUTO else nearest(kube_version)
-    _refuse_later(document, release, source)
+    _check_reader(document, release, source)
     registry = make_registry(plugins, release)
     old = _minor(release, feature_gates, registry)
     new = old if release == NEWEST else _minor(NEWEST, "", make_registry(plugins, NEWEST))
@@ -53,9 +53,17 @@ def _text(file: str, stdin: BinaryIO) -> tuple[bytes, str]:
         raise InputError(Problem(problem.strerror or str(problem), source=file)) from problem
 
 
-def _refuse_later(document: dict[str, Any], release: Release, source: str) -> None:
+def _check_reader(document: dict[str, Any], release: Release, source: str) -> None:
     """Where a run makes the best of a later version, a migration has nothing to go by."""
-    version = str(document.get("apiVersion", ""))
-    if release.knows_later(version):
-        text = f"Kubernetes {release.version} does not read apiVersion {version}"
-        raise ConfigError(Problem(text, source, path="apiVersion", hint=f"use {release.config_versions[0]}"))
+    newest = reader_of(document)
+    if is_policy(document):
+        reads, what, steps = not release.at_least("1.23"), "a Policy", "kind"
+    else:
+        version = document.get("apiVersion")
+        reads, what, steps = version in release.config_versions, f"apiVersion {version}", "apiVersion"
+        if version not in newest.config_versions:
+            return
+    if not reads:
+        text = f"Kubernetes {release.version} does not read {what}"
+        hint = f"the newest that does is {newest.version}, which is what --kube-version auto takes"
+        raise ConfigError(Problem(text, source, path=steps, hint=hint))

@@ -119,17 +119,20 @@ def test_by_another_minor(capsys: pytest.CaptureFixture[str]) -> None:
             ["--kube-version", "1.21"],
             V1BETA3,
             "c.yaml: apiVersion: Kubernetes 1.21 does not read apiVersion kubescheduler.config.k8s.io/v1beta3 "
-            "(use kubescheduler.config.k8s.io/v1beta1)",
+            "(the newest that does is 1.28, which is what --kube-version auto takes)",
             id="a version that the minor does not know",
         ),
         pytest.param(
             ["--kube-version", "1.29"],
             V1BETA3,
-            "does not read apiVersion kubescheduler.config.k8s.io/v1beta3 (use kubescheduler.config.k8s.io/v1)",
+            "does not read apiVersion kubescheduler.config.k8s.io/v1beta3 (the newest that does is 1.28",
             id="a version that the minor does not read any more",
         ),
         pytest.param(
-            ["--kube-version", "1.23"], POLICY, "Kubernetes 1.23 reads no Policy: it went away with 1.23", id="a Policy"
+            ["--kube-version", "1.23"],
+            POLICY,
+            "Kubernetes 1.23 does not read a Policy (the newest that does is 1.22",
+            id="a Policy",
         ),
         pytest.param(["--feature-gates", "No=true"], V1BETA3, "has no feature gate No", id="a gate"),
         pytest.param([], f"{V1BETA3}parallelism: 0\nnope: 1\n", "c.yaml:4: nope: ", id="a mistake in the file"),

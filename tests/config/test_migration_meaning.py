@@ -10,13 +10,15 @@ import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.config.load import default_config
 from ksched_cli.config.migration.migrate import Migration
 from ksched_cli.config.model import Profile
 from ksched_cli.config.policy_profile import PREDICATES, PRIORITIES
 from ksched_cli.config.predicates import ORDER
 from ksched_cli.config.predicates import PRIORITIES as PRIORITIES_OF_1_16
 from ksched_cli.config.profiles import ResolvedProfile
-from ksched_cli.config.releases import NEWEST
+from ksched_cli.config.releases import NEWEST, RELEASES
+from ksched_cli.config.view import to_document
 from ksched_cli.errors import ConfigError
 from ksched_cli.wiring import Setup, prepare
 from tests.config.migrations import (
@@ -141,26 +143,57 @@ def test_recorded_configurations_mean_the_same(version: str, file: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("by", "version", "given"),
+    ("by", "before"),
     [
-        pytest.param("1.16", "v1alpha1", {"algorithmSource": {"provider": "ClusterAutoscalerProvider"}}, id="1.16"),
-        pytest.param("1.28", "v1beta3", {"plugins": score(("TaintToleration", 9))}, id="1.28"),
         pytest.param(
-            "1.27", "v1beta2", {"plugins": score(("ImageLocality", 5), disabled=("NodeResourcesFit",))}, id="1.27"
+            "1.28", configuration("v1beta3", profiles=[{"plugins": score(("TaintToleration", 9))}]), id="1.28"
+        ),
+        pytest.param(
+            "1.27",
+            configuration(
+                "v1beta2", profiles=[{"plugins": score(("ImageLocality", 5), disabled=("NodeResourcesFit",))}]
+            ),
+            id="1.27",
         ),
         pytest.param(
             "1.22",
-            "v1beta1",
-            {"plugins": score(("NodeResourcesMostAllocated", 4), disabled=("NodeResourcesLeastAllocated",))},
-            id="1.22, in its terms again",
+            configuration(
+                "v1beta1",
+                profiles=[
+                    {"plugins": score(("NodeResourcesMostAllocated", 4), disabled=("NodeResourcesLeastAllocated",))}
+                ],
+            ),
+            id="1.22",
+        ),
+        pytest.param(
+            "1.22",
+            {
+                **POLICY,
+                "predicates": [{"name": "GeneralPredicates"}, {"name": "MatchInterPodAffinity"}],
+                "priorities": [{"name": "MostRequestedPriority", "weight": 2}],
+            },
+            id="a Policy",
+        ),
+        pytest.param(
+            "1.16",
+            configuration("v1alpha1", algorithmSource={"provider": "ClusterAutoscalerProvider"}),
+            id="1.16",
         ),
     ],
 )
-@pytest.mark.parametrize("case", ["resources-00", "taints-01", "podaffinity-02"])
-def test_pods_go_where_they_went(case: str, by: str, version: str, given: dict[str, Any]) -> None:
-    """Under the same minor, by the file and by what became of it."""
-    before = configuration(version, **(given if version == "v1alpha1" else {"profiles": [given]}))
+@pytest.mark.parametrize("case", ["resources-00", "taints-01", "podaffinity-02", "nodeaffinity-03"])
+def test_pods_go_where_they_went(case: str, by: str, before: dict[str, Any]) -> None:
+    """Under the same minor, by the file and by what became of it, said again in the words of the minor."""
     assert choices(case, by, before) == choices(case, by, migrated(before, by=by).document)
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_what_view_prints_comes_to_no_more_than_the_default(version: str) -> None:
+    by = minor(version)
+    default = default_config(by.release, by.gates)
+    shown = to_document(default, by.release, by.gates)
+    nothing = POLICY if by.release.has_predicates else {name: shown[name] for name in ("apiVersion", "kind")}
+    assert migrated(shown, by=version).document == migrated(nothing, by=version).document
 
 
 def choices(case: str, by: str, config: dict[str, Any]) -> list[Any]:

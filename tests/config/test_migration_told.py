@@ -154,3 +154,10 @@ def test_a_gate_of_the_old_minor(document: dict[str, Any], gates: str, expected:
     migration = migrated(document, gates, by="1.23")
     (given,) = read(migration.document, minor("1.36")).profiles
     assert minor("1.36").resolve(given).args["PodTopologySpread"].defaulting_type == expected["defaultingType"]
+
+
+def test_arguments_that_hang_on_a_gate() -> None:
+    document = configuration("v1beta2", profiles=[{"pluginConfig": config_of("VolumeBinding", shape=SHAPE)}])
+    migration = migrated(document, "VolumeCapacityPriority=true")
+    assert "Kubernetes 1.36 does not take shape of VolumeBinding: remove it, or turn on" in told(migration)[0]
+    assert "pluginConfig" not in profiles_of(migration)[0]

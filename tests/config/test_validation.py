@@ -178,6 +178,7 @@ LONG = "x" * 64
          ["addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].matchExpressions[0].values[0]"]),
         ("VolumeBinding", {"bindTimeoutSeconds": 0}, "", []),
         ("VolumeBinding", {"bindTimeoutSeconds": 10}, "", []),
+        ("VolumeBinding", {"bindTimeoutSeconds": 10}, SCORING, []),
         ("VolumeBinding", {"bindTimeoutSeconds": -10}, "", ["bindTimeoutSeconds"]),
         ("VolumeBinding", {"shape": shape((0, 1))}, "", ["shape"]),
         ("VolumeBinding", {"shape": shape((0, 1))}, SCORING, []),
