@@ -103,7 +103,8 @@ BY_POINT: Mapping[str, tuple[DefaultPlugin, ...]] = {
         _P("InterPodAffinity"),
         _P("VolumeBinding"),
         _P("VolumeZone", since="1.27"),
-        _P("NodeAffinity"),
+        # Before 1.21 it worked out what the pod wants for every node anew, here and in PreScore.
+        _P("NodeAffinity", since="1.21"),
     ),
     "filter": (
         _P("NodeUnschedulable"),
@@ -127,7 +128,7 @@ BY_POINT: Mapping[str, tuple[DefaultPlugin, ...]] = {
         _P("InterPodAffinity"),
         _P("PodTopologySpread"),
         _P("TaintToleration"),
-        _P("NodeAffinity"),
+        _P("NodeAffinity", since="1.21"),
         _P("NodeResourcesFit", since="1.27"),
         _P("NodeResourcesBalancedAllocation", since="1.27"),
         _P("SelectorSpread", until="1.23", unless="DefaultPodTopologySpread"),

@@ -203,7 +203,7 @@ class _Loader(Reading):
             return None
         version = str(self.document.value["apiVersion"]).rpartition("/")[2]
         typed = completed(typed, config.args, self._gates, version)
-        for path, text in complaints(typed, self._gates):
+        for path, text in complaints(typed, self._gates, self._release):
             self.complain(text, (*steps, *_split(path)))
         return typed
 

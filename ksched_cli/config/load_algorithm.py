@@ -60,7 +60,7 @@ class PolicyReading(Reading):
             return SchedulerConfiguration(
                 profiles=(profile,), extenders=self._extenders(policy), notes=self.told(algorithm.idle)
             )
-        profile, mistakes = policy_profile(policy, self._gates)
+        profile, mistakes = policy_profile(policy, self._release, self._gates)
         self.check(policy, mistakes)
         return SchedulerConfiguration(profiles=(profile,), extenders=self._extenders(policy))
 

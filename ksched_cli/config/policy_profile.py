@@ -1,4 +1,4 @@
-"""A Policy as a profile: what 1.21 and 1.22 made of predicates and priorities (createFromConfig, LegacyRegistry)."""
+"""A Policy as a profile: what 1.20 to 1.22 made of predicates and priorities (createFromConfig, LegacyRegistry)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ksched_cli.config.plugin_args import (
     with_defaults,
 )
 from ksched_cli.config.policy import Complaint, Policy, PredicatePolicy, PriorityPolicy
-from ksched_cli.config.releases import FeatureGates
+from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.config.validate_args import complaints
 
 _OFF = (PluginRef("*"),)
@@ -101,9 +101,9 @@ _IGNORED = "EqualPriority"
 _FIXED = {"queueSort": "PrioritySort", "postFilter": "DefaultPreemption", "bind": "DefaultBinder"}
 
 
-def policy_profile(policy: Policy, gates: FeatureGates) -> tuple[Profile, list[Complaint]]:
+def policy_profile(policy: Policy, release: Release, gates: FeatureGates) -> tuple[Profile, list[Complaint]]:
     """The one profile that the Policy makes, and what kube-scheduler would not take of it."""
-    made = Making(gates)
+    made = Making(release, gates)
     predicates = _MANDATORY | made.predicate_names(policy.predicates)
     weights = made.priority_weights(policy.priorities)
     made.check_arguments(policy)
@@ -133,8 +133,12 @@ def plugins_named(entry: Mapping[str, Any]) -> tuple[str, ...]:
 class Making:
     """A profile while it is made."""
 
-    def __init__(self, gates: FeatureGates) -> None:
+    def __init__(self, release: Release, gates: FeatureGates) -> None:
+        self._release = release
         self._gates = gates
+        # Before 1.21 NodeAffinity only filtered and scored.
+        alone = ("preFilter", "NodeAffinity"), ("preScore", "NodeAffinity")
+        self._left_out = () if release.at_least("1.21") else alone
         self._spreads_by_default = gates.enabled("DefaultPodTopologySpread")
         self._points: dict[str, dict[str, PluginRef]] = {point: {} for point in EXTENSION_POINT_FIELDS}
         for point, plugin in _FIXED.items():
@@ -149,6 +153,8 @@ class Making:
 
     def _append(self, point: str, plugin: str, weight: int = 0) -> None:
         """A plugin that is there already keeps its place and its weight."""
+        if (point, plugin) in self._left_out:
+            return
         self._points[point].setdefault(plugin, PluginRef(plugin, weight))
 
     # Predicates
@@ -184,7 +190,7 @@ class Making:
                 text = f"no argument is read under the name {each.name}, and it cannot do without"
                 self.complaints.append((("priorities", index), text))
         for plugin, args in self.args.items():
-            for where, text in complaints(args, self._gates):
+            for where, text in complaints(args, self._gates, self._release):
                 section = "predicates" if where.startswith(("presentLabels[", "absentLabels[")) else "priorities"
                 self.complaints.append(((section,), f"{plugin}: {where}: {text}"))
 

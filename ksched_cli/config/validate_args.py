@@ -25,7 +25,7 @@ from ksched_cli.config.plugin_args import (
     UtilizationShapePoint,
     VolumeBindingArgs,
 )
-from ksched_cli.config.releases import FeatureGates
+from ksched_cli.config.releases import FeatureGates, Release
 
 # (path below args, what is wrong)
 Complaint = tuple[str, str]
@@ -33,11 +33,13 @@ STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 _UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
 
 
-def complaints(args: Any, gates: FeatureGates) -> Iterator[Complaint]:
+def complaints(args: Any, gates: FeatureGates, release: Release) -> Iterator[Complaint]:
     """Everything that is wrong with the arguments of an in-tree plugin."""
     check = _CHECKS.get(type(args))
     if check is not None:
         yield from check(args, gates)
+    if isinstance(args, VolumeBindingArgs) and not args.bind_timeout_seconds and not release.at_least("1.21"):
+        yield "bindTimeoutSeconds", "must be positive"
 
 
 def _outside(value: int, low: int, high: int) -> str | None:

@@ -101,8 +101,13 @@ class Cycle:
     def give_up(self, decision: Decision, problem: CycleError) -> None:
         """The cycle ended in an error."""
         decision.result, decision.row, decision.message = "error", None, str(problem)
-        self.nominator.delete(decision.pod_row)
+        self._drop_nomination(decision)
         self.cluster.displace(decision.pod_row)
+
+    def _drop_nomination(self, decision: Decision) -> None:
+        """Before 1.23 a pod kept it when its cycle failed."""
+        if self.cluster.release.at_least("1.23"):
+            self.nominator.delete(decision.pod_row)
 
     def _schedule(self, runtime: Runtime, state: CycleState, decision: Decision) -> None:
         self.choose(runtime, state, decision)
@@ -381,7 +386,8 @@ class Cycle:
         """RunPostFilterPlugins, and the message with what they say. Where there are none a nomination ends, as it does
         where they find no node."""
         decision.result = "unschedulable"
-        result: PostFilterResult | None = PostFilterResult("")
+        # Before 1.23 it stayed.
+        result = PostFilterResult("") if self.cluster.release.at_least("1.23") else None
         if runtime.profile.post_filter:
             result, status = self._run_post_filter(runtime, state, decision.pod, diagnosis)
             diagnosis.post_filter_message = status.message

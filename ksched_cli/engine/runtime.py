@@ -181,7 +181,7 @@ class Runtime:
                 if self._counts_errors:
                     errors += errors_in(verdict)
                 else:
-                    self._check_verdict(plugin.name, verdict, nodes)
+                    self._check_verdict(plugin.name, pod, verdict, nodes)
                 if statuses is not None:
                     statuses.record(plugin.name, nodes.rows, verdict)
                 nodes = nodes.select(verdict.passed)
@@ -214,7 +214,7 @@ class Runtime:
             raise CycleError(aggregate(errors))
         blamed_at = np.full(len(nodes), -1)
         for index in reversed(range(len(plugins))):
-            self._check_verdict(plugins[index].name, verdicts[index], nodes)
+            self._check_verdict(plugins[index].name, pod, verdicts[index], nodes)
             blamed_at[(verdicts[index].codes == together.codes) & ~together.passed] = index
         if statuses is not None:
             for index in np.unique(blamed_at[blamed_at >= 0]).tolist():
@@ -223,12 +223,13 @@ class Runtime:
                 statuses.record(plugins[index].name, nodes.rows[here], part)
         return nodes.select(together.passed)
 
-    def _check_verdict(self, plugin: str, verdict: Verdict, nodes: NodeRows) -> None:
+    def _check_verdict(self, plugin: str, pod: PodInfo, verdict: Verdict, nodes: NodeRows) -> None:
         failed = np.nonzero(verdict.codes == _ERROR)[0]
         if len(failed):
             node = nodes.names[failed[0]]
+            whose = "" if self.cluster.release.at_least("1.21") else f' for pod "{pod.name}"'
             raise CycleError(
-                f'running "{plugin}" filter plugin: {verdict.status(int(failed[0])).message} (node {node})'
+                f'running "{plugin}" filter plugin{whose}: {verdict.status(int(failed[0])).message} (node {node})'
             )
 
     def run_filter_with_nominated(

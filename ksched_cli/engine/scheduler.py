@@ -102,6 +102,8 @@ class Scheduler:
             max_backoff=configuration.pod_max_backoff_seconds,
             pop_from_backoff=gates.enabled("SchedulerPopFromBackoffQ"),
             pod_groups=self.schedules_groups,
+            # Since 1.21 it has to wait for as long as before.
+            updates_at_once=not release.at_least("1.21"),
         )
         self.groups = PodGroups(cluster, names)
         self.group_decisions: dict[GroupKey, GroupDecision] = {}

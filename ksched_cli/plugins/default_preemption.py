@@ -37,7 +37,11 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
 
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._evaluator = Evaluator(handle.cluster, handle.nominator, self.is_preemption_allowed)
+        # A scheduler that had the gate off read no budgets. Up to 1.16 there was none, and it was locked in 1.21.
+        blind = handle.release.between("1.17", "1.20") and not handle.gates.enabled("PodDisruptionBudget")
+        self._evaluator = Evaluator(
+            handle.cluster, handle.nominator, self.is_preemption_allowed, heeds_budgets=not blind
+        )
 
     def events_to_register(self) -> Sequence[ClusterEvent]:
         return self.events if self.handle.gates.enabled("SchedulerAsyncPreemption") else ()
@@ -58,14 +62,8 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
             return None, unschedulable(f"preemption: {reason}")
         found = self._evaluator.find_candidates(cycle, pod)
         candidates = self._shortlist(found)
-        if not len(candidates) and self.handle.release.has_predicates:
-            # A pod kept its nomination where eviction was tried, and lost it where it was hopeless from the start.
-            return PostFilterResult("") if not len(found.potential) else None, unschedulable("")
         if not len(candidates):
-            problem = found.errors()
-            if problem:
-                return None, error(f"preemption: {problem}")
-            return PostFilterResult(""), unschedulable(f"preemption: {found.failure()}")
+            return self._without_candidate(found)
         nodes = self.handle.cluster.nodes
         if self.handle.extenders is None:
             best = found.outcomes.best(candidates, nodes.name_rank)
@@ -77,6 +75,17 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
                 return None, unschedulable(f"preemption: {NO_CANDIDATE}")
             best = self._evaluator.best_of(left)
         return PostFilterResult(nodes.names[best.row], best.victims, best.pdb_violations), SUCCESS
+
+    def _without_candidate(self, found: Found) -> tuple[PostFilterResult | None, Status]:
+        release = self.handle.release
+        # Before 1.23 a pod kept its nomination where eviction was tried and did not help.
+        lost = PostFilterResult("") if release.at_least("1.23") or not len(found.potential) else None
+        if release.has_predicates:
+            return lost, unschedulable("")
+        problem = found.errors()
+        if problem:
+            return None, error(f"preemption: {problem}")
+        return lost, unschedulable(f"preemption: {found.failure()}")
 
     def explain_post_filter(self, state: None, pod: PodInfo, cycle: CycleHandle) -> Detail:
         """The candidates from the best to the worst with the figures they are chosen by, and what is wrong with the

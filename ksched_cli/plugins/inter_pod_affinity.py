@@ -42,8 +42,8 @@ _STATUSES = (
 _EITHER = "node(s) didn't match pod affinity/anti-affinity rules"
 # Up to 1.21 every refusal came with a reason that told the kinds of rules not apart.
 _STATUSES_1_21 = (SUCCESS, *(replace(each, reasons=(_EITHER, *each.reasons)) for each in _STATUSES[1:]))
-_EITHER_1_16 = _EITHER.removesuffix(" rules")
-_STATUSES_1_16 = (SUCCESS, *(replace(each, reasons=(_EITHER_1_16, *each.reasons)) for each in _STATUSES[1:]))
+_EITHER_1_20 = _EITHER.removesuffix(" rules")
+_STATUSES_1_20 = (SUCCESS, *(replace(each, reasons=(_EITHER_1_20, *each.reasons)) for each in _STATUSES[1:]))
 _AFFINITY, _ANTI_AFFINITY, _EXISTING = 1, 2, 3
 
 
@@ -242,7 +242,8 @@ class InterPodAffinity(
         if release.has_predicates:
             # The others' anti-affinity came first.
             group[crowded] = _EXISTING
-            return Verdict.by_group(group, _STATUSES_1_16)
+        if not release.at_least("1.21"):
+            return Verdict.by_group(group, _STATUSES_1_20)
         return Verdict.by_group(group, _STATUSES if release.at_least("1.22") else _STATUSES_1_21)
 
     def _lacks_affinity(self, state: AffinityState, pod: PodInfo, nodes: NodeRows) -> BoolColumn:
@@ -335,9 +336,9 @@ class InterPodAffinity(
         return total
 
     def normalize(self, state: Preferences, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
-        """The least score becomes 0 and the highest 100, in float64 and cut off as Go does. Up to 1.16 the least was 0
+        """The least score becomes 0 and the highest 100, in float64 and cut off as Go does. Up to 1.20 the least was 0
         at most and the highest 0 at least."""
-        from_zero = self.handle.release.has_predicates
+        from_zero = not self.handle.release.at_least("1.21")
         lowest = scores.min(initial=0 if from_zero else np.iinfo(np.int64).max)
         spread = scores.max(initial=0 if from_zero else np.iinfo(np.int64).min) - lowest
         if not len(scores) or spread <= 0:

@@ -31,6 +31,7 @@ from ksched_cli.framework.verdict import Verdict
 _NODE_NAME_FIELD = "metadata.name"
 _NO_TERM = NodeSelectorTerm()
 _POD_MISMATCH_1_16 = unresolvable("node(s) didn't match node selector")
+_POD_MISMATCH_1_20 = unresolvable("node(s) didn't match Pod's node affinity")
 _POD_MISMATCH = unresolvable("node(s) didn't match Pod's node affinity/selector")
 _ENFORCED_MISMATCH = unresolvable("node(s) didn't match scheduler-enforced node affinity")
 _CONFLICT = unresolvable("pod affinity terms conflict")
@@ -93,8 +94,12 @@ class NodeAffinity(
         if enforced:
             failing = np.where(selection.terms_mask(enforced.node_selector_terms), failing, 2)
         groups = nodes.take(failing.astype(np.int32))
-        mismatch = _POD_MISMATCH_1_16 if self.handle.release.has_predicates else _POD_MISMATCH
-        return Verdict.by_group(groups, (SUCCESS, mismatch, _ENFORCED_MISMATCH))
+        return Verdict.by_group(groups, (SUCCESS, self._mismatch(), _ENFORCED_MISMATCH))
+
+    def _mismatch(self) -> Status:
+        if self.handle.release.at_least("1.21"):
+            return _POD_MISMATCH
+        return _POD_MISMATCH_1_16 if self.handle.release.has_predicates else _POD_MISMATCH_1_20
 
     def sign(self, pod: PodInfo) -> Hashable:
         return RequiredNodeAffinity.of(pod.pod.spec)
@@ -132,7 +137,7 @@ class NodeAffinity(
             # A term that says nothing or weighs nothing is passed over, and keeps its number.
             nodes.cluster.selection.check((each.preference if each.weight else _NO_TERM for each in preferred), path="")
         except SelectorError as problem:
-            return error(str(problem))
+            return error(str(problem) if nodes.cluster.release.at_least("1.21") else _without_paths(problem))
         return PreferredTerms(tuple(term for term in preferred if term.weight and not _is_empty(term.preference)))
 
     def score(self, state: PreferredTerms | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
@@ -185,6 +190,14 @@ def _named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
             return None
         named |= set.intersection(*values)
     return frozenset(named)
+
+
+def _without_paths(problem: SelectorError) -> str:
+    """As it was told up to 1.20: of each term the first thing that is wrong, without where and what it is."""
+    first: dict[str, str] = {}
+    for path, text in problem.problems:
+        first.setdefault(path.partition("]")[0], text.rpartition('": ')[2])
+    return str(SelectorError(*(("", text) for text in first.values())))
 
 
 def _any_holds(terms: Iterable[NodeSelectorTerm], node: Node) -> bool:

@@ -14,7 +14,7 @@ from ksched_cli.framework.status import unresolvable
 from ksched_cli.framework.verdict import Verdict
 
 _MISMATCH = unresolvable("node(s) didn't match the requested node name")
-_MISMATCH_1_16 = unresolvable("node(s) didn't match the requested hostname")
+_MISMATCH_1_20 = unresolvable("node(s) didn't match the requested hostname")
 
 
 class NodeName(FilterPlugin[None]):
@@ -28,7 +28,7 @@ class NodeName(FilterPlugin[None]):
         if not wanted:
             return Verdict.passing(len(nodes))
         others = nodes.rows != nodes.cluster.nodes.row_of.get(wanted, -1)
-        mismatch = _MISMATCH_1_16 if self.handle.release.has_predicates else _MISMATCH
+        mismatch = _MISMATCH if self.handle.release.at_least("1.21") else _MISMATCH_1_20
         return Verdict.rejecting(np.asarray(others), mismatch)
 
     def sign(self, pod: PodInfo) -> Hashable:

@@ -125,7 +125,7 @@ def check_meaning(document: dict[str, Any], gates: str = "") -> Migration:
     assert [each.scheduler_name for each in given.profiles] == [each.scheduler_name for each in now.profiles]
     for before, after in zip(given.profiles, now.profiles, strict=True):
         default = (
-            policy_profile(Policy(), old.gates)[0]
+            policy_profile(Policy(), old.release, old.gates)[0]
             if is_policy(document)
             else Profile(config_version=before.config_version)
         )

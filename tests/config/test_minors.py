@@ -67,6 +67,7 @@ def profile(**fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("minor", "version", "weights"),
     [
+        pytest.param("1.20", "v1beta1", V1BETA1, id="1.20"),
         pytest.param("1.21", "v1beta1", V1BETA1, id="1.21"),
         pytest.param("1.22", "v1beta1", V1BETA1, id="1.22 v1beta1"),
         pytest.param("1.22", "", V1BETA2, id="1.22"),
@@ -91,6 +92,15 @@ def test_default_weights(minor: str, version: str, weights: dict[str, int]) -> N
         ),
         pytest.param("1.28", "preEnqueue", ("SchedulingGates",), id="1.28 preEnqueue"),
         pytest.param("1.21", "preEnqueue", (), id="1.21 preEnqueue"),
+        pytest.param(
+            "1.20",
+            "preFilter",
+            ("NodeResourcesFit", "NodePorts", "PodTopologySpread", "InterPodAffinity", "VolumeBinding"),
+            id="1.20 preFilter",
+        ),
+        pytest.param(
+            "1.20", "preScore", ("InterPodAffinity", "PodTopologySpread", "TaintToleration"), id="1.20 preScore"
+        ),
         pytest.param("1.33", "postFilter", ("DefaultPreemption",), id="1.33 postFilter"),
         pytest.param("1.34", "postFilter", ("DynamicResources", "DefaultPreemption"), id="1.34 postFilter"),
         pytest.param(

@@ -47,6 +47,7 @@ ELSEWHERE = {
     "framework/resource_scoring.py": {FIT, BALANCED},
     "framework/topology_spread.py": {"PodTopologySpread"},
     "framework/volumes/attached.py": {"NodeVolumeLimits"},
+    "framework/volumes/capacity.py": {"VolumeBinding"},
     "framework/volumes/migration.py": {"NodeVolumeLimits"},
     "framework/volumes/placement.py": {"VolumeBinding"},
     "sources/release_fields.py": {FIT, "InterPodAffinity"},

@@ -55,7 +55,7 @@ class _InPlugins:
     def __init__(self, profile: Profile, old: Minor, new: Minor, notes: Notes) -> None:
         self._profile = profile
         self._notes = notes
-        self._making = Making(new.gates)
+        self._making = Making(new.release, new.gates)
         enabled = merge_with_defaults(profile, old.release, old.gates).multi_point.enabled
         self._enabled = {plugin.name: plugin.weight for plugin in enabled}
 

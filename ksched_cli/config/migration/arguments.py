@@ -108,7 +108,7 @@ def _document(name: str, args: Any, index: int, new: Minor, own: Own, notes: Not
     document = differing(replace(args, api_version="", kind=""))
     if isinstance(args, NodeResourcesFitArgs) and "scoringStrategy" in document:
         document["scoringStrategy"] = _strategy(args.scoring_strategy)
-    for path, text in complaints(args, new.gates):
+    for path, text in complaints(args, new.gates, new.release):
         field = path.partition(".")[0].partition("[")[0]
         if document.pop(field, None) is not None:
             message = f"Kubernetes {new.release.version} does not take {path} of {name}: {text}"

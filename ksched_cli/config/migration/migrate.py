@@ -85,7 +85,7 @@ def _old_profiles(
         if old.release.has_predicates:
             yield in_plugins(_with_bind_timeout(profile, document), old, new, notes)
             continue
-        default = policy_profile(Policy(), old.gates)[0] if is_policy(document) else None
+        default = policy_profile(Policy(), old.release, old.gates)[0] if is_policy(document) else None
         default = default or Profile(config_version=profile.config_version)
         yield OldProfile(profile, index, old, old.resolve(profile), old.resolve(default))
 

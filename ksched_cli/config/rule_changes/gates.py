@@ -199,6 +199,9 @@ GATE_RULES: Mapping[str, tuple[RuleChange, ...]] = {
             "Requests of the pod as a whole (spec.resources) count; without the gate, those of its containers alone.",
         ),
     ),
+    "PodDisruptionBudget": (
+        _of("DefaultPreemption", "preemption", "Disruption budgets count; without the gate, there are none."),
+    ),
     "PodOverhead": (_of(_REQUESTS, "fields", "A pod's overhead counts; without the gate, it does not."),),
     "PodSchedulingReadiness": (
         _of(

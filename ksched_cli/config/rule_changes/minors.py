@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ksched_cli.config.rule_changes.oldest import OLDEST_RULES
 from ksched_cli.config.rule_changes.rule import SCHEDULER, RuleChange, rule
 
 _FIT = "NodeResourcesFit"
@@ -9,8 +10,6 @@ _BALANCED = "NodeResourcesBalancedAllocation"
 _OLD_FIT = "NodeResourcesLeastAllocated NodeResourcesMostAllocated RequestedToCapacityRatio"
 _CLOUD_LIMITS = "EBSLimits GCEPDLimits AzureDiskLimits CinderLimits"
 _ALL_LIMITS = f"NodeVolumeLimits {_CLOUD_LIMITS}"
-_RANKING = f"{_FIT} {_BALANCED} NodeLabel NodePreferAvoidPods ServiceAffinity TaintToleration"
-_TO_100 = "Nodes score 0 to 100"
 
 
 def _everywhere(since: str, disks: str) -> RuleChange:
@@ -19,98 +18,7 @@ def _everywhere(since: str, disks: str) -> RuleChange:
 
 
 MINOR_RULES: tuple[RuleChange, ...] = (
-    # 1.21: what came since 1.16, for the minors between are not modelled. One entry for all that a score is made of.
-    rule("1.21", _RANKING, "score", f"{_TO_100}; before, 0 to 10, and small differences were lost."),
-    rule(
-        "1.21",
-        "PodTopologySpread SelectorSpread",
-        "score",
-        f"{_TO_100}, and their zone is that of topology.kubernetes.io/zone, too; before, 0 to 10, by the zone's beta "
-        "label alone.",
-    ),
-    rule(
-        "1.21",
-        "ImageLocality",
-        "score",
-        f"{_TO_100}, and how large images have to be for the best score grows with the number of containers; before, 0 "
-        "to 10, as for one container.",
-    ),
-    rule(
-        "1.21",
-        "InterPodAffinity",
-        "score",
-        f"{_TO_100} from the lowest sum of preferences to the highest; before, 0 to 10, and having no preference was "
-        "one of the ends.",
-    ),
-    rule(
-        "1.21",
-        "NodeAffinity",
-        "score",
-        f"{_TO_100}, and preferences can be about fields; before, 0 to 10, by labels alone.",
-    ),
-    rule(
-        "1.21",
-        "PodTopologySpread",
-        "fields",
-        "topologySpreadConstraints of pods count; before, the gate EvenPodsSpread was off and they did not.",
-    ),
-    rule(
-        "1.21",
-        "InterPodAffinity",
-        "filter",
-        "The first pod of a group needs nodes with the topology's label, and pods that are nominated count; before, it "
-        "could go anywhere, and they did not.",
-    ),
-    rule(
-        "1.21",
-        "DefaultPreemption",
-        "preemption",
-        "A budget allows as many evictions as it says, and nodes where nobody would have to leave are no candidates; "
-        "before, one that allowed any allowed all, such a node was the best, and a pod waited for the node that it was "
-        "nominated to even if that had become hopeless.",
-    ),
-    rule(
-        "1.21",
-        "VolumeBinding",
-        "filter",
-        "A claim that does not exist, or that nobody will bind, rejects the pod; before, the cycle ended in an error.",
-    ),
-    rule(
-        "1.21",
-        "VolumeZone",
-        "filter",
-        "The labels topology.kubernetes.io/zone and region count, too, and a claim that cannot be followed rejects the "
-        "pod; before, beta labels alone counted, and such a claim ended the cycle.",
-    ),
-    rule(
-        "1.21",
-        _CLOUD_LIMITS,
-        "filter",
-        "The type of an instance is that of its label without beta, too; before, of the beta label alone.",
-    ),
-    rule(
-        "1.21",
-        f"{_FIT} NodeAffinity NodeName NodePorts InterPodAffinity TaintToleration NodeUnschedulable VolumeRestrictions "
-        "NodeVolumeLimits ServiceAffinity NodeLabel",
-        "message",
-        "Filters are plugins with words of their own; before, there were predicates, one of which, GeneralPredicates, "
-        "told all that was wrong with resources, ports, host name and node selector.",
-    ),
-    rule(
-        "1.21",
-        SCHEDULER,
-        "message",
-        "An error on one node ends the cycle; before, errors of all nodes were told together. Nodes are listed zone by "
-        "zone by their labels without beta, too.",
-    ),
-    rule("1.21", "VolumeBinding", "score", "It can score nodes by the room in their volumes; before, it never scored."),
-    rule(
-        "1.21",
-        "InterPodAffinity",
-        "fields",
-        "A term with a namespaceSelector, while the gate PodAffinityNamespaceSelector is off, is about the namespaces "
-        "that it names and no other; before, the field was unknown and such a term was about the pod's own.",
-    ),
+    *OLDEST_RULES,
     # 1.22
     rule(
         "1.22",
@@ -174,6 +82,12 @@ MINOR_RULES: tuple[RuleChange, ...] = (
         "filter",
         "Claims of ephemeral volumes count, and a claim that does not exist rejects the pod; before, both were passed "
         "over.",
+    ),
+    rule(
+        "1.23",
+        "DefaultPreemption",
+        "preemption",
+        "A pod whose cycle fails is no longer nominated; before, it lost its node only where no eviction could help.",
     ),
     rule(
         "1.23",

@@ -111,11 +111,13 @@ class HTTPExtender:
         result = read_filter(self._post("filter", verb, self._question(pod, rows)))
         if result.error:
             raise ExtenderError(result.error)
+        # Before 1.21 that was an answer that nobody read.
+        unresolvable = result.unresolvable if self._cluster.release.at_least("1.21") else {}
         if self.config.node_cache_capable and result.node_names is not None:
-            return Answer(self._named(result.node_names, rows), result.failed, result.unresolvable)
+            return Answer(self._named(result.node_names, rows), result.failed, unresolvable)
         if result.nodes is None:
-            return Answer(rows[:0], result.failed, result.unresolvable)
-        return Answer(self._returned(result, rows), result.failed, result.unresolvable, bare=True)
+            return Answer(rows[:0], result.failed, unresolvable)
+        return Answer(self._returned(result, rows), result.failed, unresolvable, bare=True)
 
     def _named(self, names: list[str], rows: RowColumn) -> RowColumn:
         row_of, asked = self._cluster.nodes.row_of, self._mask(rows)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.framework.diagnosis import EXTENDER
-from ksched_cli.framework.events import Action, ClusterEvent, matches_any
+from ksched_cli.framework.events import ASSIGNED_POD, Action, ClusterEvent, matches_any
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Plugin
 
@@ -60,6 +60,8 @@ class Hints:
     def __init__(self, by_profile: Mapping[str, Iterable[Plugin]], handle: Handle | None = None) -> None:
         # Before queueing hints every event that a plugin registered for was worth a try.
         self._asks = handle is None or handle.gates.enabled("SchedulerQueueingHints")
+        # And before 1.21 plugins registered for nothing: every event was.
+        self._hears_all = handle is not None and not handle.release.at_least("1.21")
         extender = () if handle is None or handle.extenders is None else (_Extender(None, handle),)
         self._by_profile = {name: registrations([*extender, *plugins]) for name, plugins in by_profile.items()}
         self._interest: dict[ClusterEvent, bool] = {}
@@ -72,7 +74,7 @@ class Hints:
         known = self._interest.get(event)
         if known is None:
             every = (each.event for found in self._by_profile.values() for each in found)
-            known = self._interest[event] = event.wildcard or matches_any(event, every)
+            known = self._interest[event] = self._hears_all or event.wildcard or matches_any(event, every)
         return known
 
     def events_of(self, plugin: str) -> tuple[ClusterEvent, ...]:
@@ -89,6 +91,8 @@ class Hints:
         if event.wildcard:
             for_another = new is not None and not is_same_pod(new, pod.info.pod)
             return Strategy.SKIP if for_another else Strategy.AFTER_BACKOFF
+        if self._hears_all:
+            return Strategy.AFTER_BACKOFF if self._is_heard(pod, event, old, new) else Strategy.SKIP
         best = Strategy.SKIP
         for name, registered in self._matching(pod.info.pod.spec.scheduler_name, event):
             if name not in rejectors:
@@ -101,6 +105,13 @@ class Hints:
             if not pod.pending_plugins:
                 return best
         return best
+
+    def _is_heard(self, pod: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> bool:
+        """A pod that comes to a node was worth a try only for pods that want to be near it (AssignedPodAdded)."""
+        if event.resource != ASSIGNED_POD or event.action is Action.DELETE:
+            return True
+        about_pods = self._matching(pod.info.pod.spec.scheduler_name, event)
+        return any(self._ask(each, pod, old, new) for name, each in about_pods if name == "InterPodAffinity")
 
     def _matching(self, profile: str, event: ClusterEvent) -> Sequence[tuple[str, Registration]]:
         """Worked out once: the same few events come for thousands of pods."""

@@ -42,13 +42,14 @@ LEFTOVER_INTERVAL = 30.0
 @dataclass(frozen=True)
 class QueueSettings:
     """In seconds. `most_in_unschedulable` is podMaxInUnschedulablePodsDuration; `pod_groups` is for the gate that gives
-    a group one cycle."""
+    a group one cycle; with `updates_at_once` a pod whose object changes need not wait any longer."""
 
     initial_backoff: float = 1.0
     max_backoff: float = 10.0
     most_in_unschedulable: float = 300.0
     pop_from_backoff: bool = True
     pod_groups: bool = False
+    updates_at_once: bool = False
 
 
 Moved = Callable[[QueuedPod, QueueName, str], None]
@@ -124,8 +125,11 @@ class SchedulingQueue:
         where, pod = found
         pod.info = info
         self._nominator.update(row, old.status.nominated_node_name, new.status.nominated_node_name)
+        changed = (old.metadata, old.spec) != (new.metadata, new.spec)
         if where == ACTIVE:
             self.active.put(pod)
+        elif self.settings.updates_at_once and (where == BACKOFF or changed):
+            self._to_active(pod, UNSCHEDULED_POD_UPDATE.label)
         elif where == BACKOFF:
             self.backoff.update(pod)
         else:

@@ -11,10 +11,12 @@ from ksched_cli.cluster.columns import BoolColumn, RowColumn
 
 
 class Budgets:
-    """The budgets of a cluster. Which of them cover a pod is asked once for every set of labels."""
+    """The budgets of a cluster; where they are not `heeded` there are none. Which of them cover a pod is asked once for
+    every set of labels."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, *, heeded: bool = True) -> None:
         self._cluster = cluster
+        self._heeded = heeded
         self._version = -1
         self._selectors: list[tuple[str, Selector]] = []
         self._allowed: list[int] = []
@@ -47,7 +49,7 @@ class Budgets:
             return
         self._version = catalog.version
         self._selectors, self._allowed, self._disrupted, self._covering = [], [], [], {}
-        for budget in catalog.all(PodDisruptionBudget):
+        for budget in catalog.all(PodDisruptionBudget) if self._heeded else ():
             try:
                 selector = compile_selector(budget.spec.selector)
             except SelectorError:

@@ -50,11 +50,11 @@ class _Removed:
 class DryRun:
     """What it takes to try nodes of one cluster."""
 
-    def __init__(self, cluster: Cluster, allowed: Allowed) -> None:
+    def __init__(self, cluster: Cluster, allowed: Allowed, *, heeds_budgets: bool = True) -> None:
         self._cluster = cluster
         self._allowed = allowed
         self._importance = Importance(cluster)
-        self._budgets = Budgets(cluster)
+        self._budgets = Budgets(cluster, heeded=heeds_budgets)
         # Up to 1.16 a node that takes the pod as it is was the best there could be. It may be one that an extender
         # left out.
         self._needs_victims = not cluster.release.has_predicates

@@ -86,10 +86,10 @@ class Found:
 class Evaluator:
     """For one cluster and one notion of who may evict whom."""
 
-    def __init__(self, cluster: Cluster, nominator: Nominator, allowed: Allowed) -> None:
+    def __init__(self, cluster: Cluster, nominator: Nominator, allowed: Allowed, *, heeds_budgets: bool = True) -> None:
         self._cluster = cluster
         self._nominator = nominator
-        self._dry_run = DryRun(cluster, allowed)
+        self._dry_run = DryRun(cluster, allowed, heeds_budgets=heeds_budgets)
         self._remembered: OrderedDict[_Key, _Remembered] = OrderedDict()
 
     def find_candidates(self, cycle: CycleHandle, pod: PodInfo, *, afresh: bool = False) -> Found:

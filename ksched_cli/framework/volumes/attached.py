@@ -66,7 +66,7 @@ def attachable_volumes(
         problem = foreign_claim(pod, claim) if ephemeral else None
         if problem:
             raise ForeignClaim(problem)
-        driver, handle = _volume_of(claim, catalog, migrated)
+        driver, handle = _volume_of(claim, catalog, migrated, release)
         if driver and handle:
             found[unique_name(driver, handle)] = driver
     return found
@@ -93,7 +93,7 @@ def _inline_volumes(pod: Pod, migrated: Migrated) -> Iterator[tuple[str, str]]:
             yield unique_name(driver, volume_handle(volume)), driver
 
 
-def _volume_of(claim: PersistentVolumeClaim, catalog: Catalog, migrated: Migrated) -> tuple[str, str]:
+def _volume_of(claim: PersistentVolumeClaim, catalog: Catalog, migrated: Migrated, release: Release) -> tuple[str, str]:
     """Driver and handle of the claim's volume, empty where it does not count."""
     name = claim.spec.volume_name
     volume = catalog.get(PersistentVolume, name) if name else None
@@ -104,7 +104,7 @@ def _volume_of(claim: PersistentVolumeClaim, catalog: Catalog, migrated: Migrate
     plugin = in_tree_plugin(volume.spec)
     if plugin is None or not migrated(plugin):
         return "", ""
-    return CSI_DRIVER[plugin], volume_handle(volume.spec, zones_of(volume))
+    return CSI_DRIVER[plugin], volume_handle(volume.spec, zones_of(volume, release))
 
 
 def _future_volume(claim: PersistentVolumeClaim, catalog: Catalog, migrated: Migrated) -> tuple[str, str]:

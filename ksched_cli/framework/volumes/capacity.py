@@ -9,6 +9,7 @@ from ksched_cli.api.selectors import Selector, SelectorError, compile_selector
 from ksched_cli.api.storage import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
+from ksched_cli.config.releases import NEWEST, Release
 
 
 def with_enough_capacity(cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass) -> BoolColumn:
@@ -45,13 +46,16 @@ def _large_enough(
     return [
         pool
         for pool in cluster.catalog.all(CSIStorageCapacity)
-        if pool.storage_class_name == storage_class.metadata.name and largest_volume(pool) >= value(request)
+        if pool.storage_class_name == storage_class.metadata.name
+        and largest_volume(pool, cluster.release) >= value(request)
     ]
 
 
-def largest_volume(pool: CSIStorageCapacity) -> int:
-    """The driver's own limit where it gives one; a pool that says nothing holds nothing."""
-    limit = pool.maximum_volume_size if pool.maximum_volume_size is not None else pool.capacity
+def largest_volume(pool: CSIStorageCapacity, release: Release = NEWEST) -> int:
+    """The driver's own limit where it gives one, for which there is a field since 1.21; a pool that says nothing holds
+    nothing."""
+    limited = pool.maximum_volume_size is not None and release.at_least("1.21")
+    limit = pool.maximum_volume_size if limited else pool.capacity
     return -1 if limit is None else value(limit)
 
 

@@ -120,12 +120,14 @@ def _gce_location(zones: str) -> str:
     return f"zones/{names[0] or 'UNSPECIFIED'}"
 
 
-def zones_of(volume: PersistentVolume) -> str:
+def zones_of(volume: PersistentVolume, release: Release) -> str:
+    """Before 1.21 drivers were told of the beta labels alone."""
     labels = volume.metadata.labels
-    return labels.get(_BETA.zone) or labels.get(_GA.zone, "")
+    ga_zone = labels.get(_GA.zone, "") if release.at_least("1.21") else ""
+    return labels.get(_BETA.zone) or ga_zone
 
 
-def translated_terms(volume: PersistentVolume) -> tuple[NodeSelectorTerm, ...] | None:
+def translated_terms(volume: PersistentVolume, release: Release) -> tuple[NodeSelectorTerm, ...] | None:
     """translateTopologyFromInTreeToCSI: the volume's node affinity in the labels of its driver, for nodes that it has
     been migrated on. None where that is what the volume says itself."""
     new_zone = _ZONE_OF_DRIVER.get(in_tree_plugin(volume.spec) or "")
@@ -133,6 +135,8 @@ def translated_terms(volume: PersistentVolume) -> tuple[NodeSelectorTerm, ...] |
         return None
     affinity = volume.spec.node_affinity
     terms = affinity.required.node_selector_terms if affinity is not None and affinity.required is not None else ()
+    if not release.at_least("1.21"):
+        return _by_beta_zone(volume, terms, new_zone)
     labels = _labels_in_use(volume, terms)
     renamed = {labels.zone: new_zone} if _values(terms, labels.zone) else {}
     if labels is _BETA and _values(terms, _BETA.region):
@@ -144,6 +148,23 @@ def translated_terms(volume: PersistentVolume) -> tuple[NodeSelectorTerm, ...] |
         replace(term, match_expressions=(*(_renamed(each, renamed) for each in term.match_expressions), *added))
         for term in terms
     )
+
+
+def _by_beta_zone(
+    volume: PersistentVolume, terms: tuple[NodeSelectorTerm, ...], new_zone: str
+) -> tuple[NodeSelectorTerm, ...] | None:
+    """translateTopology of up to 1.20: what the driver knows already is taken for all there is, and a label takes the
+    place of the whole affinity."""
+    if _values(terms, new_zone):
+        return None
+    if _values(terms, _BETA.zone):
+        names = {_BETA.zone: new_zone}
+        return tuple(
+            replace(term, match_expressions=tuple(_renamed(each, names) for each in term.match_expressions))
+            for term in terms
+        )
+    by_label = _zone_by_label(volume, _BETA, new_zone)
+    return (NodeSelectorTerm(tuple(by_label)),) if by_label else None
 
 
 def _labels_in_use(volume: PersistentVolume, terms: Iterable[NodeSelectorTerm]) -> _Labels:

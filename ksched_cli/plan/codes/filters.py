@@ -48,7 +48,7 @@ CODES = [
         ("correct the label or its value", "label a node so that it matches", "make the term a preferred one"),
         ("NodeAffinity", SCHEDULER_ITSELF),
         (
-            "node\\(s\\) didn't match (Pod's node affinity/|node )selector",
+            "node\\(s\\) didn't match (Pod's node affinity(/selector)?|node selector)",
             "node\\(s\\) didn't satisfy plugin(\\(s\\))? \\[?NodeAffinity\\]?",
         ),
     ),

@@ -1,0 +1,272 @@
+"""Where 1.20 and the minors before it differ from 1.21, rule by rule, as their sources have it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.config.releases import RELEASES
+from ksched_cli.engine.queueing.clock import VirtualClock
+from ksched_cli.engine.queueing.hints import Hints
+from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.engine.queueing.scheduling_queue import QueueSettings, SchedulingQueue
+from ksched_cli.errors import ConfigError
+from ksched_cli.framework.events import ASSIGNED_POD_ADD, Action, ClusterEvent
+from ksched_cli.framework.volumes.capacity import largest_volume
+from ksched_cli.plugins.inter_pod_affinity import InterPodAffinity
+from ksched_cli.plugins.node_affinity import NodeAffinity
+from ksched_cli.plugins.node_name import NodeName
+from tests.builders import make_node, make_pod, term
+from tests.config.test_minors import load
+from tests.engine.extenders.runs import extender, only, scheduler_with, statuses
+from tests.engine.extenders.service import Service
+from tests.engine.queueing.line import Line
+from tests.engine.test_minors import busy, decided, node, persistent
+from tests.harness import decide, make_bench, make_scheduler
+from tests.plugins.storage import claim, csi_node, pool
+
+HOPELESS = "UnschedulableAndUnresolvable"
+HOST = "kubernetes.io/hostname"
+NEAR = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "x"}}}
+
+
+@pytest.mark.parametrize(
+    ("minor", "reason"),
+    [
+        pytest.param("1.20", "node(s) didn't match Pod's node affinity", id="1.20"),
+        pytest.param("1.21", "node(s) didn't match Pod's node affinity/selector", id="1.21"),
+    ],
+)
+def test_node_selectors(minor: str, reason: str) -> None:
+    pod = make_pod().spec(nodeSelector={"disk": "ssd"}).obj()
+    made = make_bench(NodeAffinity, [node()], pod, current=RELEASES[minor])
+    assert made.statuses() == {"n": (HOPELESS, (reason,))}
+
+
+@pytest.mark.parametrize(
+    ("minor", "reason"),
+    [
+        pytest.param("1.20", "node(s) didn't match the requested hostname", id="1.20"),
+        pytest.param("1.21", "node(s) didn't match the requested node name", id="1.21"),
+    ],
+)
+def test_a_node_by_name(minor: str, reason: str) -> None:
+    pod = make_pod().spec(nodeName="other").obj()
+    assert make_bench(NodeName, [node()], pod, current=RELEASES[minor]).statuses() == {"n": (HOPELESS, (reason,))}
+
+
+@pytest.mark.parametrize(
+    ("minor", "either"),
+    [
+        pytest.param("1.20", "node(s) didn't match pod affinity/anti-affinity", id="1.20"),
+        pytest.param("1.21", "node(s) didn't match pod affinity/anti-affinity rules", id="1.21"),
+    ],
+)
+def test_pod_affinity(minor: str, either: str) -> None:
+    pod = (
+        make_pod("new").spec(affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [NEAR]}}).obj()
+    )
+    made = make_bench(InterPodAffinity, [make_node("n").label(HOST, "n").obj()], pod, current=RELEASES[minor])
+    assert made.statuses() == {"n": (HOPELESS, (either, "node(s) didn't match pod affinity rules"))}
+
+
+@pytest.mark.parametrize(("minor", "scores"), [("1.20", {"a": 50, "b": 100}), ("1.21", {"a": 0, "b": 100})])
+def test_what_everybody_prefers_counted_from_zero(minor: str, scores: dict[str, int]) -> None:
+    """Both nodes have a pod that the new one wants to be near, b has two."""
+    nodes = [make_node(name).label(HOST, name).obj() for name in ("a", "b")]
+    running = [
+        make_pod(f"run-{index}").label("app", "x").on(on).phase("Running").obj() for index, on in enumerate("abb")
+    ]
+    preferred = [{"weight": 1, "podAffinityTerm": NEAR}]
+    pod = make_pod("new").spec(affinity={"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}})
+    made = make_bench(InterPodAffinity, nodes, pod.obj(), running, current=RELEASES[minor])
+    assert made.scores(normalized=True) == scores
+
+
+@pytest.mark.parametrize(
+    ("minor", "said"),
+    [
+        pytest.param("1.20", "for 'Gt', 'Lt' operators, the value must be an integer", id="1.20"),
+        pytest.param(
+            "1.21",
+            "[0].matchExpressions[0].values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, the value must be an "
+            "integer",
+            id="1.21",
+        ),
+    ],
+)
+def test_a_preference_that_cannot_be_read(minor: str, said: str) -> None:
+    pod = make_pod("new").prefers(1, term(("cores", "Gt", ["x"]))).obj()
+    found = decided(minor, [node("a"), node("b")], pod)
+    assert (found.result, found.message.endswith(f": {said}")) == ("error", True), found.message
+
+
+@pytest.mark.parametrize(
+    ("minor", "said"),
+    [
+        pytest.param("1.20", 'running "VolumeBinding" filter plugin for pod "new": could not find', id="1.20"),
+        pytest.param("1.21", 'running "VolumeBinding" filter plugin: could not find', id="1.21"),
+    ],
+)
+def test_errors_of_filters(minor: str, said: str) -> None:
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+    pod = make_pod("new").spec(volumes=volumes).obj()
+    found = decided(minor, [node()], pod, objects=[claim("data", volume="gone")])
+    assert (found.result, found.message.startswith(said)) == ("error", True), found.message
+
+
+GCE_ZONE, ZONE, BETA_ZONE = (
+    "topology.gke.io/zone",
+    "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/zone",
+)
+DISK: dict[str, Any] = {"gcePersistentDisk": {"pdName": "disk"}}
+
+
+def only_in(key: str, value: str) -> dict[str, Any]:
+    terms = [{"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}]
+    return {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}
+
+
+@pytest.mark.parametrize(
+    ("minor", "spec", "labels", "reached"),
+    [
+        pytest.param("1.20", only_in(BETA_ZONE, "z"), {}, True, id="1.20 beta"),
+        pytest.param("1.20", only_in(ZONE, "z"), {}, False, id="1.20 GA is not translated"),
+        pytest.param("1.21", only_in(ZONE, "z"), {}, True, id="1.21 GA"),
+        pytest.param(
+            "1.20", only_in("disk", "ssd"), {BETA_ZONE: "z"}, True, id="1.20 a label in place of the affinity"
+        ),
+        pytest.param("1.21", only_in("disk", "ssd"), {BETA_ZONE: "z"}, False, id="1.21 a label beside the affinity"),
+        pytest.param("1.20", only_in(GCE_ZONE, "z"), {BETA_ZONE: "y"}, True, id="1.20 the driver's own label"),
+        pytest.param("1.20", {}, {ZONE: "y"}, True, id="1.20 a GA label says nothing"),
+        pytest.param("1.21", {}, {ZONE: "y"}, False, id="1.21 a GA label"),
+    ],
+)
+def test_where_a_migrated_volume_is(minor: str, spec: dict[str, Any], labels: dict[str, str], reached: bool) -> None:
+    """On a node with the label of the driver alone."""
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+    objects = [
+        claim("data", volume="pv"),
+        persistent("pv", labels=labels, **DISK, **spec),
+        csi_node("n", 1, migrated="kubernetes.io/gce-pd"),
+    ]
+    off = {"filter": {"disabled": [{"name": "VolumeZone"}]}}
+    configuration = load(
+        minor,
+        {"profiles": [{"schedulerName": "default-scheduler", "plugins": off}]},
+        gates="CSIMigrationGCE=true",
+    )
+    place = make_node("n").label(GCE_ZONE, "z").allocatable(cpu="1", memory="1Gi", pods=10).obj()
+    pod = make_pod("new").spec(volumes=volumes).obj()
+    found = decided(minor, [place], pod, objects=objects, configuration=configuration, gates="CSIMigrationGCE=true")
+    assert (found.result == "scheduled") is reached, found.message
+
+
+def test_the_largest_volume_of_a_pool_was_all_of_it() -> None:
+    limited = pool("z", "10Gi", "1Gi")
+    assert [largest_volume(limited, RELEASES[minor]) >> 30 for minor in ("1.20", "1.21")] == [10, 1]
+
+
+@pytest.mark.parametrize(("minor", "code"), [("1.20", "Unschedulable"), ("1.21", HOPELESS)])
+def test_extenders_could_not_say_that_it_is_hopeless(minor: str, code: str) -> None:
+    answer = {"nodenames": [], "FailedNodes": {"a": "full"}, "failedAndUnresolvableNodes": {"a": "never"}}
+    with Service({"filter": answer}) as service:
+        scheduler = scheduler_with([extender(service.url)], [make_node("a").obj()], version=minor)
+        assert statuses(scheduler, only(scheduler))["a"][1] == code
+
+
+@pytest.mark.parametrize(
+    ("minor", "gates", "victim"),
+    [
+        pytest.param("1.20", "", "free", id="budgets"),
+        pytest.param("1.20", "PodDisruptionBudget=false", "guarded", id="none are read"),
+    ],
+)
+def test_a_gate_for_budgets(minor: str, gates: str, victim: str) -> None:
+    budget = msgspec.convert(
+        {
+            "metadata": {"name": "b", "namespace": "default"},
+            "spec": {"selector": {"matchLabels": {"app": "guarded"}}},
+            "status": {"disruptionsAllowed": 0},
+        },
+        PodDisruptionBudget,
+    )
+    running = [busy("guarded", "a", 1).label("app", "guarded").obj(), busy("free", "b", 2).obj()]
+    pod = make_pod("new").requests(cpu="1").priority(100).obj()
+    found = decided(minor, [node("a"), node("b")], pod, running, objects=[budget], gates=gates)
+    assert found.nominated_node == {"guarded": "a", "free": "b"}[victim]
+
+
+@pytest.mark.parametrize(
+    ("minor", "request_cpu", "kept"),
+    [
+        pytest.param("1.20", "8", True, id="1.20, eviction would not do"),
+        pytest.param("1.22", "8", True, id="1.22, eviction would not do"),
+        pytest.param("1.23", "8", False, id="1.23, eviction would not do"),
+        pytest.param("1.22", "", False, id="1.22, hopeless from the start"),
+    ],
+)
+def test_nominations_of_pods_that_fail_again(minor: str, request_cpu: str, kept: bool) -> None:
+    pod = make_pod("new").priority(5).nominated("n")
+    if request_cpu:
+        pod.requests(cpu=request_cpu)
+    else:
+        pod.spec(nodeSelector={"disk": "ssd"})
+    scheduler = make_scheduler([node()], [pod.obj()], current=RELEASES[minor])
+    decide(scheduler)
+    assert bool(scheduler.nominator.node_of(scheduler.cluster.pods.row_of["default/new"])) is kept
+
+
+@pytest.mark.parametrize(("minor", "taken"), [("1.20", False), ("1.21", True)])
+def test_a_binding_without_time(minor: str, taken: bool) -> None:
+    args = {"name": "VolumeBinding", "args": {"bindTimeoutSeconds": 0}}
+    document = {"profiles": [{"schedulerName": "default-scheduler", "pluginConfig": [args]}]}
+    if taken:
+        assert load(minor, document).profiles
+        return
+    with pytest.raises(ConfigError, match="must be positive"):
+        load(minor, document)
+
+
+# The queue
+
+
+def old_line(minor: str, *pods: Any) -> Line:
+    scheduler = make_scheduler([], [], current=RELEASES[minor])
+    plugins = {name: runtime.profile.plugins for name, runtime in scheduler.runtimes.items()}
+    settings = QueueSettings(pop_from_backoff=False, updates_at_once=scheduler.queue_settings.updates_at_once)
+    hints = Hints(plugins, scheduler.handle)
+    queue = SchedulingQueue(scheduler.runtimes, scheduler.nominator, hints, VirtualClock(), settings)
+    line = Line(queue, scheduler, [])
+    line.add(*pods)
+    return line
+
+
+@pytest.mark.parametrize(
+    ("minor", "event", "moved"),
+    [
+        pytest.param("1.20", ClusterEvent("Node", Action.UPDATE_NODE_CONDITION), True, id="1.20, anything"),
+        pytest.param(
+            "1.21", ClusterEvent("Node", Action.UPDATE_NODE_CONDITION), False, id="1.21, what plugins ask for"
+        ),
+        pytest.param("1.20", ASSIGNED_POD_ADD, False, id="1.20, a pod that nobody wants to be near"),
+    ],
+)
+def test_what_brings_a_pod_back(minor: str, event: ClusterEvent, moved: bool) -> None:
+    line = old_line(minor, make_pod("p").obj())
+    line.fail("NodeResourcesFit")
+    line.queue.move_all(event, None, make_pod("other").on("n").obj())
+    assert (line.where()["p"] != "unschedulable") is moved
+
+
+@pytest.mark.parametrize(("minor", "place"), [("1.20", "active"), ("1.21", "backoff")])
+def test_an_update_ended_the_wait(minor: str, place: str) -> None:
+    line = old_line(minor, make_pod("p").obj())
+    failed: QueuedPod = line.fail()
+    assert (failed.info.name, line.where()["p"]) == ("p", "backoff")
+    line.update("p", make_pod("p").label("app", "x").obj())
+    assert line.where()["p"] == place
