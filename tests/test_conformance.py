@@ -43,9 +43,10 @@ PLAIN = ("result", "node", "message", "nominatedNode", "totals", "scores")
 SETS = ("ties", "feasible", "unschedulablePlugins")
 
 
-def simulate(case: Path, kube_version: str = "auto") -> dict[str, Any]:
-    config = case / "config.yaml"
-    own = str(config) if config.exists() else None
+def simulate(case: Path, kube_version: str = "auto", config: dict[str, Any] | None = None) -> dict[str, Any]:
+    """With the case's configuration if there is no other."""
+    file = case / "config.yaml"
+    own = config or (str(file) if file.exists() else None)
     prepared = prepare(Setup([str(case / "cluster.json")], config=own, kube_version=kube_version))
     out = io.StringIO()
     placement = prepared.place(detail=True, top=0)

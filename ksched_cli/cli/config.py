@@ -32,6 +32,14 @@ GatesOfReader = Annotated[
     str,
     typer.Option(metavar="A=true,B=false", help="Feature gates that are set for the old file.", show_default=False),
 ]
+OwnPlugin = Annotated[
+    list[str],
+    typer.Option(
+        "--plugin",
+        metavar="MODULE:CLASS",
+        help="A plugin of your own beside the in-tree ones; by its name alone it is carried over as FILE lists it.",
+    ),
+]
 
 Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="KubeSchedulerConfiguration files.")]
 
@@ -71,6 +79,8 @@ Examples:
   ksched config migrate scheduler.yaml > scheduler-v1.yaml
 
   ksched config migrate policy.cfg --to v1 -o json
+
+  ksched config migrate scheduler.yaml --plugin Coscheduling
 
   kubectl get configmap scheduler-policy -o yaml | ksched config migrate -"""
 
@@ -127,7 +137,7 @@ def migrate(
     to: To = TARGETS[0],
     kube_version: ReadBy = "auto",
     feature_gates: GatesOfReader = "",
-    plugin: options.PluginOption = [],  # noqa: B006
+    plugin: OwnPlugin = [],  # noqa: B006
     output: options.OutputOption = options.Output.YAML,
 ) -> None:
     if to not in TARGETS:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ksched_cli.config.migration.carrying import Minor
 from ksched_cli.config.migration.migrate import Migration, migrate
+from ksched_cli.config.model import EXTENSION_POINT_FIELDS
 from ksched_cli.config.policy import LAST_MINOR, is_policy
 from ksched_cli.config.reading import read_one
 from ksched_cli.config.releases import NEWEST, RELEASES, Release, nearest
 from ksched_cli.engine.registry import Registry
-from ksched_cli.errors import ConfigError, InputError, Problem
+from ksched_cli.errors import ConfigError, InputError, Problem, UsageError
 from ksched_cli.wiring.setting import AUTO, PluginGiven, make_registry, plugin_points
 
 STDIN = "-"
@@ -21,14 +22,17 @@ STDIN = "-"
 def migrate_file(
     file: str, stdin: BinaryIO, kube_version: str, feature_gates: str, plugins: Sequence[PluginGiven] = ()
 ) -> Migration:
-    """`kube_version`: the minor that is to read the file; auto is the newest that does. The feature gates are its."""
+    """`kube_version`: the minor that is to read the file; auto is the newest that does. The feature gates are its.
+    A plugin that is given by its name alone is carried over as the file lists it."""
     text, source = _text(file, stdin)
     document = read_one(text, source).value
     release = reader_of(document) if kube_version == AUTO else nearest(kube_version)
     _check_reader(document, release, source)
-    registry = make_registry(plugins, release)
-    old = _minor(release, feature_gates, registry)
-    new = old if release == NEWEST else _minor(NEWEST, "", make_registry(plugins, NEWEST))
+    classes = [each for each in plugins if not isinstance(each, str) or ":" in each]
+    registry = make_registry(classes, release)
+    by_name = {each: _points_listed(document, each) for each in plugins if isinstance(each, str) and ":" not in each}
+    old = _minor(release, feature_gates, registry, by_name)
+    new = old if release == NEWEST else _minor(NEWEST, "", make_registry(classes, NEWEST), by_name)
     return migrate(text, source, old, new, registry.models())
 
 
@@ -40,8 +44,28 @@ def reader_of(document: dict[str, Any]) -> Release:
     return max(readers, key=lambda each: each.minor, default=NEWEST)
 
 
-def _minor(release: Release, feature_gates: str, registry: Registry) -> Minor:
-    return Minor(release, release.gates(feature_gates), plugin_points(registry, release))
+def _minor(release: Release, gates: str, registry: Registry, by_name: Mapping[str, Collection[str]]) -> Minor:
+    points = {**by_name, **plugin_points(registry, release)}
+    return Minor(release, release.gates(gates), points, frozenset(by_name))
+
+
+def _points_listed(document: dict[str, Any], plugin: str) -> tuple[str, ...]:
+    """Where the file speaks of a plugin that nothing else is known of; what is in MultiPoint may be anywhere."""
+    profiles = [document, *(each for each in document.get("profiles") or () if isinstance(each, dict))]
+    found = {point for profile in profiles for point in _naming(profile.get("plugins"), plugin)}
+    if not found:
+        raise UsageError(f"--plugin {plugin}: the file does not name it; a class is given as module:Class")
+    if "multiPoint" in found:
+        found |= set(EXTENSION_POINT_FIELDS) - {"queueSort"}
+    return tuple(point for point in EXTENSION_POINT_FIELDS if point in found)
+
+
+def _naming(plugins: Any, plugin: str) -> Iterator[str]:
+    """Of what may not even be a profile."""
+    for point, own in plugins.items() if isinstance(plugins, dict) else ():
+        listed = (own.get("enabled"), own.get("disabled")) if isinstance(own, dict) else ()
+        if any(isinstance(each, dict) and each.get("name") == plugin for part in listed for each in part or ()):
+            yield str(point)
 
 
 def _text(file: str, stdin: BinaryIO) -> tuple[bytes, str]:

@@ -169,3 +169,36 @@ def test_with_a_plugin_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["config", "migrate", "c.yaml", "--plugin", "migrated_node_groups:NodeGroups"]) == 0
     (profile,) = yaml.safe_load(capsys.readouterr().out)["profiles"]
     assert profile["plugins"] == plugins
+
+
+COSCHEDULING = """\
+apiVersion: kubescheduler.config.k8s.io/v1beta3
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins:
+    multiPoint: {enabled: [{name: Coscheduling}]}
+    postFilter: {disabled: [{name: Coscheduling}]}
+    queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: "*"}]}
+    score: {enabled: [{name: LoadAware, weight: 3}]}
+    filter: {enabled: [{name: LoadAware}]}
+  pluginConfig:
+  - name: Coscheduling
+    args: {permitWaitingTimeSeconds: 10}
+"""
+
+
+def test_plugins_that_are_known_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("c.yaml").write_text(COSCHEDULING)
+    arguments = ["config", "migrate", "c.yaml", "--plugin", "Coscheduling", "--plugin", "LoadAware"]
+    assert run(arguments) == 0
+    (profile,) = yaml.safe_load(capsys.readouterr().out)["profiles"]
+    assert profile["plugins"] == {
+        "multiPoint": {"enabled": [{"name": "Coscheduling"}]},
+        "queueSort": {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "*"}]},
+        "filter": {"enabled": [{"name": "LoadAware"}]},
+        "postFilter": {"disabled": [{"name": "Coscheduling"}]},
+        "score": {"enabled": [{"name": "LoadAware", "weight": 3}]},
+    }
+    assert profile["pluginConfig"] == [{"name": "Coscheduling", "args": {"permitWaitingTimeSeconds": 10}}]
+    assert run([*arguments, "--plugin", "Nobody"]) == 2
+    assert "--plugin Nobody: the file does not name it" in capsys.readouterr().err

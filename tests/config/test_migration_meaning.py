@@ -20,7 +20,7 @@ from ksched_cli.config.profiles import ResolvedProfile
 from ksched_cli.config.releases import NEWEST, RELEASES
 from ksched_cli.config.view import to_document
 from ksched_cli.errors import ConfigError
-from ksched_cli.wiring import Setup, prepare
+from ksched_cli.wiring import Setup, make_setting, prepare
 from tests.config.migrations import (
     POLICY,
     READERS,
@@ -32,7 +32,8 @@ from tests.config.migrations import (
     score,
 )
 from tests.config.test_minors import GROUP
-from tests.test_conformance import CORPUS
+from tests.test_conformance import CORPUS, disagreements, simulate
+from tests.test_other_minors import recorded
 
 # What is no predicate without an argument.
 OF_ARGUMENTS = {"CheckNodeLabelPresence", "CheckServiceAffinity"}
@@ -200,3 +201,22 @@ def choices(case: str, by: str, config: dict[str, Any]) -> list[Any]:
     prepared = prepare(Setup([str(CORPUS / case / "cluster.json")], config=config, kube_version=by))
     outcomes = prepared.place(detail=False, top=0).outcomes
     return [(each.pod, each.node, each.result) for each in outcomes]
+
+
+OF_1_21_AND_1_28 = [
+    pytest.param(by, version, file.parent, id=f"{by} {file.parent.name}")
+    for by, version in (("1.21", "v1beta1"), ("1.28", "v1beta3"))
+    for subject in ("profiles", "scoring")
+    for file in sorted(CORPUS.glob(f"{subject}-*/config.yaml"))
+]
+
+
+@pytest.mark.parametrize(("by", "version", "case"), OF_1_21_AND_1_28)
+def test_what_was_recorded_holds_for_what_became_of_the_file(by: str, version: str, case: Path) -> None:
+    """The configurations of the recordings, as their minor says them with all defaults, and what migration makes of
+    those."""
+    given = make_setting(Setup(config=str(case / "config.yaml"), kube_version=by))
+    shown = to_document(given.configuration, given.release, given.gates)
+    migrated_file = migrated({**shown, "apiVersion": f"{GROUP}/{version}"}, by=by).document
+    (want,) = (each for each in recorded(by)[case.name.rpartition("-")[0]] if each["case"] == case.name)
+    assert disagreements(want, simulate(case, by, migrated_file)) == {}

@@ -19,6 +19,7 @@ from tests.config.migrations import (
     migrated,
     own,
     profiles_of,
+    read,
     score,
     told,
     weighted,
@@ -203,7 +204,7 @@ def test_what_is_written(version: str, given: dict[str, Any], expected: dict[str
         ),
         pytest.param(
             {"queueSort": {"enabled": [{"name": "Sorter"}], "disabled": [{"name": "*"}]}},
-            {"queueSort": {"enabled": [{"name": "Sorter"}], "disabled": [{"name": "PrioritySort"}]}},
+            {"queueSort": {"enabled": [{"name": "Sorter"}], "disabled": [{"name": "*"}]}},
             id="who sorts the queue",
         ),
         pytest.param(
@@ -220,6 +221,22 @@ def test_plugins_of_ones_own(plugins: dict[str, Any], expected: dict[str, Any]) 
     migration = migrate(json.dumps(document), "c.yaml", own("1.28", **there), new, {})
     assert profiles_of(migration) == [{"schedulerName": "default-scheduler", "plugins": expected}]
     assert migrate(json.dumps(migration.document), "c.yaml", new, new, {}).document == migration.document
+
+
+def test_who_sorts_the_queue_is_said_alike_in_all_profiles() -> None:
+    there = {"Sorter": ("queueSort", "filter")}
+    at_the_point = {"queueSort": {"enabled": [{"name": "Sorter"}], "disabled": [{"name": "*"}]}}
+    also = {"multiPoint": {"enabled": [{"name": "Sorter"}]}}
+    profiles = [
+        {"schedulerName": "a", "plugins": at_the_point},
+        {"schedulerName": "b", "plugins": {**at_the_point, **also}},
+    ]
+    new = own("1.36", **there)
+    migration = migrate(
+        json.dumps(configuration("v1beta3", profiles=profiles)), "c.yaml", own("1.28", **there), new, {}
+    )
+    assert [each["plugins"]["queueSort"] for each in profiles_of(migration)] == [at_the_point["queueSort"]] * 2
+    assert len(read(migration.document, new).profiles) == 2
 
 
 def test_arguments_of_ones_own_are_kept() -> None:

@@ -18,11 +18,13 @@ UNORDERED = frozenset({"preScore", "score", "placementScore"})
 
 @dataclass(frozen=True)
 class Minor:
-    """A minor with its gates and the extension points of its plugins."""
+    """A minor with its gates and the extension points of its plugins. `by_name`: plugins of which no more is known than
+    where the file lists them."""
 
     release: Release
     gates: FeatureGates
     points: Mapping[str, Collection[str]]
+    by_name: frozenset[str] = frozenset()
 
     def resolve(self, profile: Profile) -> ResolvedProfile:
         return expand_profile(profile, self.release, self.gates, self.points)

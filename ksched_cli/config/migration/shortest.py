@@ -14,31 +14,33 @@ _NO_WEIGHTS: Mapping[str, int] = {}
 
 def shortest(carried: Carried, own_order: Sequence[str], new: Minor) -> Plugins:
     """`own_order`: of the old profile's MultiPoint, which may save listing its plugins point by point."""
-    ways = _Ways(carried, new)
-    return min((ways.from_multi_point(each) for each in ways.multi_points(own_order)), key=_lines_of_all)
+    ways = _Ways(carried, own_order, new)
+    return min((ways.from_multi_point(each) for each in ways.multi_points()), key=_lines_of_all)
 
 
 class _Ways:
     """The ways to say it, by what MultiPoint says."""
 
-    def __init__(self, carried: Carried, new: Minor) -> None:
+    def __init__(self, carried: Carried, own_order: Sequence[str], new: Minor) -> None:
         self._carried = carried
+        self._own_order = own_order
         self._points_of = new.points
+        self._by_name = new.by_name
         self._default = new.release.default_plugins(new.gates).multi_point.enabled
         self._on = {name for names in carried.points.values() for name in names}
         self._by_default = {plugin.name for plugin in self._default}
         own = dict.fromkeys(name for names in carried.points.values() for name in names if name not in self._by_default)
-        self._own = [PluginRef(name, self._weight(name)) for name in own if self._is_whole(name)]
+        self._own = [PluginRef(name, self._weight(name)) for name in own if self._is_everywhere(name)]
 
-    def multi_points(self, own_order: Sequence[str]) -> Iterator[PluginSet]:
-        # Who sorts the queue is said at its point, in the same way in all profiles.
+    def multi_points(self) -> Iterator[PluginSet]:
+        # Who sorts the queue is said at its point, and in the same way in all profiles, as it has to be.
         on = [plugin for plugin in self._default if plugin.name in self._on or self._sorts(plugin.name)]
         yield self._shortened(
             PluginSet(tuple(self._own), _refs([each.name for each in self._default if each not in on]))
         )
         listed = [PluginRef(plugin.name, self._weight(plugin.name) or plugin.weight) for plugin in on] + self._own
         yield PluginSet(tuple(listed), _ALL_OFF)
-        places = {name: place for place, name in enumerate(own_order)}
+        places = {name: place for place, name in enumerate(self._own_order)}
         yield PluginSet(tuple(sorted(listed, key=lambda each: places.get(each.name, len(places)))), _ALL_OFF)
 
     def _shortened(self, multi_point: PluginSet) -> PluginSet:
@@ -52,15 +54,17 @@ class _Ways:
     def _sorts(self, name: str) -> bool:
         return "queueSort" in self._points_of.get(name, ())
 
-    def _is_whole(self, name: str) -> bool:
-        """Whether it is on wherever it could be, and that is at several points, so that MultiPoint says it all."""
+    def _is_everywhere(self, name: str) -> bool:
+        """Whether a plugin of one's own is said in MultiPoint: where the old profile does, or if it is on wherever it
+        can be, and that is at several points."""
         points = self._points_of[name]
-        return (
-            len(points) > 1 and not self._sorts(name) and all(name in self._carried.points[point] for point in points)
-        )
+        whole = len(points) > 1 and all(name in self._carried.points[point] for point in points)
+        return name in self._own_order or (whole and not self._sorts(name) and name not in self._by_name)
 
     def _weight(self, name: str) -> int:
-        return self._carried.weights["score"].get(name, 0)
+        """0 where it is no more than what is taken for none."""
+        weight = self._carried.weights["score"].get(name, 0)
+        return 0 if weight == 1 and name not in self._by_default else weight
 
     def from_multi_point(self, multi_point: PluginSet) -> Plugins:
         weights = {plugin.name: plugin.weight or 1 for plugin in multi_point.enabled}
@@ -79,6 +83,8 @@ class _Ways:
         off = [name for name in brought if name not in wanted and name not in idle]
         reweighted = {name for name, weight in weights.items() if weight != multi_point.get(name)}
         whole = PluginSet(_refs(wanted, weights), _ALL_OFF)
+        if point == "queueSort":
+            return PluginSet() if wanted == tuple(brought) else whole
         for first in range(len(wanted) + 1):
             # What is named at the point itself comes before the rest of MultiPoint, or after it if it is not in there.
             own = [*wanted[:first], *(name for name in wanted[first:] if name in reweighted or name not in brought)]
