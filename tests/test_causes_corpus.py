@@ -3,26 +3,28 @@ moved before."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace as replace_struct
 
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.config.releases import RELEASES
 from ksched_cli.config.rule_changes import Rules, changed_between
 from ksched_cli.plan.diff import Diff
-from ksched_cli.wiring import Setup
+from ksched_cli.plan.place import place
+from ksched_cli.wiring import Setup, gather, make_scheduler
 from ksched_cli.wiring.comparison import compare
 from tests.test_conformance import CORPUS
 
 
-def differ(case: str, before: str, after: str) -> Diff:
+def setup_of(case: str, minor: str) -> Setup:
     config = CORPUS / case / "config.yaml"
-    setup = Setup(
-        sources=[str(CORPUS / case / "cluster.json")],
-        config=str(config) if config.exists() else None,
-        kube_version=before,
-    )
-    return compare(setup, replace(setup, kube_version=after)).diff
+    cluster = str(CORPUS / case / "cluster.json")
+    return Setup(sources=[cluster], config=str(config) if config.exists() else None, kube_version=minor)
+
+
+def differ(case: str, before: str, after: str) -> Diff:
+    return compare(setup_of(case, before), setup_of(case, after)).diff
 
 
 def check(found: Diff, before: str, after: str) -> set[tuple[str, str]]:
@@ -38,7 +40,8 @@ def check(found: Diff, before: str, after: str) -> set[tuple[str, str]]:
         assert (cause.kind == "rule") <= bool(cause.deciders)
         assert (cause.kind == "preemption") == bool(cause.preemptor)
         assert set(cause.pods) <= there
-        assert (cause.kind == "others") == bool(cause.pods)
+        assert (cause.kind == "others") <= bool(cause.pods)
+        assert cause.alone is None or not cause.pods
         for decider in cause.deciders:
             assert decider.rules
             assert set(decider.rules) <= set(known)
@@ -51,7 +54,54 @@ def check(found: Diff, before: str, after: str) -> set[tuple[str, str]]:
     return deciding
 
 
-CASES = sorted(path.name for path in CORPUS.iterdir() if path.name[-2:] in ("00", "05"))
+def with_the_others_bound(case: str, before: str, after: str) -> dict[str, str]:
+    """Where each pod goes after, in clusters of their own in which those that were tried ahead of it before are bound
+    to the nodes that they had there; an empty string where it stays."""
+    setups = [setup_of(case, minor) for minor in (before, after)]
+    gathered = [gather(setup) for setup in setups]
+    outcomes = list(place(make_scheduler(setups[0], gathered[0].loaded, gathered[0].setting)).outcomes)
+    assert not any(outcome.preemption for outcome in outcomes)
+    found = {}
+    for index, outcome in enumerate(outcomes):
+        ahead = {each.pod: each.node for each in outcomes[:index]}
+        loaded = gathered[1].loaded.copied()
+        # Whoever had no node then is nobody's neighbour.
+        pods = [pod for pod in loaded.of(Pod) if ahead.get(pod_key(pod), "-")]
+        loaded.set_all(Pod, [bound(pod, ahead[pod_key(pod)]) if pod_key(pod) in ahead else pod for pod in pods])
+        scheduler = make_scheduler(setups[1], loaded, gathered[1].setting)
+        row = next(row for row, info in enumerate(scheduler.cluster.pods.infos) if info.key == outcome.pod)
+        decision = scheduler.schedule(row)
+        node = "" if decision.row is None else scheduler.cluster.nodes.names[decision.row]
+        found[outcome.pod] = "" if node == outcome.node else node
+    return found
+
+
+def bound(pod: Pod, node: str) -> Pod:
+    return replace_struct(pod, spec=replace_struct(pod.spec, node_name=node))
+
+
+ALONE = (
+    *((case, "1.35", "1.36") for case in ("scoring-05", "defaultspread-03", "images-01")),
+    *((case, "1.28", "1.33") for case in ("images-01", "defaultspread-00")),
+    *((case, "1.16", "1.36") for case in ("nodeaffinity-07", "images-04")),
+)
+
+
+@pytest.mark.parametrize(("case", "before", "after"), [pytest.param(*each, id="-".join(each)) for each in ALONE])
+def test_pods_moved_by_rules_move_while_the_others_stay(case: str, before: str, after: str) -> None:
+    alone = with_the_others_bound(case, before, after)
+    changes = {change.before.pod: change for change in differ(case, before, after).changes if change.before is not None}
+    moved = {pod for pod, node in alone.items() if node}
+    for pod, change in changes.items():
+        assert change.cause is not None
+        assert change.after is not None
+        assert (pod in moved) == (change.cause.kind == "rule" and not change.cause.pods)
+        if pod in moved:
+            assert alone[pod] == (change.after.node if change.cause.alone is None else change.cause.alone)
+    assert changes
+
+
+CASES = sorted(path.name for path in CORPUS.glob("*-05"))
 
 
 @pytest.mark.parametrize("case", CASES)

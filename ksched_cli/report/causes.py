@@ -27,6 +27,8 @@ def cause_lines(change: PodChange, *, wide: bool = False) -> list[str]:
     lines = [*_first_line(cause), *(_decider(each, change) for each in cause.deciders)]
     if cause.alone is not None:
         lines[-1] += f" (to {cause.alone or 'no node'}, had other pods stayed)"
+    if cause.kind == "rule" and cause.pods:
+        lines.append(f"and {_moved(cause)}")
     left = len(lines) - _LINES
     if wide or left <= 0:
         return lines
@@ -39,15 +41,21 @@ def _first_line(cause: Cause) -> Iterator[str]:
     elif cause.kind == "others" and not cause.pods:
         yield "other pods are elsewhere"
     elif cause.kind == "others":
-        left = len(cause.pods) - _PODS
-        more = f" and {left} more" if left > 0 else ""
-        yield f"other pods moved ahead of it: {', '.join(cause.pods[:_PODS])}{more}"
+        yield _moved(cause)
+
+
+def _moved(cause: Cause) -> str:
+    left = len(cause.pods) - _PODS
+    more = f" and {left} more" if left > 0 else ""
+    return f"other pods moved ahead of it: {', '.join(cause.pods[:_PODS])}{more}"
 
 
 def _decider(decider: Decider, change: PodChange) -> str:
     if decider.aspect == "queue":
         held = change.after is not None and change.after.state in ("gated", "ignored")
         return f"{_who(decider)} {'holds it back' if held else 'held it back'}"
+    if not decider.nodes:
+        return f"{_who(decider)} tries its group as a whole on one side only"
     figures = ", ".join(map(_figure, decider.nodes))
     verb = {"score": "scores", "weight": "weighs"}.get(decider.aspect, "on")
     return f"{_who(decider)} {verb} {figures}"
@@ -107,8 +115,7 @@ def _row(tally: Tally) -> _Row:
 
 def _other_rows(diff: Diff) -> Iterator[_Row]:
     causes = [change.cause for change in diff.changes if change.cause is not None]
-    told = [each for each in causes for decider in each.deciders[:1] if not any(own.rules for own in each.deciders)]
-    configured = sum(any(each.configuration for each in cause.deciders) for cause in told)
+    configured = sum(any(each.configuration and not each.rules for each in cause.deciders) for cause in causes)
     if configured:
         yield str(configured), "the configuration", ""
     evicted = sum(cause.kind == "preemption" and not cause.deciders for cause in causes)

@@ -15,6 +15,7 @@ from ksched_cli.plan.diff import Diff, PodChange
 from ksched_cli.wiring import Setup
 from ksched_cli.wiring.comparison import compare
 from tests.builders import make_node, make_pod
+from tests.pod_groups import GANG, member
 from tests.sources.test_edits import owned
 
 GIB = 1 << 30
@@ -200,6 +201,27 @@ def test_other_gates_and_another_configuration(tmp_path: Path) -> None:
         "p: NodeResourcesFit score config b:87>12 a:50>50",
         "q: NodeResourcesFit filter 1.34 PodLevelResources b:Insufficient cpu>fits alone b",
     ]
+
+
+GROUP = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": "g", "namespace": "default"}, "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rule"),
+    [
+        pytest.param({"kube_version": "1.36"}, {"feature_gates": GANG}, " GenericWorkload", id="gates"),
+        pytest.param({"kube_version": "1.35", "feature_gates": GANG}, {"kube_version": "1.36"}, "1.36", id="versions"),
+    ],
+)
+def test_pods_of_a_group(tmp_path: Path, before: dict[str, Any], after: dict[str, Any], rule: str) -> None:
+    """What becomes of one cannot be told from the others: that they share a cycle is what is told."""
+    room = make_node("a").allocatable(cpu="2", memory="16Gi", pods="110")
+    cluster = tmp_path / "c.json"
+    items = [room.doc(), GROUP, *(member(name).doc() for name in "xyz")]
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    first = Setup(sources=[str(cluster)], **before)
+    changes = compare(first, replace(first, **after)).diff.changes
+    assert sorted(map(told, changes)) == [f"{name}: - search {rule}" for name in "xy"]
 
 
 def test_rules_are_summed_up_over_the_pods_that_are_told_of(tmp_path: Path) -> None:

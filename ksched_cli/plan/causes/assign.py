@@ -27,8 +27,8 @@ def with_causes(found: Diff, everything: Diff, route: Route, loaded: Loaded, bef
         for change in found.changes
         if change.before is not None and change.after is not None and change.before.pod not in forth.deciders
     }
-    # Pods that stay where they are can still hold other things, such as devices, so that it takes the state after to
-    # see some rules at work.
+    # For some it takes the state after to see a rule at work: others have moved, or hold other things where they are,
+    # such as devices.
     back = trace(route.back, loaded, left, left).turned() if left else Traced()
     assigned = _Assignment(everything, forth, back, evictions)
     changes = tuple(replace(each, cause=assigned.cause(each)) for each in found.changes)
@@ -69,7 +69,7 @@ class _Assignment:
         return (
             self._by_rule(change, self._forth)
             or self._by_preemption(change)
-            or self._by_rule(change, self._back)
+            or self._by_both(change)
             or Cause("others", pods=self._ahead(change))
         )
 
@@ -80,6 +80,11 @@ class _Assignment:
                 destination = traced.destinations.get(name, there)
                 return Cause("rule", traced.deciders[name], alone=None if destination == there else destination)
         return None
+
+    def _by_both(self, change: PodChange) -> Cause | None:
+        """A rule that would not have moved it, had the others stayed, and without which the others would not have."""
+        cause = self._by_rule(change, self._back)
+        return None if cause is None else replace(cause, pods=self._ahead(change))
 
     def _by_preemption(self, change: PodChange) -> Cause | None:
         """Evicted on one side only; on the other it is still there by its name."""

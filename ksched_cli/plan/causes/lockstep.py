@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from ksched_cli.config.rule_changes import Aspect, rules_of
+from ksched_cli.config.rule_changes import Aspect
 from ksched_cli.engine.scheduler import Turn
 from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.plan.aftermath import MAX_ROUNDS, carried_out
@@ -101,6 +101,12 @@ class _Round:
         span = where_it_changes(spans, lambda station: row in self._stage.at(station).follower.enqueue([row]).gated)
         return (Decider(plugin, "queue", span.rules, configuration=span.configuration),)
 
+    def _grouped(self) -> Decider:
+        """Groups have a cycle on one side only."""
+        spans = self._stage.route.spans(("",), {"search"})
+        span = where_it_changes(spans, lambda station: self._stage.at(station).follower.schedules_groups)
+        return Decider("", "search", span.rules, configuration=span.configuration)
+
     def _decided(self, turn: Turn, row: int) -> tuple[Decider, ...]:
         after = self._queues[1]
         if row in after.gated or row in after.ignored or row in after.failed:
@@ -108,9 +114,7 @@ class _Round:
         others, leader = self._stage.at(self._stage.route.last).follower, self._stage.leader
         if group_of(leader.cluster.pods.infos[row]) and (leader.schedules_groups or others.schedules_groups):
             # What becomes of a pod that shares a cycle with others cannot be asked of it alone.
-            rules = rules_of(self._stage.route.rules, "", {"search"})
-            alike = leader.schedules_groups == others.schedules_groups
-            return () if alike else (Decider("", "search", tuple(each for each in rules if each.gate)),)
+            return () if leader.schedules_groups == others.schedules_groups else (self._grouped(),)
         situation = self._stage.situation(row)
         if self._place is not None and situation.destination != self._place[self._name(row)]:
             return ()

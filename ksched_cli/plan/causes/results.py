@@ -49,9 +49,9 @@ class Decider:
 class Cause:
     """`rule`: what decides is the deciders, those of most weight first. `preemption`: another pod evicts it on one side
     only, and `deciders` say why, where that other decides otherwise. `others`: it would go where it went before, were
-    the other pods where they were before; `pods` moved ahead of it, from or to one of its nodes. `alone` is the node,
-    or an empty string for none, to which the deciders would have sent it, had no other pod moved; None where it is
-    there."""
+    the other pods where they were before; `pods` moved ahead of it, from or to one of its nodes. With a rule and `pods`
+    it took both: without the one or the other it would have stayed. `alone` is the node, or an empty string for none,
+    to which the deciders would have sent it, had no other pod moved; None where it is there."""
 
     kind: Literal["rule", "preemption", "others"]
     deciders: tuple[Decider, ...] = ()
