@@ -12,7 +12,7 @@ from ksched_cli.api.quantity import milli_value, value
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, Vocabulary
 from ksched_cli.cluster.images import ImageIndex
 from ksched_cli.cluster.labels import LabelColumns
-from ksched_cli.cluster.node_tree import listing_order
+from ksched_cli.cluster.node_tree import listing_order, zone_key
 from ksched_cli.cluster.resources import CPU, ResourceIndex, is_scalar
 from ksched_cli.config.releases import NEWEST, Release
 
@@ -25,6 +25,7 @@ class NodeTable:
     """
 
     def __init__(self, arrival: Sequence[Node], resources: ResourceIndex, release: Release = NEWEST) -> None:
+        self._release = release
         self.arrival = tuple(arrival)
         self.objects: list[Node] = listing_order(arrival, release)
         self.names: list[str] = [node.metadata.name for node in self.objects]
@@ -52,6 +53,13 @@ class NodeTable:
         rank = np.empty(len(self.objects), dtype=np.int64)
         rank[[self.row_of[node.metadata.name] for node in self.arrival]] = np.arange(len(self.objects))
         return rank
+
+    @cached_property
+    def zones(self) -> IdColumn:
+        """For each row the number of its zone, -1 where it has none (utilnode.GetZoneKey)."""
+        known: dict[tuple[str, str], int] = {}
+        keys = (zone_key(node.metadata.labels, self._release) for node in self.objects)
+        return np.array([known.setdefault(key, len(known)) if any(key) else -1 for key in keys], dtype=np.int32)
 
     def _read_allocatable(self, resources: ResourceIndex) -> Int64Column:
         cells: list[tuple[int, int, int]] = []

@@ -147,7 +147,7 @@ class _Said:
     def unsaid(self) -> Iterator[Unsaid]:
         for plugin in _MANDATORY:
             if not self.is_on(plugin, "filter"):
-                yield plugin, "that it is off, for its predicate always is asked"
+                yield plugin, "the switching off"
         for plugin, args in self._profile.args.items():
             yield from ((plugin, text) for text in _not_said(args))
 
@@ -159,7 +159,7 @@ def _not_said(args: Any) -> Iterator[str]:
             if args.ignored_resources or args.ignored_resource_groups:
                 yield "ignoredResources"
             if strategy.type != "RequestedToCapacityRatio" and set(strategy.resources) != set(CPU_AND_MEMORY):
-                yield "resources other than cpu and memory, each as heavy"
+                yield "scoringStrategy.resources other than cpu and memory alike"
         case NodeResourcesBalancedAllocationArgs():
             if set(args.resources) != set(CPU_AND_MEMORY):
                 yield "resources other than cpu and memory"

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.json import schema_components
 
 from ksched_cli.config.load import ConfigDocument
+from ksched_cli.config.load_algorithm import AlphaDocument
 from ksched_cli.config.plugin_args import ARGS_OF, args_of
 from ksched_cli.config.releases import Release
 
@@ -18,8 +19,11 @@ _REF = "#/$defs/{name}"
 
 def schema(release: Release) -> dict[str, Any]:
     """Derived from the types that decode a file, so that the two cannot part. Go reads null as absent: so does this."""
-    args = {name: struct for name in ARGS_OF if (struct := args_of(name, release)) is not None}
-    (root, *_), components = schema_components([ConfigDocument, *args.values()], ref_template=_REF)
+    # Before there were profiles a file had no arguments of plugins but one's own.
+    document_type: type[Struct] = AlphaDocument if release.has_predicates else ConfigDocument
+    named = () if release.has_predicates else ARGS_OF
+    args = {name: struct for name in named if (struct := args_of(name, release)) is not None}
+    (root, *_), components = schema_components([document_type, *args.values()], ref_template=_REF)
     definitions = {name: _nullable(component) for name, component in components.items()}
     document = dict(definitions.pop(root["$ref"].rpartition("/")[2]))
     document["properties"] = {

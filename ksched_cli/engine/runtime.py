@@ -87,6 +87,12 @@ class Runtime:
         self._hears_all_pre_filters = cluster.release.at_least("1.30")
         # A predicate that failed did so for every node, and the errors of all were told.
         self._counts_errors = cluster.release.has_predicates
+        asked_before = {plugin.name for plugin in profile.pre_filter}
+        self._without_pre_filter = [
+            plugin
+            for plugin in profile.filter
+            if type(plugin).is_indifferent is not FilterPlugin.is_indifferent and plugin.name not in asked_before
+        ]
         self.fixed_filters = frozenset(plugin.name for plugin in profile.filter if not plugin.follows_pods)
 
     def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> Status | None:
@@ -102,6 +108,7 @@ class Runtime:
     def run_pre_filter(self, state: CycleState, pod: PodInfo) -> PreFilterOutcome:
         """RunPreFilterPlugins: an unresolvable rejection ends it, a plain one is kept while the others still run."""
         outcome = PreFilterOutcome()
+        state.skip_filter.update(plugin.name for plugin in self._without_pre_filter if plugin.is_indifferent(pod))
         for plugin in self.profile.pre_filter:
             with self.calling(plugin.name, "preFilter"):
                 answer = plugin.pre_filter(pod)

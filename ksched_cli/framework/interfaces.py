@@ -129,6 +129,11 @@ class FilterPlugin(Plugin, ABC, Generic[State]):
         of scope "row" that defines this also says that its verdict on a node holds until that node changes."""
         return template_signature(pod)
 
+    def is_indifferent(self, pod: PodInfo) -> bool:
+        """Whether the pod passes on every node whatever happens. Asked where there is no PreFilter to say so with SKIP,
+        which many plugins did not have in older minors."""
+        return False
+
     def explain(self, state: State, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The numbers behind the verdict on one of the rows; asked only for rows that are shown."""
         return {}

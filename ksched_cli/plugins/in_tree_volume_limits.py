@@ -46,8 +46,10 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         return self.default_limit
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
-        wanted = any(self.disk(volume) is not None for volume in pod.pod.spec.volumes) or any(claim_names(pod.pod))
-        return PreFilterResult(None) if wanted else SKIP
+        return SKIP if self.is_indifferent(pod) else PreFilterResult(None)
+
+    def is_indifferent(self, pod: PodInfo) -> bool:
+        return not any(claim_names(pod.pod)) and all(self.disk(volume) is None for volume in pod.pod.spec.volumes)
 
     def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         try:

@@ -62,6 +62,9 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
     def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         return Verdict.from_statuses([self._check(pod, int(row)) for row in nodes.rows])
 
+    def is_indifferent(self, pod: PodInfo) -> bool:
+        return not _has_attachable(pod.pod)
+
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         row = int(nodes.rows[index])
         csi_node = self._csi_node(row)

@@ -6,8 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from ksched_cli.api.selectors import EVERYTHING, Selector
-from ksched_cli.cluster.columns import Int64Column
-from ksched_cli.cluster.node_tree import zone_key
+from ksched_cli.cluster.columns import FloatColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
@@ -43,25 +42,19 @@ class SelectorSpread(PreScorePlugin[None, Selector], ScorePlugin[Selector]):
         """Fewer is better; where nodes have a zone it makes up two thirds of the score."""
         if pod.pod.spec.topology_spread_constraints:
             return scores
-        objects = nodes.cluster.nodes.objects
-        zones = [zone_key(objects[row].metadata.labels, self.handle.release) for row in nodes.rows.tolist()]
-        by_zone: dict[tuple[str, str], int] = {}
-        for zone, count in zip(zones, scores.tolist(), strict=True):
-            if any(zone):
-                by_zone[zone] = by_zone.get(zone, 0) + count
-        best = self.handle.release.max_node_score
-        highest, fullest = int(scores.max(initial=0)), max(by_zone.values(), default=0)
-        result = [
-            int(_blend(_spared(highest, count, best), _spared(fullest, by_zone[zone], best) if any(zone) else None))
-            for zone, count in zip(zones, scores.tolist(), strict=True)
-        ]
-        return np.array(result, dtype=np.int64)
+        best = float(self.handle.release.max_node_score)
+        zones, most = nodes.take(nodes.cluster.nodes.zones), int(scores.max(initial=0))
+        has_zone = zones >= 0
+        by_node = _spared(most, scores, best)
+        if not has_zone.any():
+            return by_node.astype(np.int64)
+        in_zone = np.bincount(zones[has_zone], weights=scores[has_zone]).astype(np.int64)
+        by_zone = _spared(int(in_zone.max()), in_zone, best)
+        blended = by_node * (1.0 - _ZONE_WEIGHT) + _ZONE_WEIGHT * by_zone[zones]
+        return np.where(has_zone, blended, by_node).astype(np.int64)
 
 
-def _spared(most: int, count: int, best: int) -> float:
+def _spared(most: int, counts: Int64Column, best: float) -> FloatColumn:
     """The best score where nothing is, 0 where most is."""
-    return best * ((most - count) / most) if most > 0 else float(best)
-
-
-def _blend(node: float, zone: float | None) -> float:
-    return node if zone is None else node * (1.0 - _ZONE_WEIGHT) + _ZONE_WEIGHT * zone
+    spared: FloatColumn = best * ((most - counts) / most) if most > 0 else np.full(len(counts), best)
+    return spared

@@ -102,6 +102,9 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
             other = in_use if state.references > 0 else SUCCESS
         return Verdict.by_group(conflict.astype(np.int32), (other, _DISK_CONFLICT))
 
+    def is_indifferent(self, pod: PodInfo) -> bool:
+        return not self._looks_at_claims and not any(map(_is_disk, pod.pod.spec.volumes))
+
     def explain(self, state: ClaimsInUse | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """Claims for one pod with who uses them, and disks that are mounted on the node."""
         cluster, found = nodes.cluster, dict[str, Any]()

@@ -95,6 +95,9 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
             conflict |= ~self._inside(labels, topology)
         return Verdict.rejecting(nodes.take(constrained & conflict), _CONFLICT)
 
+    def is_indifferent(self, pod: PodInfo) -> bool:
+        return not any(volume.persistent_volume_claim for volume in pod.pod.spec.volumes)
+
     def explain(self, state: Topologies | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         labels, row = nodes.cluster.nodes.labels, nodes.rows[index]
         elsewhere = [each for each in state or () if not self._inside(labels, each)[row]]

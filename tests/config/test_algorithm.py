@@ -462,7 +462,7 @@ def test_a_ratio_keeps_its_shape() -> None:
         ),
         pytest.param(
             {"plugins": {"filter": {"disabled": [{"name": "TaintToleration"}]}}},
-            "cannot be told: that it is off, for its predicate always is asked of TaintToleration",
+            "cannot be told: the switching off of TaintToleration",
             id="a mandatory predicate",
         ),
         pytest.param(
@@ -472,7 +472,7 @@ def test_a_ratio_keeps_its_shape() -> None:
                     scoringStrategy={"type": "LeastAllocated", "resources": [{"name": "cpu", "weight": 2}]},
                 )
             },
-            "cannot be told: resources other than cpu and memory",
+            "cannot be told: scoringStrategy.resources other than cpu and memory",
             id="resources",
         ),
     ],

@@ -112,7 +112,7 @@ class Evaluator:
         if self._cluster.release.at_least("1.28"):
             return statuses.rows_with(Code.UNSCHEDULABLE)
         hopeless = statuses.rows_with(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
-        return np.setdiff1d(np.arange(len(statuses)), hopeless)
+        return statuses.once("helpable", lambda: np.setdiff1d(np.arange(len(statuses)), hopeless))
 
     def best_of(self, candidates: Mapping[int, Candidate]) -> Candidate:
         """SelectCandidate among candidates whose victims extenders may have changed."""
