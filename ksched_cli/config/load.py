@@ -127,7 +127,8 @@ class _Loader(Reading):
 
     def _check_identity(self) -> None:
         value = self.document.value
-        version, kind = value.get("apiVersion", ""), value.get("kind", "")
+        # What is no text is no version either, and is told as it is.
+        version, kind = str(value.get("apiVersion") or ""), value.get("kind", "")
         if kind != KIND:
             self.complain(f"expected kind {KIND}, got {kind or 'none'}", ("kind",))
         if self._release.knows_later(version):

@@ -189,6 +189,8 @@ profiles:
             "podMaxBackoffSeconds: 0 is less than",
             id="null is absent",
         ),
+        pytest.param({"apiVersion": 1}, "does not read apiVersion 1", id="a version that is no text"),
+        pytest.param({"apiVersion": None}, "does not read apiVersion none", id="a version that is null"),
     ],
 )
 def test_mistakes(document: Any, expected: str) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import pytest
 
+from ksched_cli.errors import ConfigError
+from ksched_cli.wiring.migrating import reader_of
 from tests.config.migrations import (
     POLICY,
     SHAPE,
@@ -161,3 +165,50 @@ def test_arguments_that_hang_on_a_gate() -> None:
     migration = migrated(document, "VolumeCapacityPriority=true")
     assert "Kubernetes 1.36 does not take shape of VolumeBinding: remove it, or turn on" in told(migration)[0]
     assert "pluginConfig" not in profiles_of(migration)[0]
+
+
+WHOLE_FILES = [
+    configuration(
+        "v1beta2",
+        leaderElection={"leaderElect": True},
+        healthzBindAddress="",
+        profiles=[
+            {
+                "plugins": score(("ImageLocality", 2), disabled=("*",)),
+                "pluginConfig": config_of("NodeResourcesFit", ignoredResources=["a.b/c"]),
+            }
+        ],
+        extenders=[{"urlPrefix": "http://e", "managedResources": [{"name": "example.com/gpu"}]}],
+    ),
+    configuration("v1alpha1", algorithmSource={"provider": "DefaultProvider"}, leaderElection={"leaderElect": True}),
+    {
+        **POLICY,
+        "predicates": [{"name": "a", "argument": {"labelsPresence": {"labels": ["ssd"], "presence": True}}}],
+        "priorities": [{"name": "b", "weight": 1, "argument": {"labelPreference": {"label": "ssd", "presence": True}}}],
+        "extenders": [{"urlPrefix": "http://e", "httpTimeout": 5}],
+        "hardPodAffinitySymmetricWeight": 3,
+    },
+]
+
+
+def places(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if here:
+        yield here
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(each, (*here, key))
+
+
+@pytest.mark.parametrize("document", WHOLE_FILES, ids=["v1beta2", "v1alpha1", "policy"])
+@pytest.mark.parametrize("other", [None, [], {}, "", -1, [None]], ids=repr)
+def test_whatever_is_in_a_place_is_refused_or_said(document: dict[str, Any], other: Any) -> None:
+    for place in places(document):
+        damaged = deepcopy(document)
+        inner = damaged
+        for step in place[:-1]:
+            inner = inner[step]
+        inner[place[-1]] = other
+        try:
+            migration = migrated(damaged, by=reader_of(damaged).version)
+        except ConfigError:
+            continue
+        assert migrated(migration.document).document == migration.document
