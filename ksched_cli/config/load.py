@@ -8,12 +8,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from ksched_cli.api.conversion import written
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.config.load_algorithm import MIGRATE, AlphaReading, PolicyReading
 from ksched_cli.config.model import Extender, PluginConfig, Plugins, Profile, SchedulerConfiguration
 from ksched_cli.config.own_args import needs_arguments, own_args
-from ksched_cli.config.plugin_args import args_of, completed
+from ksched_cli.config.plugin_args import ARGS_SINCE_1_20, args_of, completed
 from ksched_cli.config.policy import is_policy
 from ksched_cli.config.profiles import ResolvedProfile, expand_profile, merge_with_defaults
 from ksched_cli.config.reading import KIND, Reading, read_one
@@ -28,7 +29,7 @@ from ksched_cli.config.serving import (
 )
 from ksched_cli.config.since import unknown_fields
 from ksched_cli.config.validate_args import complaints
-from ksched_cli.errors import ConfigError
+from ksched_cli.errors import ConfigError, Problem
 
 _RATIO = "RequestedToCapacityRatio"
 
@@ -99,6 +100,8 @@ class _Loader(Reading):
         self._gates = gates
         self._own_models = own_models
         self._restated_from = ""
+        # What has no effect.
+        self._notes: list[str] = []
 
     def load(self, points_of: Mapping[str, Collection[str]]) -> SchedulerConfiguration:
         self._check_identity()
@@ -123,6 +126,7 @@ class _Loader(Reading):
             pod_max_backoff_seconds=raw.pod_max_backoff_seconds,
             extenders=raw.extenders,
             restated_from=self._restated_from,
+            notes=tuple(self._notes),
         )
 
     def _check_identity(self) -> None:
@@ -198,6 +202,11 @@ class _Loader(Reading):
         struct = args_of(config.name, self._release)
         if struct is None:
             return config.args
+        if config.name in ARGS_SINCE_1_20 and not self._release.at_least("1.20") and not self._restated_from:
+            path = written(steps)
+            text = f"{config.name} takes no arguments in Kubernetes {self._release.version}: they have no effect"
+            self._notes.append(str(Problem(text, self.source, self.document.line_of(steps), path)))
+            return struct()
         before = len(self.problems)
         typed = self.decode(config.args, struct, steps)
         if len(self.problems) > before:

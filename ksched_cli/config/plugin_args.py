@@ -149,6 +149,10 @@ _GONE = frozenset(
 )
 
 
+# Plugins that took no arguments up to 1.19.
+ARGS_SINCE_1_20 = frozenset({"DefaultPreemption", "NodeAffinity"})
+
+
 def args_of(plugin: str, release: Release) -> type[Struct] | None:
     """The type of an in-tree plugin's arguments, where the minor has the plugin and it takes any."""
     return None if plugin in _GONE and release.at_least("1.23") else ARGS_OF.get(plugin)

@@ -1,4 +1,4 @@
-"""A Policy as a profile: what 1.20 to 1.22 made of predicates and priorities (createFromConfig, LegacyRegistry)."""
+"""A Policy as a profile: what 1.19 to 1.22 made of predicates and priorities (createFromConfig, LegacyRegistry)."""
 
 from __future__ import annotations
 
@@ -139,12 +139,15 @@ class Making:
         # Before 1.21 NodeAffinity only filtered and scored.
         alone = ("preFilter", "NodeAffinity"), ("preScore", "NodeAffinity")
         self._left_out = () if release.at_least("1.21") else alone
-        self._spreads_by_default = gates.enabled("DefaultPodTopologySpread")
+        self._merges = release.at_least("1.20")
+        self._spreads_by_default = gates.enabled("DefaultPodTopologySpread") and self._merges
         self._points: dict[str, dict[str, PluginRef]] = {point: {} for point in EXTENSION_POINT_FIELDS}
-        for point, plugin in _FIXED.items():
-            self._append(point, plugin)
         self.args: dict[str, Any] = {}
         self.complaints: list[Complaint] = []
+        for point, plugin in _FIXED.items():
+            # Up to 1.19 there was no preemption under a Policy.
+            if self._merges or point != "postFilter":
+                self._append(point, plugin)
 
     def plugins(self) -> Plugins:
         """With all defaults off, so that what the Policy names is all there is."""
@@ -152,9 +155,11 @@ class Making:
         return Plugins(**{EXTENSION_POINT_FIELDS[point]: own for point, own in sets.items()})
 
     def _append(self, point: str, plugin: str, weight: int = 0) -> None:
-        """A plugin that is there already keeps its place and its weight."""
+        """A plugin that is there already keeps its place and its weight; up to 1.19 that was one too many."""
         if (point, plugin) in self._left_out:
             return
+        if plugin in self._points[point] and not self._merges:
+            self.complaints.append(((), f"{plugin} is in {point} more than once, by several names"))
         self._points[point].setdefault(plugin, PluginRef(plugin, weight))
 
     # Predicates

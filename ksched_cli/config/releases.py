@@ -289,7 +289,7 @@ _REMOVED_PLUGINS = {
 }
 
 # Minors that are modelled, and of which there are recordings.
-_MODELLED = ("1.16", *(f"1.{minor}" for minor in range(20, 37)))
+_MODELLED = ("1.16", *(f"1.{minor}" for minor in range(19, 37)))
 _RECORDED = frozenset({"1.16", "1.21", "1.28", "1.33", "1.34", "1.35", "1.36"})
 
 RELEASES: Mapping[str, Release] = {version: Release(version, version in _RECORDED) for version in _MODELLED}

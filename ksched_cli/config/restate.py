@@ -43,6 +43,10 @@ def restate(
         profile = replace(profile, plugins=_spread_out(profile.plugins, defaults, points_of))
     if not release.at_least("1.22"):
         profile = _with_strategy_as_plugin(profile, unsaid)
+    if not release.at_least("1.20"):
+        added = profile.args.get("NodeAffinity")
+        if added is not None and added.added_affinity is not None:
+            unsaid.append(("NodeAffinity", "addedAffinity"))
     if not release.at_least("1.27"):
         affinity = profile.args.get("InterPodAffinity")
         if affinity is not None and affinity.ignore_preferred_terms_of_existing_pods:

@@ -18,7 +18,7 @@ class Later(NamedTuple):
     since: str
 
 
-_DOCUMENT = (Later("delayCacheUntilActive", "1.28"),)
+_DOCUMENT = (Later("parallelism", "1.20"), Later("delayCacheUntilActive", "1.28"))
 # With the addresses went the port that they were about; flags of kube-scheduler say where the secure one is.
 _WITHOUT_ADDRESSES = ("v1beta3", "v1")
 _ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
@@ -27,6 +27,7 @@ _PLUGINS = (Later("preEnqueue", "1.26"), Later("placementGenerate", "1.36"), Lat
 _ARGS = {
     "NodeResourcesFit": (Later("scoringStrategy", "1.22"),),
     "NodeResourcesBalancedAllocation": (Later("resources", "1.22"),),
+    "PodTopologySpread": (Later("defaultingType", "1.20"),),
     "VolumeBinding": (Later("shape", "1.22"),),
     "InterPodAffinity": (Later("ignorePreferredTermsOfExistingPods", "1.27"),),
     "DynamicResources": (Later("filterTimeout", "1.34"), Later("bindingTimeout", "1.35")),

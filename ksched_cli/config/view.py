@@ -9,7 +9,7 @@ import msgspec
 
 from ksched_cli.config.model import PluginSet, Profile, SchedulerConfiguration
 from ksched_cli.config.own_args import default_args
-from ksched_cli.config.plugin_args import args_by_default, args_of
+from ksched_cli.config.plugin_args import ARGS_SINCE_1_20, args_by_default, args_of
 from ksched_cli.config.profiles import merge_with_defaults
 from ksched_cli.config.releases import FeatureGates, Release, has_multi_point
 from ksched_cli.config.since import known_args
@@ -29,7 +29,7 @@ def to_document(
     document: dict[str, Any] = {
         "apiVersion": release.config_versions[0],
         "kind": "KubeSchedulerConfiguration",
-        "parallelism": configuration.parallelism,
+        **({"parallelism": configuration.parallelism} if release.at_least("1.20") else {}),
         "percentageOfNodesToScore": configuration.percentage_of_nodes_to_score,
         "podInitialBackoffSeconds": configuration.pod_initial_backoff_seconds,
         "podMaxBackoffSeconds": configuration.pod_max_backoff_seconds,
@@ -52,6 +52,7 @@ def _profile(
         plugins = {name: {**own, "disabled": [{"name": "*"}]} for name, own in plugins.items()}
     named = {plugin.name for plugin in merged.multi_point.enabled}
     named |= {plugin.name for _, own in merged.points() for plugin in own.enabled} | set(profile.args)
+    named -= frozenset() if release.at_least("1.20") else ARGS_SINCE_1_20
     document: dict[str, Any] = {"schedulerName": profile.scheduler_name}
     if profile.percentage_of_nodes_to_score is not None:
         document["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score

@@ -20,6 +20,7 @@ from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.reuse import FilterMemory, Memory, ScoreMemory
 from ksched_cli.engine.timings import Timings
+from ksched_cli.engine.wording import error_of
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import (
     FilterPlugin,
@@ -127,7 +128,7 @@ class Runtime:
             elif answer.code is Code.UNSCHEDULABLE:
                 outcome.status = answer.by(plugin.name)
             else:
-                told = f'running PreFilter plugin "{plugin.name}": {answer.message}'
+                told = self._framed("preFilter", plugin.name, pod, answer.message)
                 raise CycleError(answer.message if self._counts_errors else told)
         return outcome
 
@@ -233,11 +234,11 @@ class Runtime:
     def _check_verdict(self, plugin: str, pod: PodInfo, verdict: Verdict, nodes: NodeRows) -> None:
         failed = np.nonzero(verdict.codes == _ERROR)[0]
         if len(failed):
-            node = nodes.names[failed[0]]
-            whose = "" if self.cluster.release.at_least("1.21") else f' for pod "{pod.name}"'
-            raise CycleError(
-                f'running "{plugin}" filter plugin{whose}: {verdict.status(int(failed[0])).message} (node {node})'
-            )
+            text = self._framed("filter", plugin, pod, verdict.status(int(failed[0])).message)
+            raise CycleError(f"{text} (node {nodes.names[failed[0]]})")
+
+    def _framed(self, point: str, plugin: str, pod: PodInfo, text: str) -> str:
+        return error_of(point, plugin, pod.name, text, self.cluster.release)
 
     def run_filter_with_nominated(
         self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses
@@ -423,7 +424,7 @@ class Runtime:
             elif answer.skipped:
                 state.skip_score.add(plugin.name)
             else:
-                raise CycleError(f'running PreScore plugin "{plugin.name}": {answer.message}')
+                raise CycleError(self._framed("preScore", plugin.name, pod, answer.message))
 
     def run_score(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> ScoreTable:
         """RunScorePlugins: raw, normalised, weighted, and the sum."""
@@ -438,12 +439,12 @@ class Runtime:
             with self.calling(name, "score"):
                 raw = self._raw_score(plugin, handed, pod, nodes)
             if isinstance(raw, Status):
-                raise CycleError(f'running Score plugins: plugin "{name}" failed with: {raw.message}')
+                raise CycleError(self._framed("score", name, pod, raw.message))
             if raw.shape != (len(nodes),):
                 raise PluginFault(name, "score", f"scores of shape {raw.shape} for {len(nodes)} nodes")
             with self.calling(name, "normalizeScore"):
                 normalized = plugin.normalize(handed, pod, nodes, raw) if plugin.normalizes else raw
-            self._check_range(name, normalized, nodes)
+            self._check_range(name, pod, normalized, nodes)
             weight = self.profile.weights[name]
             weighted = normalized if weight == 1 else normalized * weight
             table.raw[name], table.normalized[name], table.weighted[name] = raw, normalized, weighted
@@ -459,15 +460,15 @@ class Runtime:
         )
         return known if isinstance(known, Status) else nodes.take(known)
 
-    def _check_range(self, plugin: str, scores: Int64Column, nodes: NodeRows) -> None:
+    def _check_range(self, plugin: str, pod: PodInfo, scores: Int64Column, nodes: NodeRows) -> None:
         # As unsigned numbers, negative ones are the largest: one look for both ends.
         if len(scores) and scores.view(np.uint64).max() > MAX_NODE_SCORE:
             outside = np.nonzero((scores > MAX_NODE_SCORE) | (scores < MIN_NODE_SCORE))[0]
-            raise CycleError(
-                f'applying score defaultWeights on Score plugins: plugin "{plugin}" returns an invalid score '
-                f"{scores[outside[0]]}, it should in the range of [{MIN_NODE_SCORE}, {MAX_NODE_SCORE}] "
-                f"after normalizing (node {nodes.names[outside[0]]})"
+            text = (
+                f"returns an invalid score {scores[outside[0]]}, it should in the range of [{MIN_NODE_SCORE}, "
+                f"{MAX_NODE_SCORE}] after normalizing (node {nodes.names[outside[0]]})"
             )
+            raise CycleError(self._framed("range", plugin, pod, text))
 
 
 def _signs_filter(plugin: FilterPlugin[Any]) -> bool:

@@ -20,7 +20,7 @@ def least_requested(allocation: Allocation, best: int = MAX_NODE_SCORE) -> Int64
 def most_requested(
     allocation: Allocation, best: int = MAX_NODE_SCORE, *, exceeding_is_nothing: bool = False
 ) -> Int64Column:
-    """mostRequestedScore: the share that is taken; stand-in requests may exceed what there is, and up to 1.16 such a
+    """mostRequestedScore: the share that is taken; stand-in requests may exceed what there is, and up to 1.19 such a
     resource scored 0."""
     capacity = np.maximum(allocation.allocatable, 1)
     scores = floor_quotient(np.minimum(allocation.requested, allocation.allocatable) * best, capacity)

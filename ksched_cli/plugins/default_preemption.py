@@ -162,9 +162,9 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
 
     def _shortlist(self, found: Found) -> RowColumn:
         """With sampling the search ends at as many candidates as the arguments ask for, one of them within budgets
-        (calculateNumCandidates; Go starts at a random node, here it is the first)."""
+        (calculateNumCandidates; Go starts at a random node, here it is the first). Up to 1.19 it went on to the end."""
         candidates = found.candidates
-        if not self.handle.sampling:
+        if not self.handle.sampling or not self.handle.release.at_least("1.20"):
             return candidates
         share = len(found.potential) * self.args.min_candidate_nodes_percentage // 100
         wanted = min(max(share, self.args.min_candidate_nodes_absolute), len(found.potential))

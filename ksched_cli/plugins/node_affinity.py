@@ -30,7 +30,7 @@ from ksched_cli.framework.verdict import Verdict
 
 _NODE_NAME_FIELD = "metadata.name"
 _NO_TERM = NodeSelectorTerm()
-_POD_MISMATCH_1_16 = unresolvable("node(s) didn't match node selector")
+_POD_MISMATCH_1_19 = unresolvable("node(s) didn't match node selector")
 _POD_MISMATCH_1_20 = unresolvable("node(s) didn't match Pod's node affinity")
 _POD_MISMATCH = unresolvable("node(s) didn't match Pod's node affinity/selector")
 _ENFORCED_MISMATCH = unresolvable("node(s) didn't match scheduler-enforced node affinity")
@@ -99,7 +99,7 @@ class NodeAffinity(
     def _mismatch(self) -> Status:
         if self.handle.release.at_least("1.21"):
             return _POD_MISMATCH
-        return _POD_MISMATCH_1_16 if self.handle.release.has_predicates else _POD_MISMATCH_1_20
+        return _POD_MISMATCH_1_20 if self.handle.release.at_least("1.20") else _POD_MISMATCH_1_19
 
     def sign(self, pod: PodInfo) -> Hashable:
         return RequiredNodeAffinity.of(pod.pod.spec)
@@ -159,8 +159,8 @@ class NodeAffinity(
 
     @staticmethod
     def _matching(term: NodeSelectorTerm, nodes: NodeRows) -> BoolColumn:
-        if nodes.cluster.release.has_predicates:
-            # Up to 1.16 a preference was about labels, and what it said of fields was not read.
+        if not nodes.cluster.release.at_least("1.20"):
+            # Up to 1.19 a preference was about labels, and what it said of fields was not read.
             term = NodeSelectorTerm(match_expressions=term.match_expressions)
         return nodes.cluster.selection.terms_mask((term,))
 

@@ -27,5 +27,5 @@ class NodeResourcesMostAllocated(ScorePlugin[None]):
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         allocation = self._resources.allocation(pod, nodes)
         release = self.handle.release
-        scores = most_requested(allocation, release.max_node_score, exceeding_is_nothing=release.has_predicates)
+        scores = most_requested(allocation, release.max_node_score, exceeding_is_nothing=not release.at_least("1.20"))
         return self._resources.mean(scores, allocation)

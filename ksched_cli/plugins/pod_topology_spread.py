@@ -228,6 +228,9 @@ class PodTopologySpread(
             missing = error('reading "PreFilterPodTopologySpread" from cycleState: not found')
             return Verdict.from_statuses([missing] * len(nodes))
         failing: IdColumn = np.zeros(len(nodes), dtype=np.int32)
+        if not self.handle.release.at_least("1.20") and not any(each.present.any() for each in state.domains):
+            # Up to 1.19 constraints without a single domain kept nobody away.
+            return Verdict.passing(len(nodes))
         for each in state.domains:
             found = each.outcomes()[nodes.take(each.ids)]
             failing = np.where(failing == 0, found, failing)
@@ -268,6 +271,8 @@ class PodTopologySpread(
             return SKIP
         # Under the system's defaults a node without a zone is still spread over by host.
         require_all = bool(pod.pod.spec.topology_spread_constraints) or self.args.defaulting_type != "System"
+        # Which is so since 1.20.
+        require_all |= not self.handle.release.at_least("1.20")
         size = len(nodes.cluster.nodes)
         labelled = self._fully_labelled(constraints) if require_all else np.ones(size, dtype=np.bool_)
         scored = np.zeros(size, dtype=np.bool_)

@@ -14,10 +14,11 @@ from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.labels import LabelColumns
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.releases import Release
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.status import SKIP, Status, unresolvable
+from ksched_cli.framework.status import SKIP, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.framework.volumes.claims import (
     WAIT_FOR_FIRST_CONSUMER,
@@ -116,34 +117,38 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
     def topologies_of(self, pod: Pod, catalog: Catalog) -> Topologies | Status:
         """Those of the bound volumes of the pod's claims; ephemeral volumes are none of this plugin's business."""
         found: list[VolumeTopology] = []
+        # Up to 1.19 a claim that cannot be followed ended the cycle.
+        refuse = unresolvable if self.handle.release.at_least("1.20") else error
         for volume in pod.spec.volumes:
             if volume.persistent_volume_claim is None:
                 continue
             name = volume.persistent_volume_claim.claim_name
             if not name:
-                return unresolvable("PersistentVolumeClaim had no name")
+                return refuse("PersistentVolumeClaim had no name")
             claim = find_claim(catalog, pod, name)
             if claim is None:
-                return unresolvable(missing_claim(name))
+                return refuse(missing_claim(name))
             bound = claim.spec.volume_name
             if not bound:
-                problem = _problem_of_unbound(claim, catalog)
+                problem = _problem_of_unbound(claim, catalog, self.handle.release)
                 if problem:
-                    return unresolvable(problem)
+                    return refuse(problem)
                 continue
             persistent = catalog.get(PersistentVolume, bound)
             if persistent is None:
-                return unresolvable(f'persistentvolume "{bound}" not found')
+                return refuse(f'persistentvolume "{bound}" not found')
             found += topologies_in(persistent, self.topology_labels)
         return tuple(found)
 
 
-def _problem_of_unbound(claim: PersistentVolumeClaim, catalog: Catalog) -> str | None:
+def _problem_of_unbound(claim: PersistentVolumeClaim, catalog: Catalog, release: Release) -> str | None:
     """A claim without a volume is fine only while it waits for a pod to be scheduled."""
     name = class_of_claim(claim)
     if not name:
         return "PersistentVolumeClaim had no pv name and storageClass name"
     found = catalog.get(StorageClass, name)
+    if found is None and not release.at_least("1.20"):
+        return f'StorageClass "{name}" claimed by PersistentVolumeClaim "{claim.metadata.name}" not found'
     if found is None:
         return f'storageclass.storage.k8s.io "{name}" not found'
     if found.volume_binding_mode is None:

@@ -67,6 +67,7 @@ def profile(**fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("minor", "version", "weights"),
     [
+        pytest.param("1.19", "v1beta1", {**V1BETA1, "SelectorSpread": 1}, id="1.19"),
         pytest.param("1.20", "v1beta1", V1BETA1, id="1.20"),
         pytest.param("1.21", "v1beta1", V1BETA1, id="1.21"),
         pytest.param("1.22", "v1beta1", V1BETA1, id="1.22 v1beta1"),
@@ -92,6 +93,16 @@ def test_default_weights(minor: str, version: str, weights: dict[str, int]) -> N
         ),
         pytest.param("1.28", "preEnqueue", ("SchedulingGates",), id="1.28 preEnqueue"),
         pytest.param("1.21", "preEnqueue", (), id="1.21 preEnqueue"),
+        pytest.param(
+            "1.19",
+            "filter",
+            (
+                *("NodeUnschedulable", "NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"),
+                *("VolumeRestrictions", "TaintToleration", "EBSLimits", "GCEPDLimits", "NodeVolumeLimits"),
+                *("AzureDiskLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity"),
+            ),
+            id="1.19 filter",
+        ),
         pytest.param(
             "1.20",
             "preFilter",
@@ -305,6 +316,15 @@ FIT = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAll
             "1.25", "", profile(plugins={"preEnqueue": {}}), "profiles[0].plugins.preEnqueue", "1.26", id="preEnqueue"
         ),
         pytest.param("1.27", "", {"delayCacheUntilActive": True}, "delayCacheUntilActive", "1.28", id="top level"),
+        pytest.param("1.19", "", {"parallelism": 8}, "parallelism", "1.20", id="parallelism"),
+        pytest.param(
+            "1.19",
+            "",
+            profile(pluginConfig=[{"name": "PodTopologySpread", "args": {"defaultingType": "List"}}]),
+            "profiles[0].pluginConfig[0].args.defaultingType",
+            "1.20",
+            id="how to spread by default",
+        ),
         pytest.param(
             "1.26",
             "",

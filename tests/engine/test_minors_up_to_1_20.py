@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
 import pytest
 
 from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.config.load import load_config
 from ksched_cli.config.releases import RELEASES
 from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.engine.queueing.hints import Hints
@@ -19,8 +21,11 @@ from ksched_cli.framework.volumes.capacity import largest_volume
 from ksched_cli.plugins.inter_pod_affinity import InterPodAffinity
 from ksched_cli.plugins.node_affinity import NodeAffinity
 from ksched_cli.plugins.node_name import NodeName
+from ksched_cli.plugins.node_resources_most_allocated import NodeResourcesMostAllocated
+from ksched_cli.plugins.pod_topology_spread import PodTopologySpread
+from ksched_cli.plugins.volume_zone import VolumeZone
 from tests.builders import make_node, make_pod, term
-from tests.config.test_minors import load
+from tests.config.test_minors import load, points
 from tests.engine.extenders.runs import extender, only, scheduler_with, statuses
 from tests.engine.extenders.service import Service
 from tests.engine.queueing.line import Line
@@ -36,6 +41,7 @@ NEAR = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "x"}}}
 @pytest.mark.parametrize(
     ("minor", "reason"),
     [
+        pytest.param("1.19", "node(s) didn't match node selector", id="1.19"),
         pytest.param("1.20", "node(s) didn't match Pod's node affinity", id="1.20"),
         pytest.param("1.21", "node(s) didn't match Pod's node affinity/selector", id="1.21"),
     ],
@@ -104,18 +110,158 @@ def test_a_preference_that_cannot_be_read(minor: str, said: str) -> None:
     assert (found.result, found.message.endswith(f": {said}")) == ("error", True), found.message
 
 
+FILTER_ALONE = {"plugins": {"preFilter": {"disabled": [{"name": "InterPodAffinity"}]}}}
+SCORE_ALONE = {"plugins": {"preScore": {"disabled": [{"name": "InterPodAffinity"}]}}}
+NOT_FOUND = "from cycleState: not found"
+
+
 @pytest.mark.parametrize(
-    ("minor", "said"),
+    ("minor", "profile", "said"),
     [
-        pytest.param("1.20", 'running "VolumeBinding" filter plugin for pod "new": could not find', id="1.20"),
-        pytest.param("1.21", 'running "VolumeBinding" filter plugin: could not find', id="1.21"),
+        pytest.param("1.19", FILTER_ALONE, 'running "InterPodAffinity" filter plugin for pod "new": error', id="1.19"),
+        pytest.param("1.20", FILTER_ALONE, 'running "InterPodAffinity" filter plugin for pod "new": error', id="1.20"),
+        pytest.param("1.21", FILTER_ALONE, 'running "InterPodAffinity" filter plugin: error', id="1.21"),
+        pytest.param("1.19", SCORE_ALONE, 'error while running score plugin for pod "new": failed', id="1.19 score"),
+        pytest.param("1.20", SCORE_ALONE, 'running Score plugins: plugin "InterPodAffinity" failed', id="1.20 score"),
     ],
 )
-def test_errors_of_filters(minor: str, said: str) -> None:
-    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
-    pod = make_pod("new").spec(volumes=volumes).obj()
-    found = decided(minor, [node()], pod, objects=[claim("data", volume="gone")])
+def test_errors_of_plugins(minor: str, profile: dict[str, Any], said: str) -> None:
+    configuration = load(minor, {"profiles": [{"schedulerName": "default-scheduler", **profile}]})
+    found = decided(minor, [node("a"), node("b")], make_pod("new").obj(), configuration=configuration)
     assert (found.result, found.message.startswith(said)) == ("error", True), found.message
+    assert NOT_FOUND in found.message
+
+
+MOUNTED = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+
+
+@pytest.mark.parametrize(
+    ("minor", "result", "message"),
+    [
+        pytest.param("1.19", "error", 'persistentvolumeclaim "data" not found', id="1.19"),
+        pytest.param(
+            "1.20",
+            "unschedulable",
+            '0/1 nodes are available: 1 persistentvolumeclaim "data" not found.',
+            id="1.20",
+        ),
+    ],
+)
+def test_a_claim_that_is_not_there(minor: str, result: str, message: str) -> None:
+    found = decided(minor, [node()], make_pod("new").spec(volumes=MOUNTED).obj())
+    assert (found.result, found.message) == (result, message)
+
+
+@pytest.mark.parametrize(
+    ("minor", "result", "message"),
+    [
+        pytest.param("1.19", "error", "could not find v1.PersistentVolume", id="1.19"),
+        pytest.param("1.20", "unschedulable", ": 1 pvc(s) bound to non-existent pv(s).", id="1.20"),
+        pytest.param("1.22", "unschedulable", ": 1 pvc(s) bound to non-existent pv(s).", id="1.22"),
+        pytest.param("1.23", "unschedulable", ": 1 node(s) unavailable due to one or more pvc(s) bound", id="1.23"),
+    ],
+)
+def test_a_volume_that_is_not_there(minor: str, result: str, message: str) -> None:
+    pod = make_pod("new").spec(volumes=MOUNTED).obj()
+    found = decided(minor, [node()], pod, objects=[claim("data", volume="gone")])
+    assert (found.result, message in found.message) == (result, True), found.message
+
+
+@pytest.mark.parametrize(
+    ("minor", "answer"),
+    [
+        pytest.param("1.19", ("Error", ('persistentvolume "gone" not found',)), id="1.19"),
+        pytest.param("1.20", (HOPELESS, ('persistentvolume "gone" not found',)), id="1.20"),
+    ],
+)
+def test_zones_of_a_volume_that_is_not_there(minor: str, answer: Any) -> None:
+    pod = make_pod("new").spec(volumes=MOUNTED).obj()
+    zoned = make_node("n").zone("z").obj()
+    made = make_bench(VolumeZone, [zoned], pod, objects=[claim("data", volume="gone")], current=RELEASES[minor])
+    verdict = made.plugin.filter(None, made.pod, made.nodes())
+    assert (verdict.status(0).code.go_name, verdict.status(0).reasons) == answer
+
+
+@pytest.mark.parametrize(("minor", "scores"), [("1.19", {"n": 0}), ("1.20", {"n": 100})])
+def test_more_than_there_is(minor: str, scores: dict[str, int]) -> None:
+    """A pod without requests is taken for one that asks for a little."""
+    tiny = make_node("n").allocatable(cpu="50m", memory="100Mi", pods=10).obj()
+    assert make_bench(NodeResourcesMostAllocated, [tiny], make_pod().obj(), current=RELEASES[minor]).scores() == scores
+
+
+@pytest.mark.parametrize(("minor", "preferred"), [("1.19", False), ("1.20", True)])
+def test_preferences_about_fields(minor: str, preferred: bool) -> None:
+    fields = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}
+    pod = make_pod("new").prefers(5, fields).obj()
+    scores = make_bench(NodeAffinity, [node("a"), node("b")], pod, current=RELEASES[minor]).scores()
+    assert scores == {"a": 5 if preferred else 0, "b": 0}
+
+
+@pytest.mark.parametrize(("minor", "refused"), [("1.19", False), ("1.20", True)])
+def test_constraints_without_a_domain(minor: str, refused: bool) -> None:
+    constraint = {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule"}
+    pod = make_pod("new").spec(topologySpreadConstraints=[constraint]).obj()
+    assert bool(make_bench(PodTopologySpread, [node()], pod, current=RELEASES[minor]).statuses()) is refused
+
+
+@pytest.mark.parametrize(("minor", "by"), [("1.19", "NodeResourcesFit"), ("1.20", "TaintToleration")])
+def test_whose_rejection_is_told(minor: str, by: str) -> None:
+    tainted = make_node("n").taint("a", "b").allocatable(cpu="1", memory="1Gi", pods=10).obj()
+    found = decided(minor, [tainted], make_pod("new").requests(cpu="8").obj())
+    assert found.diagnosis is not None
+    assert found.diagnosis.nodes.status(0).plugin == by
+
+
+@pytest.mark.parametrize(("minor", "evicted"), [("1.19", False), ("1.20", True)])
+def test_preemption_under_a_policy(minor: str, evicted: bool) -> None:
+    release = RELEASES[minor]
+    policy = json.dumps({"kind": "Policy", "apiVersion": "v1"})
+    configuration = load_config(policy, "p", release, release.gates(), points(release))
+    running = [busy("weak", "n", 1).requests(cpu="1").obj()]
+    pod = make_pod("new").requests(cpu="1").priority(100).obj()
+    found = decided(minor, [node()], pod, running, configuration=configuration)
+    assert bool(found.nominated_node) is evicted
+
+
+TWICE = {"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "GeneralPredicates"}, {"name": "HostName"}]}
+
+
+@pytest.mark.parametrize(("minor", "taken"), [("1.19", False), ("1.20", True)])
+def test_a_predicate_by_two_names(minor: str, taken: bool) -> None:
+    release = RELEASES[minor]
+    if taken:
+        assert load_config(json.dumps(TWICE), "p", release, release.gates(), points(release)).profiles
+        return
+    with pytest.raises(ConfigError, match="NodeName is in filter more than once"):
+        load_config(json.dumps(TWICE), "p", release, release.gates(), points(release))
+
+
+ADDED = {"name": "NodeAffinity", "args": {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+    "nodeSelectorTerms": [term(("disk", "In", ["ssd"]))]}}}}  # fmt: skip
+
+
+@pytest.mark.parametrize(("minor", "heeded"), [("1.19", False), ("1.20", True)])
+def test_an_affinity_for_all_pods(minor: str, heeded: bool) -> None:
+    configuration = load(minor, {"profiles": [{"schedulerName": "default-scheduler", "pluginConfig": [ADDED]}]})
+    found = decided(minor, [node()], make_pod("new").obj(), configuration=configuration)
+    assert (found.result == "unschedulable") is heeded
+    told = "".join(configuration.notes)
+    assert ("NodeAffinity takes no arguments in Kubernetes 1.19" in told) is not heeded
+
+
+def test_an_affinity_for_all_pods_cannot_be_said_before_1_20() -> None:
+    with pytest.raises(ConfigError, match=r"1\.19 cannot be told: addedAffinity of NodeAffinity"):
+        load("1.19", {"profiles": [{"schedulerName": "default-scheduler", "pluginConfig": [ADDED]}]}, "v1")
+
+
+def test_the_search_for_candidates_went_on_to_the_end_up_to_1_19() -> None:
+    args = {"name": "DefaultPreemption", "args": {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": 1}}
+    document = {"profiles": [{"schedulerName": "default-scheduler", "pluginConfig": [args]}]}
+    running = [busy("dear", "a", 50).requests(cpu="1").obj(), busy("cheap", "b", 1).requests(cpu="1").obj()]
+    pod = make_pod("new").requests(cpu="1").priority(100).obj()
+    for minor, chosen in (("1.19", "b"), ("1.20", "a")):
+        options = {"configuration": load(minor, document), "sampling": True}
+        assert decided(minor, [node("a"), node("b")], pod, running, **options).nominated_node == chosen, minor
 
 
 GCE_ZONE, ZONE, BETA_ZONE = (
@@ -148,7 +294,6 @@ def only_in(key: str, value: str) -> dict[str, Any]:
 )
 def test_where_a_migrated_volume_is(minor: str, spec: dict[str, Any], labels: dict[str, str], reached: bool) -> None:
     """On a node with the label of the driver alone."""
-    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
     objects = [
         claim("data", volume="pv"),
         persistent("pv", labels=labels, **DISK, **spec),
@@ -161,7 +306,7 @@ def test_where_a_migrated_volume_is(minor: str, spec: dict[str, Any], labels: di
         gates="CSIMigrationGCE=true",
     )
     place = make_node("n").label(GCE_ZONE, "z").allocatable(cpu="1", memory="1Gi", pods=10).obj()
-    pod = make_pod("new").spec(volumes=volumes).obj()
+    pod = make_pod("new").spec(volumes=MOUNTED).obj()
     found = decided(minor, [place], pod, objects=objects, configuration=configuration, gates="CSIMigrationGCE=true")
     assert (found.result == "scheduled") is reached, found.message
 

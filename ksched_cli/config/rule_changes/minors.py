@@ -67,8 +67,7 @@ MINOR_RULES: tuple[RuleChange, ...] = (
         "1.23",
         "VolumeBinding",
         "filter",
-        "A claim whose volume does not exist, or is lost, rejects nodes; before, the cycle ended in an error, or a "
-        "lost claim was passed over.",
+        "A lost claim rejects the pod; before, it was its volume that did not exist.",
     ),
     rule(
         "1.23",

@@ -76,7 +76,7 @@ class HTTPExtender:
         self.passed_over: Counter[tuple[str, str]] = Counter()
         self._cluster = cluster
         self._texts = texts
-        self._client = Client(config)
+        self._client = Client(config, "failed" if cluster.release.at_least("1.20") else "Failed")
         # Up to 1.16 it could come back with nodes that it was not asked about.
         self._any_node = cluster.release.has_predicates
         self._managed = frozenset(resource.name for resource in config.managed_resources)

@@ -39,7 +39,9 @@ READING = "context deadline exceeded (Client.Timeout or context cancellation whi
 class Client:
     """Posts JSON to the verbs below an extender's URL."""
 
-    def __init__(self, extender: Extender) -> None:
+    def __init__(self, extender: Extender, failed: str = "failed") -> None:
+        """`failed`: how the text about a status other than 200 begins."""
+        self._beginning = failed
         self._url = extender.url_prefix.rstrip("/")
         self._parts = _split(extender)
         self._shown = extender_name(extender).rstrip("/")
@@ -65,7 +67,7 @@ class Client:
         try:
             response = self._ask(verb, body)
             if response.status != http.HTTPStatus.OK:
-                text = f"failed {verb} with extender at URL {self._shown}/{verb}, code {response.status}"
+                text = f"{self._beginning} {verb} with extender at URL {self._shown}/{verb}, code {response.status}"
                 raise ExtenderError(text)
             return self._read(response)
         except BaseException:

@@ -41,6 +41,20 @@ def missing_claim(name: str) -> str:
     return f'persistentvolumeclaim "{name}" not found'
 
 
+def problem_of_claims(pod: Pod, catalog: Catalog) -> str | None:
+    """podPassesBasicChecks: up to 1.19 a pod whose claims do not exist or are on their way out was no pod to look for
+    a node for."""
+    for name, ephemeral in claim_names(pod):
+        claim = find_claim(catalog, pod, name)
+        if claim is None:
+            return missing_claim(name)
+        if claim.metadata.deletion_timestamp is not None:
+            return f'persistentvolumeclaim "{name}" is being deleted'
+        if ephemeral and foreign_claim(pod, claim):
+            return f'persistentvolumeclaim "{name}" was not created for the pod'
+    return None
+
+
 def foreign_claim(pod: Pod, claim: PersistentVolumeClaim) -> str | None:
     """ephemeral.VolumeIsForPod: what is wrong when somebody else's claim has the name of the pod's."""
     controllers = (each for each in claim.metadata.owner_references if each.controller)

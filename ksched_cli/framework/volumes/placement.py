@@ -17,7 +17,7 @@ from ksched_cli.api.storage import (
 )
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, IdColumn
-from ksched_cli.config.releases import FeatureGates
+from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.framework.status import SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.framework.volumes.capacity import with_enough_capacity
@@ -34,6 +34,7 @@ _REASONS = (
     "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 )
 _REASONS_1_32 = ("node(s) had volume node affinity conflict", *_REASONS[1:])
+_REASONS_1_22 = (*_REASONS_1_32[:3], "pvc(s) bound to non-existent pv(s)")
 _AFFINITY, _BIND, _SPACE, _EXISTS = range(4)
 _NONE = -1
 
@@ -88,8 +89,14 @@ def _status_of(bits: int, texts: Sequence[str]) -> Status:
     return unresolvable(*reasons) if reasons else SUCCESS
 
 
+def _reasons(release: Release) -> tuple[str, ...]:
+    if release.at_least("1.33"):
+        return _REASONS
+    return _REASONS_1_32 if release.at_least("1.23") else _REASONS_1_22
+
+
 def place_claims(cluster: Cluster, claims: PodClaims, gates: FeatureGates) -> Placement:
-    placement = Placement(len(cluster.nodes), _REASONS if cluster.release.at_least("1.33") else _REASONS_1_32)
+    placement = Placement(len(cluster.nodes), _reasons(cluster.release))
     _check_bound(cluster, claims.bound, placement, gates)
     on_selected = _selected_rows(cluster, claims.delayed)
     placement.failing[_BIND] = ~on_selected
@@ -116,7 +123,7 @@ def _check_bound(
     for claim in claims:
         volume = cluster.catalog.get(PersistentVolume, claim.spec.volume_name)
         if volume is None:
-            if cluster.release.at_least("1.23"):
+            if cluster.release.at_least("1.20"):
                 placement.failing[_EXISTS] |= undecided
             else:
                 placement.raise_error(undecided, f'could not find v1.PersistentVolume "{claim.spec.volume_name}"')

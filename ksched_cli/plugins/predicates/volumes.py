@@ -18,6 +18,7 @@ from ksched_cli.framework.volumes.claims import (
     find_claim,
     is_fully_bound,
     missing_claim,
+    problem_of_claims,
     waits_for_consumer,
 )
 from ksched_cli.framework.volumes.placement import PodClaims
@@ -43,13 +44,8 @@ class PodPassesBasicChecks(PreFilterPlugin[None]):
     summary = "Ends the cycle of a pod whose claims do not exist or are being deleted."
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
-        for name in mounted_claims(pod.pod):
-            claim = find_claim(self.handle.cluster.catalog, pod.pod, name)
-            if claim is None:
-                return error(missing_claim(name))
-            if claim.metadata.deletion_timestamp is not None:
-                return error(f'persistentvolumeclaim "{name}" is being deleted')
-        return SKIP
+        problem = problem_of_claims(pod.pod, self.handle.cluster.catalog)
+        return SKIP if problem is None else error(problem)
 
 
 class NoDiskConflict(Predicate, VolumeRestrictions):

@@ -1,0 +1,29 @@
+"""How kube-scheduler frames the error of a plugin, by extension point and minor."""
+
+from __future__ import annotations
+
+from ksched_cli.config.releases import Release
+
+_TEXTS = {
+    "preFilter": 'running PreFilter plugin "{plugin}": {text}',
+    "filter": 'running "{plugin}" filter plugin: {text}',
+    "preScore": 'running PreScore plugin "{plugin}": {text}',
+    "score": 'running Score plugins: plugin "{plugin}" failed with: {text}',
+    "range": 'applying score defaultWeights on Score plugins: plugin "{plugin}" {text}',
+}
+_FILTER_1_20 = 'running "{plugin}" filter plugin for pod "{pod}": {text}'
+_TEXTS_1_19 = {
+    "preFilter": 'prefilter plugin "{plugin}" failed for pod "{pod}": {text}',
+    "filter": _FILTER_1_20,
+    "preScore": 'error while running "{plugin}" prescore plugin for pod "{pod}": {text}',
+    "score": 'error while running score plugin for pod "{pod}": {text}',
+    "range": 'error while applying score defaultWeights for pod "{pod}": score plugin "{plugin}" {text}',
+}
+
+
+def error_of(point: str, plugin: str, pod: str, text: str, release: Release) -> str:
+    """The text of a plugin as the cycle's error."""
+    frame = _TEXTS[point] if release.at_least("1.20") else _TEXTS_1_19[point]
+    if point == "filter" and not release.at_least("1.21"):
+        frame = _FILTER_1_20
+    return frame.format(plugin=plugin, pod=pod, text=text)
