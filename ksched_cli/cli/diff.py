@@ -34,7 +34,7 @@ that run already stay where they are. A pod with a generated name is taken for t
 
 Where versions, gates or configurations are all that differs, each pod is told together with the rule that moved it: on
 the side before, every pod of interest is also tried by the rules after, with all others in the same place. A pod that
-would stay there follows from others that moved.
+would stay there follows from others that moved. Not with --scenario and --allow-extenders.
 
 """
     + EDITS_HELP

@@ -60,6 +60,9 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         return PreFilterResult(None) if _has_attachable(pod.pod) else SKIP
 
     def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        if not pod.pod.spec.volumes:
+            # Before there was a PreFilter it was asked about every pod.
+            return Verdict.passing(len(nodes))
         return Verdict.from_statuses([self._check(pod, int(row)) for row in nodes.rows])
 
     def is_indifferent(self, pod: PodInfo) -> bool:

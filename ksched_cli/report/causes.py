@@ -62,7 +62,9 @@ def _decider(decider: Decider, change: PodChange) -> str:
 
 
 def _who(decider: Decider) -> str:
-    since = " or ".join(dict.fromkeys(map(_since, decider.rules)))
+    # What changed a score is needed as a whole; of the rules of a filter one did it.
+    joined = " and " if decider.aspect in ("score", "weight") else " or "
+    since = joined.join(dict.fromkeys(map(_since, decider.rules)))
     why = [since] if since else []
     why += ["the configuration"] if decider.configuration else []
     return f"{decider.plugin or ITSELF} ({', '.join(why)})" if why else decider.plugin or ITSELF

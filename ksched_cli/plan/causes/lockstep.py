@@ -21,6 +21,7 @@ from ksched_cli.sources.loaded import Loaded
 Places = Mapping[str, str]
 
 _HOLDING: frozenset[Aspect] = frozenset({"queue", "fields"})
+_SEARCHING: frozenset[Aspect] = frozenset({"search"})
 
 
 @dataclass
@@ -103,7 +104,7 @@ class _Round:
 
     def _grouped(self) -> Decider:
         """Groups have a cycle on one side only."""
-        spans = self._stage.route.spans(("",), {"search"})
+        spans = self._stage.route.spans(("",), _SEARCHING)
         span = where_it_changes(spans, lambda station: self._stage.at(station).follower.schedules_groups)
         return Decider("", "search", span.rules, configuration=span.configuration)
 

@@ -30,8 +30,8 @@ class OnNode:
 @dataclass(frozen=True, slots=True)
 class Decider:
     """A plugin that decides otherwise after than before, where nothing else has changed; no name for kube-scheduler
-    itself. `rules` is the one that changed; any of them may be it where there are several, and the `configuration`
-    where that differs, too. Nothing is known of why where there are none."""
+    itself. `rules` is the one that changed; where there are several it took all of them for a score, and else any may
+    be it, and the `configuration` where that differs, too. Nothing is known of why where there are none."""
 
     plugin: str
     aspect: Aspect

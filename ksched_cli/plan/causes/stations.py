@@ -66,8 +66,19 @@ class Route:
     def _reconfigured(self, first: int, last: int) -> bool:
         return self.stations[first].configuration != self.stations[last].configuration
 
-    def spans(self, plugins: Collection[str], aspects: Collection[Aspect]) -> tuple[Span, ...]:
+    @cached_property
+    def _spans(self) -> dict[tuple[tuple[str, ...], frozenset[Aspect]], tuple[Span, ...]]:
+        """Pod after pod asks for the same."""
+        return {}
+
+    def spans(self, plugins: tuple[str, ...], aspects: frozenset[Aspect]) -> tuple[Span, ...]:
         """The way cut up so that on each part one step at most may have changed what these plugins do."""
+        known = self._spans.get((plugins, aspects))
+        if known is None:
+            known = self._spans[plugins, aspects] = self._cut(plugins, aspects)
+        return known
+
+    def _cut(self, plugins: Collection[str], aspects: Collection[Aspect]) -> tuple[Span, ...]:
         cuts = [
             step
             for step, rules in enumerate(self._steps)
