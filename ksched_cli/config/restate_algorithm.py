@@ -23,40 +23,31 @@ from ksched_cli.config.plugin_args import (
     with_defaults,
 )
 from ksched_cli.config.predicates import ALWAYS, ORDER, PREEMPTION
-from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.config.releases import NEWEST, FeatureGates, Release
+from ksched_cli.config.rule_changes.families import PREDICATES, PRIORITIES
 
 # (plugin, what cannot be said of it)
 Unsaid = tuple[str, str]
 
 _ALL = "*"
 _FIT = "NodeResourcesFit"
+_TODAY = frozenset(NEWEST.plugin_names())
 # What is in GeneralPredicates, and its name where it is asked by itself.
 _GENERAL = {
-    _FIT: "PodFitsResources",
-    "NodeName": "HostName",
-    "NodePorts": "PodFitsHostPorts",
-    "NodeAffinity": "MatchNodeSelector",
+    PREDICATES[name]: name for name in ("PodFitsResources", "HostName", "PodFitsHostPorts", "MatchNodeSelector")
 }
+# The limits of clouds were predicates of their own, and since 1.31 they are in this plugin.
+_LIMITS = "NodeVolumeLimits"
+_CLOUDS = ("MaxEBSVolumeCount", "MaxGCEPDVolumeCount", "MaxAzureDiskVolumeCount")
 _PREDICATES: Mapping[str, tuple[str, ...]] = {
-    "NodeUnschedulable": ("CheckNodeUnschedulable",),
-    "TaintToleration": ("PodToleratesNodeTaints",),
-    "VolumeRestrictions": ("NoDiskConflict",),
-    # The limits of clouds were predicates of their own, and since 1.31 they are in this one.
-    "NodeVolumeLimits": (
-        *("MaxCSIVolumeCountPred", "MaxEBSVolumeCount", "MaxGCEPDVolumeCount"),
-        "MaxAzureDiskVolumeCount",
-    ),
-    "VolumeBinding": ("CheckVolumeBinding",),
-    "VolumeZone": ("NoVolumeZoneConflict",),
-    "InterPodAffinity": ("MatchInterPodAffinity",),
+    plugin: (name, *(_CLOUDS if plugin == _LIMITS else ()))
+    for name, plugin in PREDICATES.items()
+    if plugin in _TODAY and plugin not in _GENERAL and name not in (*_CLOUDS, "CheckNodeCondition")
 }
 _PRIORITIES = {
-    "TaintToleration": "TaintTolerationPriority",
-    "NodeAffinity": "NodeAffinityPriority",
-    "PodTopologySpread": "SelectorSpreadPriority",
-    "InterPodAffinity": "InterPodAffinityPriority",
-    "NodeResourcesBalancedAllocation": "BalancedResourceAllocation",
-    "ImageLocality": "ImageLocalityPriority",
+    plugin: name
+    for name, plugin in PRIORITIES.items()
+    if plugin in _TODAY and plugin != _FIT and name != "ServiceSpreadingPriority"
 }
 _STRATEGIES = {
     "LeastAllocated": "LeastRequestedPriority",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,7 @@ from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugi
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.framework.volumes.claims import find_claim, missing_claim
+from ksched_cli.framework.volumes.claims import find_claim, missing_claim, mounted_claims
 
 _ONE_POD = "ReadWriteOncePod"
 _DISK_CONFLICT = unschedulable("node(s) had no available disk")
@@ -54,11 +53,11 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
         if event.resource == "Node":
             return True
         if event.resource == "PersistentVolumeClaim":
-            return new.metadata.namespace == pod.namespace and new.metadata.name in _claims(pod.pod)
+            return new.metadata.namespace == pod.namespace and new.metadata.name in mounted_claims(pod.pod)
         if old.metadata.namespace != pod.namespace:
             return False
         shared = any(clashes(mine, theirs) for theirs in old.spec.volumes for mine in pod.pod.spec.volumes)
-        return shared or not set(_claims(pod.pod)).isdisjoint(_claims(old))
+        return shared or not set(mounted_claims(pod.pod)).isdisjoint(mounted_claims(old))
 
     @property
     def _looks_at_claims(self) -> bool:
@@ -67,7 +66,7 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[ClaimsInUse] | Status:
         cluster = self.handle.cluster
         exclusive: set[str] = set()
-        for name in _claims(pod.pod) if self._looks_at_claims else ():
+        for name in mounted_claims(pod.pod) if self._looks_at_claims else ():
             claim = find_claim(cluster.catalog, pod.pod, name)
             if claim is None:
                 return unresolvable(missing_claim(name))
@@ -89,7 +88,7 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
 
     def _references(self, state: ClaimsInUse, other: int) -> int:
         """kube-scheduler compares names alone here, so a pod of another namespace counts too."""
-        return sum(name in state.claims for name in _claims(self.handle.cluster.pods.infos[other].pod))
+        return sum(name in state.claims for name in mounted_claims(self.handle.cluster.pods.infos[other].pod))
 
     def filter(self, state: ClaimsInUse | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         conflict = _disk_conflicts(pod.pod, nodes)
@@ -118,14 +117,8 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
         return found
 
 
-def _claims(pod: Pod) -> Iterable[str]:
-    """Claims that the pod's volumes name; those of ephemeral volumes belong to the pod alone anyway."""
-    claims = (volume.persistent_volume_claim for volume in pod.spec.volumes)
-    return (claim.claim_name for claim in claims if claim is not None)
-
-
 def _uses(claims: frozenset[str], pod: PodInfo, other: PodInfo) -> bool:
-    return other.namespace == pod.namespace and not claims.isdisjoint(_claims(other.pod))
+    return other.namespace == pod.namespace and not claims.isdisjoint(mounted_claims(other.pod))
 
 
 def _shares_disk(pod: Pod, other: Pod) -> bool:
@@ -135,7 +128,7 @@ def _shares_disk(pod: Pod, other: Pod) -> bool:
 def _claims_in_use(cluster: Cluster, namespace: str) -> set[str]:
     pods = cluster.pods
     here = (pods.node_row >= 0) & (pods.namespace == pods.namespaces.id(namespace))
-    return {name for row in np.nonzero(here)[0] for name in _claims(pods.infos[row].pod)}
+    return {name for row in np.nonzero(here)[0] for name in mounted_claims(pods.infos[row].pod)}
 
 
 def _is_disk(volume: Volume) -> bool:

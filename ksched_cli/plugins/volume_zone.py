@@ -25,6 +25,7 @@ from ksched_cli.framework.volumes.claims import (
     class_of_claim,
     find_claim,
     missing_claim,
+    mounted_claims,
 )
 
 # The beta labels, and those that took their place.
@@ -66,9 +67,7 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
             case "StorageClass":
                 return bool(new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER)
             case "PersistentVolumeClaim":
-                mounted = (volume.persistent_volume_claim for volume in pod.pod.spec.volumes)
-                names = {claim.claim_name for claim in mounted if claim is not None}
-                return new.metadata.namespace == pod.namespace and new.metadata.name in names
+                return new.metadata.namespace == pod.namespace and new.metadata.name in mounted_claims(pod.pod)
             case "PersistentVolume":
                 keys = self.topology_labels
                 return old is None or topologies_in(old, keys) != topologies_in(new, keys)
@@ -97,7 +96,7 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         return Verdict.rejecting(nodes.take(constrained & conflict), _CONFLICT)
 
     def is_indifferent(self, pod: PodInfo) -> bool:
-        return not any(volume.persistent_volume_claim for volume in pod.pod.spec.volumes)
+        return not mounted_claims(pod.pod)
 
     def explain(self, state: Topologies | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         labels, row = nodes.cluster.nodes.labels, nodes.rows[index]
@@ -119,10 +118,7 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         found: list[VolumeTopology] = []
         # Up to 1.19 a claim that cannot be followed ended the cycle.
         refuse = unresolvable if self.handle.release.at_least("1.20") else error
-        for volume in pod.spec.volumes:
-            if volume.persistent_volume_claim is None:
-                continue
-            name = volume.persistent_volume_claim.claim_name
+        for name in mounted_claims(pod):
             if not name:
                 return refuse("PersistentVolumeClaim had no name")
             claim = find_claim(catalog, pod, name)

@@ -33,7 +33,7 @@ PARTS = {
     "node(s) didn't have free ports": "NodePorts",
     "node(s) didn't match node selector": "NodeAffinity",
 }
-_PRIORITIES = {
+PRIORITIES = {
     "BalancedResourceAllocation": "NodeResourcesBalancedAllocation",
     "ImageLocalityPriority": "ImageLocality",
     "InterPodAffinityPriority": "InterPodAffinity",
@@ -55,7 +55,7 @@ _SUCCESSORS = {
     "SelectorSpread": _SPREAD,
     "PodPassesBasicChecks": "VolumeBinding",
     **PREDICATES,
-    **_PRIORITIES,
+    **PRIORITIES,
 }
 
 

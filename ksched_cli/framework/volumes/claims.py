@@ -33,6 +33,12 @@ def claim_names(pod: Pod) -> Iterator[ClaimName]:
             yield ClaimName(f"{pod.metadata.name}-{volume.name}", True)
 
 
+def mounted_claims(pod: Pod) -> list[str]:
+    """Claims that volumes of the pod name themselves; those of ephemeral volumes belong to the pod alone anyway."""
+    claims = (volume.persistent_volume_claim for volume in pod.spec.volumes)
+    return [claim.claim_name for claim in claims if claim is not None]
+
+
 def find_claim(catalog: Catalog, pod: Pod, name: str) -> PersistentVolumeClaim | None:
     return catalog.get(PersistentVolumeClaim, name, pod.metadata.namespace)
 

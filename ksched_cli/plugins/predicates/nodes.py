@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable
 from typing import ClassVar
 
@@ -37,8 +38,9 @@ class _ByConditions(Predicate, FilterPlugin[None]):
 
     follows_pods = False
 
+    @abstractmethod
     def judge(self, node: Node, pod: Pod) -> Status:
-        raise NotImplementedError  # every predicate here has its own
+        """What the conditions of one node mean to the pod."""
 
     def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         objects = nodes.cluster.nodes.objects

@@ -18,6 +18,7 @@ from ksched_cli.framework.volumes.claims import (
     find_claim,
     is_fully_bound,
     missing_claim,
+    mounted_claims,
     problem_of_claims,
     waits_for_consumer,
 )
@@ -30,10 +31,6 @@ from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
 from ksched_cli.plugins.volume_zone import Topologies, VolumeZone, topologies_in
 
 _NO_NAME = "PersistentVolumeClaim had no name"
-
-
-def mounted_claims(pod: Pod) -> list[str]:
-    return [each.persistent_volume_claim.claim_name for each in pod.spec.volumes if each.persistent_volume_claim]
 
 
 class PodPassesBasicChecks(PreFilterPlugin[None]):
