@@ -101,6 +101,18 @@ def test_pods_moved_by_rules_move_while_the_others_stay(case: str, before: str, 
     assert changes
 
 
+def test_some_take_a_rule_and_others_that_moved() -> None:
+    """They would have stayed without the one as without the other."""
+    changes = {
+        change.before.pod: change.cause for change in differ("ports-03", "1.28", "1.33").changes if change.before
+    }
+    cause = changes["default/new-4"]
+    assert cause is not None
+    assert (cause.kind, [each.plugin for each in cause.deciders], cause.alone) == ("rule", ["NodePorts"], None)
+    assert cause.pods
+    assert with_the_others_bound("ports-03", "1.28", "1.33")["default/new-4"] == ""
+
+
 CASES = sorted(path.name for path in CORPUS.glob("*-05"))
 
 

@@ -197,7 +197,8 @@ def _markdown_pod(change: PodChange) -> str:
     if change.fails and change.after is not None and change.after.message:
         after = f"**{after}**: {change.after.message}"
     name = _name(change).replace("|", r"\|")
-    why = f" {'<br>'.join(cause_lines(change, wide=True))} |" if change.cause is not None else ""
+    said = "<br>".join(cause_lines(change, wide=True)).replace("|", r"\|")
+    why = f" {said} |" if change.cause is not None else ""
     return f"| `{sign_of(change)}` | {name} | {before} | {after} |{why}"
 
 

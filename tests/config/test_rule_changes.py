@@ -132,7 +132,7 @@ def test_the_code_is_read_right() -> None:
     ("file", "minor", "plugins"), [pytest.param(*each, id=" ".join(each[:2])) for each in expected()]
 )
 def test_every_minor_that_the_code_asks_for_is_told(file: str, minor: str, plugins: frozenset[str]) -> None:
-    assert told(minor, plugins)
+    assert told(minor, plugins), f"config/rule_changes says nothing of {' '.join(plugins)} since {minor}"
 
 
 # What is the same in plugins and before there were any.
@@ -179,7 +179,7 @@ COMPANIONS = {"DRAResourceClaimDeviceStatus": "DRADeviceBindingConditions"}
 
 @pytest.mark.parametrize("gate", sorted(gates_read()))
 def test_every_gate_that_the_code_reads_is_told(gate: str) -> None:
-    assert COMPANIONS.get(gate, gate) in GATE_RULES
+    assert COMPANIONS.get(gate, gate) in GATE_RULES, f"config/rule_changes says nothing of the gate {gate}"
 
 
 def test_gates_of_the_table_exist_and_decide_something() -> None:
