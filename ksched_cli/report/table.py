@@ -29,6 +29,20 @@ SHORT_NAMES = {
     "DynamicResources": "Devices",
     "NodeResourcesBalancedAllocation": "Balance",
     "ImageLocality": "Images",
+    # Of older minors: plugins that went away, and priorities.
+    "NodePreferAvoidPods": "Avoid",
+    "NodeResourcesLeastAllocated": "Least",
+    "NodeResourcesMostAllocated": "Most",
+    "SelectorSpread": "Selector",
+    "BalancedResourceAllocation": "Balance",
+    "ImageLocalityPriority": "Images",
+    "InterPodAffinityPriority": "PodAffinity",
+    "LeastRequestedPriority": "Least",
+    "MostRequestedPriority": "Most",
+    "NodeAffinityPriority": "Affinity",
+    "NodePreferAvoidPodsPriority": "Avoid",
+    "SelectorSpreadPriority": "Selector",
+    "TaintTolerationPriority": "Taints",
 }
 
 _COLOURS = {"scheduled": "green", "unschedulable": "red", "error": "red", "skipped": "yellow", "preempts": "yellow"}

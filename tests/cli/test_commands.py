@@ -27,6 +27,7 @@ from tests.cli.transcripts import CASE, ROOT, same_as_golden, without_stats, wri
         pytest.param("demo-narrow", ["demo"], 50, id="demo on a narrow terminal"),
         pytest.param("demo-name", ["demo", "-o", "name"], 80, id="demo names"),
         pytest.param("demo-yaml", ["demo", "-o", "yaml"], 80, id="demo yaml"),
+        pytest.param("demo-1.16", ["demo", "--kube-version", "1.16"], 90, id="demo in predicates and priorities"),
         pytest.param("help", ["--help"], 80, id="help"),
         pytest.param("simulate-help", ["simulate", "--help"], 80, id="help of simulate"),
         pytest.param("snapshot-help", ["snapshot", "--help"], 80, id="help of snapshot"),
