@@ -228,9 +228,6 @@ class PodTopologySpread(
             missing = error('reading "PreFilterPodTopologySpread" from cycleState: not found')
             return Verdict.from_statuses([missing] * len(nodes))
         failing: IdColumn = np.zeros(len(nodes), dtype=np.int32)
-        if not self.handle.release.at_least("1.20") and not any(each.present.any() for each in state.domains):
-            # Up to 1.19 constraints without a single domain kept nobody away.
-            return Verdict.passing(len(nodes))
         for each in state.domains:
             found = each.outcomes()[nodes.take(each.ids)]
             failing = np.where(failing == 0, found, failing)

@@ -53,7 +53,8 @@ OLDEST_RULES: tuple[RuleChange, ...] = (
         "1.19",
         "VolumeBinding",
         "filter",
-        "A claim that nobody will bind rejects the pod; before, the cycle ended in an error.",
+        "A claim that nobody will bind, or whose volume does not exist, rejects the pod; before, the cycle ended in an "
+        "error.",
     ),
     rule(
         "1.19",
@@ -87,7 +88,7 @@ OLDEST_RULES: tuple[RuleChange, ...] = (
         "1.20",
         "VolumeBinding",
         "filter",
-        "A claim that does not exist, or whose volume does not, rejects the pod; before, the cycle ended in an error.",
+        "A claim that does not exist rejects the pod; before, the cycle ended in an error.",
     ),
     rule(
         "1.20",
@@ -105,9 +106,8 @@ OLDEST_RULES: tuple[RuleChange, ...] = (
     rule(
         "1.20",
         "PodTopologySpread SelectorSpread",
-        "filter score",
-        "Constraints for which there is no domain keep the pod from every node, and nodes without a zone are spread "
-        "over by host where a pod has none; before, such constraints kept it from none, and such nodes scored 0.",
+        "score",
+        "Nodes without a zone are spread over by host where a pod has no constraints; before, such nodes scored 0.",
     ),
     rule(
         "1.20",

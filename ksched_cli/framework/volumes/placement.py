@@ -123,7 +123,7 @@ def _check_bound(
     for claim in claims:
         volume = cluster.catalog.get(PersistentVolume, claim.spec.volume_name)
         if volume is None:
-            if cluster.release.at_least("1.20"):
+            if cluster.release.at_least("1.19"):
                 placement.failing[_EXISTS] |= undecided
             else:
                 placement.raise_error(undecided, f'could not find v1.PersistentVolume "{claim.spec.volume_name}"')
