@@ -190,7 +190,7 @@ class EventHandlers:
             self._heard(event, pod_key(new))
         self._queue.update(row, self._cluster.pods.infos[row], old, events)
         before = old.status.nominated_node_name
-        if before and before != new.status.nominated_node_name:
+        if before and before != new.status.nominated_node_name and self._cluster.release.at_least("1.33"):
             # Weaker pods have treated it as if it were there already.
             self._tell(ASSIGNED_POD_DELETE, old, None, _not_stronger_than(old))
 
@@ -209,7 +209,7 @@ class EventHandlers:
             self._cluster.pods.forget(row)
             return
         self._cluster.remove_pod(row)
-        if pod.status.nominated_node_name:
+        if pod.status.nominated_node_name and self._cluster.release.at_least("1.33"):
             self._tell(ASSIGNED_POD_DELETE, pod, None, _not_stronger_than(pod))
 
     def _let_go(self, row: int) -> None:

@@ -157,6 +157,10 @@ class SchedulingLoop:
         if not decision.let_go:
             self.queue.add_unschedulable(pod)
             return
+        if not self.scheduler.handle.release.at_least("1.23"):
+            # Nobody was told that the node has room again.
+            self.queue.add_unschedulable(pod)
+            return
         gone = assigned(pod.info.pod, decision.let_go)
         if not rejected:
             self.queue.move_all(ASSIGNED_POD_DELETE, gone, None)

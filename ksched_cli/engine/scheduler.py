@@ -102,6 +102,8 @@ class Scheduler:
             max_backoff=configuration.pod_max_backoff_seconds,
             pop_from_backoff=gates.enabled("SchedulerPopFromBackoffQ"),
             pod_groups=self.schedules_groups,
+            # unschedulableQTimeInterval.
+            most_in_unschedulable=300.0 if release.at_least("1.24") else 60.0,
             # Since 1.21 it has to wait for as long as before.
             updates_at_once=not release.at_least("1.21"),
         )

@@ -11,12 +11,7 @@ import pytest
 from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.config.load import load_config
 from ksched_cli.config.releases import RELEASES
-from ksched_cli.engine.queueing.clock import VirtualClock
-from ksched_cli.engine.queueing.hints import Hints
-from ksched_cli.engine.queueing.queued_pod import QueuedPod
-from ksched_cli.engine.queueing.scheduling_queue import QueueSettings, SchedulingQueue
 from ksched_cli.errors import ConfigError
-from ksched_cli.framework.events import ASSIGNED_POD_ADD, Action, ClusterEvent
 from ksched_cli.framework.volumes.capacity import largest_volume
 from ksched_cli.plugins.inter_pod_affinity import InterPodAffinity
 from ksched_cli.plugins.node_affinity import NodeAffinity
@@ -28,7 +23,6 @@ from tests.builders import make_node, make_pod, term
 from tests.config.test_minors import load, points
 from tests.engine.extenders.runs import extender, only, scheduler_with, statuses
 from tests.engine.extenders.service import Service
-from tests.engine.queueing.line import Line
 from tests.engine.test_minors import busy, decided, node, persistent
 from tests.harness import decide, make_bench, make_scheduler
 from tests.plugins.storage import claim, csi_node, pool
@@ -375,43 +369,3 @@ def test_a_binding_without_time(minor: str, taken: bool) -> None:
         return
     with pytest.raises(ConfigError, match="must be positive"):
         load(minor, document)
-
-
-# The queue
-
-
-def old_line(minor: str, *pods: Any) -> Line:
-    scheduler = make_scheduler([], [], current=RELEASES[minor])
-    plugins = {name: runtime.profile.plugins for name, runtime in scheduler.runtimes.items()}
-    settings = QueueSettings(pop_from_backoff=False, updates_at_once=scheduler.queue_settings.updates_at_once)
-    hints = Hints(plugins, scheduler.handle)
-    queue = SchedulingQueue(scheduler.runtimes, scheduler.nominator, hints, VirtualClock(), settings)
-    line = Line(queue, scheduler, [])
-    line.add(*pods)
-    return line
-
-
-@pytest.mark.parametrize(
-    ("minor", "event", "moved"),
-    [
-        pytest.param("1.20", ClusterEvent("Node", Action.UPDATE_NODE_CONDITION), True, id="1.20, anything"),
-        pytest.param(
-            "1.21", ClusterEvent("Node", Action.UPDATE_NODE_CONDITION), False, id="1.21, what plugins ask for"
-        ),
-        pytest.param("1.20", ASSIGNED_POD_ADD, False, id="1.20, a pod that nobody wants to be near"),
-    ],
-)
-def test_what_brings_a_pod_back(minor: str, event: ClusterEvent, moved: bool) -> None:
-    line = old_line(minor, make_pod("p").obj())
-    line.fail("NodeResourcesFit")
-    line.queue.move_all(event, None, make_pod("other").on("n").obj())
-    assert (line.where()["p"] != "unschedulable") is moved
-
-
-@pytest.mark.parametrize(("minor", "place"), [("1.20", "active"), ("1.21", "backoff")])
-def test_an_update_ended_the_wait(minor: str, place: str) -> None:
-    line = old_line(minor, make_pod("p").obj())
-    failed: QueuedPod = line.fail()
-    assert (failed.info.name, line.where()["p"]) == ("p", "backoff")
-    line.update("p", make_pod("p").label("app", "x").obj())
-    assert line.where()["p"] == place

@@ -59,6 +59,13 @@ MINOR_RULES: tuple[RuleChange, ...] = (
         "Pods without constraints are spread with those that their own controller selects; before, with those of every "
         "controller whose selector they match.",
     ),
+    rule(
+        "1.22",
+        SCHEDULER,
+        "queue",
+        "Every plugin says which events may help a pod that it rejected; before, NodeResourcesFit alone did, and every "
+        "event woke the pods of the others.",
+    ),
     # 1.23
     rule("1.23", "TaintToleration", "weight", "Its score weighs 3; before, 1."),
     rule("1.23", "NodeAffinity", "weight", "Its score weighs 2; before, 1."),
@@ -101,6 +108,12 @@ MINOR_RULES: tuple[RuleChange, ...] = (
         "Plugins run in one order at all points (multiPoint), so that another PreFilter may be the first to reject a "
         "pod; before, each point had an order of its own.",
     ),
+    rule(
+        "1.23",
+        SCHEDULER,
+        "queue",
+        "The room that a pod leaves whose binding failed wakes others; before, nobody was told of it.",
+    ),
     # 1.24
     rule(
         "1.24",
@@ -127,6 +140,12 @@ MINOR_RULES: tuple[RuleChange, ...] = (
     ),
     _everywhere("1.24", "Cinder"),
     rule("1.24", SCHEDULER, "message", "The message ends with what came of preemption; before, it said nothing of it."),
+    rule(
+        "1.24",
+        SCHEDULER,
+        "queue",
+        "A pod that no event wakes is tried again after five minutes; before, after one.",
+    ),
     # 1.25
     rule(
         "1.25",
@@ -231,6 +250,12 @@ MINOR_RULES: tuple[RuleChange, ...] = (
     ),
     rule("1.29", "SelectorSpread", "score", "The plugin is gone; before, a configuration could enable it."),
     rule("1.29", SCHEDULER, "message", "The message ends with one full stop after preemption; before, with two."),
+    rule(
+        "1.29",
+        SCHEDULER,
+        "queue",
+        "A pod whose cycle met an error is tried again when its wait is over; before, it needed an event.",
+    ),
     # 1.30
     rule("1.30", "NodeAffinity", "score", "Does not score where nothing is preferred; before, all nodes got 0."),
     rule("1.30", "VolumeBinding", "score", "Does not score where its gate is off; before, all nodes got 0."),
@@ -288,6 +313,13 @@ MINOR_RULES: tuple[RuleChange, ...] = (
         "VolumeBinding",
         "filter",
         "A claim gets volumes of its VolumeAttributesClass only, where the gate of that name is on; before, of any.",
+    ),
+    rule(
+        "1.31",
+        SCHEDULER,
+        "queue",
+        "A pod that comes to a node is news, too, for those that PodTopologySpread rejected, and with queueing hints "
+        "for all whose plugins asked; before, for those alone that have to be near it.",
     ),
     # 1.32
     rule(
@@ -348,6 +380,12 @@ MINOR_RULES: tuple[RuleChange, ...] = (
         SCHEDULER,
         "score",
         "Nodes that an extender sent back whole are scored as it sent them; before, as the cache knows them.",
+    ),
+    rule(
+        "1.33",
+        SCHEDULER,
+        "queue",
+        "A nomination that ends wakes weaker pods; before, it did not.",
     ),
     # 1.34
     rule(

@@ -161,8 +161,8 @@ OLDEST_RULES: tuple[RuleChange, ...] = (
         "1.21",
         SCHEDULER,
         "queue message",
-        "Events wake the pods whose plugins asked for them, and an update leaves a pod to its wait; before, every "
-        "event woke all pods, and an update ended the wait.",
+        "Events wake pods that lack resources where they can help with that, and an update leaves a pod to its wait; "
+        "before, every event woke all pods, and an update ended the wait.",
     ),
     rule(
         "1.21",

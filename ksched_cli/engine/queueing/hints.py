@@ -7,9 +7,10 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from ksched_cli.api.pod_facts import is_same_pod
+from ksched_cli.engine.queueing.before_hints import NearbyPods, is_told
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.framework.diagnosis import EXTENDER
-from ksched_cli.framework.events import ASSIGNED_POD, Action, ClusterEvent, matches_any
+from ksched_cli.framework.events import Action, ClusterEvent, matches_any
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Plugin
 
@@ -62,6 +63,11 @@ class Hints:
         self._asks = handle is None or handle.gates.enabled("SchedulerQueueingHints")
         # And before 1.21 plugins registered for nothing: every event was.
         self._hears_all = handle is not None and not handle.release.at_least("1.21")
+        # In 1.21 NodeResourcesFit alone did.
+        self._fit_alone_asks = handle is not None and not handle.release.at_least("1.22")
+        self._nearby = None if handle is None or self._sees_all_pods(handle) else NearbyPods(handle)
+        # Before 1.29 a pod that met an error waited for an event.
+        self.errors_back_off = self._asks or handle is None or handle.release.at_least("1.29")
         extender = () if handle is None or handle.extenders is None else (_Extender(None, handle),)
         self._by_profile = {name: registrations([*extender, *plugins]) for name, plugins in by_profile.items()}
         self._interest: dict[ClusterEvent, bool] = {}
@@ -69,13 +75,26 @@ class Hints:
         # Hints that failed, to be told: the pod is tried again as if the answer had been yes.
         self.faults: list[str] = []
 
+    def _sees_all_pods(self, handle: Handle) -> bool:
+        return self._asks and handle.release.at_least("1.31")
+
+    @property
+    def asks(self) -> bool:
+        """Whether plugins give hints; else the kind of an event decides, and any event counts during a cycle."""
+        return self._asks
+
     def of_interest(self, event: ClusterEvent) -> bool:
         """isEventOfInterest."""
         known = self._interest.get(event)
         if known is None:
             every = (each.event for found in self._by_profile.values() for each in found)
-            known = self._interest[event] = self._hears_all or event.wildcard or matches_any(event, every)
+            wanted = is_told(event) if self._fit_alone_asks else matches_any(event, every)
+            known = self._interest[event] = event.wildcard or wanted
         return known
+
+    def reaches(self, pod: QueuedPod, event: ClusterEvent, new: Any) -> bool:
+        """Whether the pod is looked at at all."""
+        return self._nearby is None or self._nearby.reaches(pod, event, new)
 
     def events_of(self, plugin: str) -> tuple[ClusterEvent, ...]:
         """What a plugin has registered for, in whichever profile."""
@@ -91,8 +110,8 @@ class Hints:
         if event.wildcard:
             for_another = new is not None and not is_same_pod(new, pod.info.pod)
             return Strategy.SKIP if for_another else Strategy.AFTER_BACKOFF
-        if self._hears_all:
-            return Strategy.AFTER_BACKOFF if self._is_heard(pod, event, old, new) else Strategy.SKIP
+        if self._hears_all or (self._fit_alone_asks and rejectors != {"NodeResourcesFit"}):
+            return Strategy.AFTER_BACKOFF
         best = Strategy.SKIP
         for name, registered in self._matching(pod.info.pod.spec.scheduler_name, event):
             if name not in rejectors:
@@ -105,13 +124,6 @@ class Hints:
             if not pod.pending_plugins:
                 return best
         return best
-
-    def _is_heard(self, pod: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> bool:
-        """A pod that comes to a node was worth a try only for pods that want to be near it (AssignedPodAdded)."""
-        if event.resource != ASSIGNED_POD or event.action is Action.DELETE:
-            return True
-        about_pods = self._matching(pod.info.pod.spec.scheduler_name, event)
-        return any(self._ask(each, pod, old, new) for name, each in about_pods if name == "InterPodAffinity")
 
     def _matching(self, profile: str, event: ClusterEvent) -> Sequence[tuple[str, Registration]]:
         """Worked out once: the same few events come for thousands of pods."""

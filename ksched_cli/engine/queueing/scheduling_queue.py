@@ -132,6 +132,9 @@ class SchedulingQueue:
             self._to_active(pod, UNSCHEDULED_POD_UPDATE.label)
         elif where == BACKOFF:
             self.backoff.update(pod)
+        elif not self.hints.asks:
+            if changed:
+                self._requeue(pod, Strategy.AFTER_BACKOFF, UNSCHEDULED_POD_UPDATE.label)
         else:
             for event in events:
                 strategy = self.hints.worth_requeuing(pod, event, old, new)
@@ -184,9 +187,13 @@ class SchedulingQueue:
         self.done(pod.row)
 
     def _strategy_after_cycle(self, pod: QueuedPod) -> Strategy:
-        """determineSchedulingHintForInFlightPod. A pod of a group comes back by backoff alone."""
+        """determineSchedulingHintForInFlightPod. A pod of a group comes back by backoff alone. Without hints any event
+        will do (addUnschedulableWithoutQueueingHint)."""
+        moved = bool(self.in_flight.meanwhile(pod.row))
         if not pod.rejectors or (self.settings.pod_groups and pod.info.pod.spec.scheduling_group is not None):
-            return Strategy.AFTER_BACKOFF
+            return Strategy.AFTER_BACKOFF if pod.rejectors or self.hints.errors_back_off or moved else Strategy.SKIP
+        if not self.hints.asks:
+            return Strategy.AFTER_BACKOFF if moved else Strategy.SKIP
         best = Strategy.SKIP
         for event, old, new in self.in_flight.meanwhile(pod.row):
             best = max(best, self.hints.worth_requeuing(pod, event, old, new))
@@ -206,6 +213,8 @@ class SchedulingQueue:
     def _move(self, pods: Iterable[QueuedPod], event: ClusterEvent, old: Any, new: Any) -> None:
         for pod in pods:
             if pod.gated and not matches_any(event, pod.gating_events):
+                continue
+            if not self.hints.reaches(pod, event, new):
                 continue
             strategy = self.hints.worth_requeuing(pod, event, old, new)
             if strategy is not Strategy.SKIP:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ksched_cli.api.core import Pod
+from ksched_cli.config.releases import Release
 from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.engine.queueing.hints import Hints
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
@@ -104,5 +105,16 @@ def make_line(*pods: Pod, plugins: tuple[Plugin, ...] = (), **settings: Any) -> 
         lambda pod, where, event: moves.append((pod.info.name, where, event)),
     )
     line = Line(queue, scheduler, moves)
+    line.add(*pods)
+    return line
+
+
+def line_of(current: Release, *pods: Pod, gates: str = "") -> Line:
+    """The queue of a minor, with the default profile's plugins."""
+    scheduler = make_scheduler([], [], current=current, gates=gates)
+    plugins = {name: runtime.profile.plugins for name, runtime in scheduler.runtimes.items()}
+    hints = Hints(plugins, scheduler.handle)
+    queue = SchedulingQueue(scheduler.runtimes, scheduler.nominator, hints, VirtualClock(), scheduler.queue_settings)
+    line = Line(queue, scheduler, [])
     line.add(*pods)
     return line
