@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -199,6 +200,7 @@ def test_gates_of_the_table_exist_and_decide_something() -> None:
 def test_entries_say_what_is_and_what_was(rule: RuleChange) -> None:
     assert set(rule.plugins) <= KNOWN
     assert rule.aspects
+    assert rule.aspects <= set(get_args(Aspect))
     assert rule.text.endswith(".")
     assert rule.text == " ".join(rule.text.split())
     assert ("; before, " in rule.text) != ("; without the gate, " in rule.text)

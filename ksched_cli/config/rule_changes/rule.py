@@ -38,5 +38,5 @@ class RuleChange:
 
 def rule(since: str, plugins: str, aspects: str, text: str) -> RuleChange:
     """An entry of the tables: plugins and aspects by spaces."""
-    kinds: frozenset[Aspect] = frozenset(aspects.split())  # type: ignore[arg-type]
+    kinds: frozenset[Aspect] = frozenset(aspects.split())  # type: ignore[arg-type]  # a test holds each to be an Aspect
     return RuleChange(since, tuple(plugins.split()) or (SCHEDULER,), kinds, text)
