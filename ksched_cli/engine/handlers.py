@@ -99,7 +99,11 @@ class EventHandlers:
     def _update_node(self, old: Node, new: Node) -> None:
         self._cluster.update_node(new)
         self.changes += 1
-        for event in node_changes(old, new, self._gates):
+        events = node_changes(old, new, self._gates)
+        if not self._cluster.release.at_least("1.30"):
+            # One was told, and annotations were none.
+            events = [each for each in events if each.action is not Action.UPDATE_NODE_ANNOTATION][:1]
+        for event in events:
             self._tell(event, old, new)
 
     def _delete_node(self, name: str) -> None:

@@ -293,6 +293,13 @@ MINOR_RULES: tuple[RuleChange, ...] = (
         "filter",
         "A claim that does not exist rejects the pod; before, the cycle ended in an error.",
     ),
+    rule(
+        "1.30",
+        SCHEDULER,
+        "queue",
+        "All that an update changes of a node wakes pods; before, one thing did: the first of unschedulable, "
+        "allocatable, labels, taints and conditions.",
+    ),
     # 1.31
     rule(
         "1.31",

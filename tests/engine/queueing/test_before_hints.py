@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace
 from ksched_cli.api.meta import ObjectMeta
@@ -194,3 +195,25 @@ def test_a_nomination_that_ends(minor: str, place: str) -> None:
     assert where(loop, "weak") == "unschedulable"
     loop.handlers.delete(nominated.obj())
     assert where(loop, "weak") == place
+
+
+@pytest.mark.parametrize(
+    ("minor", "told"),
+    [
+        pytest.param("1.29", ["NodeUpdateNodeLabel"], id="1.29"),
+        pytest.param("1.30", ["NodeUpdateNodeLabel", "NodeUpdateNodeTaint", "NodeUpdateNodeAnnotation"], id="1.30"),
+    ],
+)
+def test_what_is_told_of_a_node_that_changes(minor: str, told: list[str]) -> None:
+    loop = loop_over(make_node("n"), current=RELEASES[minor])
+    changed = make_node("n").label("a", "b").taint("c", "d").obj()
+    changed = replace(changed, metadata=replace(changed.metadata, annotations={"e": "f"}))
+    loop.handlers.update(changed)
+    assert [label for label, _ in loop.told] == told
+
+
+def test_an_annotation_was_no_news() -> None:
+    loop = loop_over(make_node("n"), current=RELEASES["1.29"])
+    plain = make_node("n").obj()
+    loop.handlers.update(replace(plain, metadata=replace(plain.metadata, annotations={"e": "f"})))
+    assert loop.told == []
