@@ -106,6 +106,7 @@ class Scheduler:
             most_in_unschedulable=300.0 if release.at_least("1.24") else 60.0,
             # Since 1.21 it has to wait for as long as before.
             updates_at_once=not release.at_least("1.21"),
+            counts_attempts=not release.at_least("1.34"),
         )
         self.groups = PodGroups(cluster, names)
         self.group_decisions: dict[GroupKey, GroupDecision] = {}

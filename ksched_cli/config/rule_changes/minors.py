@@ -409,6 +409,12 @@ MINOR_RULES: tuple[RuleChange, ...] = (
         "message",
         "A ReadWriteOncePod claim is in use by another pod, says the reason; before, a pod has it.",
     ),
+    rule(
+        "1.34",
+        SCHEDULER,
+        "queue",
+        "How long a pod waits grows with its rejections, and apart with errors in a row; before, with all attempts.",
+    ),
     # 1.35
     rule(
         "1.35",

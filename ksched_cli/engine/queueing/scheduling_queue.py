@@ -42,7 +42,8 @@ LEFTOVER_INTERVAL = 30.0
 @dataclass(frozen=True)
 class QueueSettings:
     """In seconds. `most_in_unschedulable` is podMaxInUnschedulablePodsDuration; `pod_groups` is for the gate that gives
-    a group one cycle; with `updates_at_once` a pod whose object changes need not wait any longer."""
+    a group one cycle; with `updates_at_once` a pod whose object changes need not wait any longer; with
+    `counts_attempts` the backoff grows with every attempt, whatever came of it."""
 
     initial_backoff: float = 1.0
     max_backoff: float = 10.0
@@ -50,6 +51,7 @@ class QueueSettings:
     pop_from_backoff: bool = True
     pod_groups: bool = False
     updates_at_once: bool = False
+    counts_attempts: bool = False
 
 
 Moved = Callable[[QueuedPod, QueueName, str], None]
@@ -176,7 +178,9 @@ class SchedulingQueue:
 
     def add_unschedulable(self, pod: QueuedPod) -> None:
         """AddUnschedulableIfNotPresent: the pod's cycle failed. It goes where what happened meanwhile sends it."""
-        if pod.rejectors:
+        if self.settings.counts_attempts:
+            pod.unschedulable_count = pod.attempts
+        elif pod.rejectors:
             pod.unschedulable_count += 1
             pod.consecutive_errors = 0
         else:

@@ -217,3 +217,14 @@ def test_an_annotation_was_no_news() -> None:
     plain = make_node("n").obj()
     loop.handlers.update(replace(plain, metadata=replace(plain.metadata, annotations={"e": "f"})))
     assert loop.told == []
+
+
+@pytest.mark.parametrize(("minor", "seconds"), [("1.33", 4), ("1.34", 2)])
+def test_what_backoff_is_reckoned_by(minor: str, seconds: int) -> None:
+    """Rejected, an error, rejected."""
+    line = line_of(RELEASES[minor], make_pod("p").obj())
+    for plugins in ([TAINTS], [], [TAINTS]):
+        pod = line.queue.pop() or line.queue.pop_specific(line.row("p"))
+        assert pod is not None
+        line.put_back(pod, *plugins)
+    assert line.queue.backoff.expiration(line.pod("p")) == line.clock.now + seconds
