@@ -43,18 +43,6 @@ PODS = "/api/v1/pods"
 GONE = refuses(410, "The provided continue parameter is too old")
 
 
-@pytest.fixture(scope="module")
-def ca() -> trustme.CA:
-    return trustme.CA()
-
-
-@pytest.fixture(autouse=True)
-def _nobodys_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"):
-        monkeypatch.delenv(name, raising=False)
-
-
 @pytest.fixture
 def kube(ca: trustme.CA) -> Iterator[KubeServer]:
     pods = [make_pod(f"p{number}").requests(cpu="10m").doc() for number in range(7)]

@@ -21,18 +21,6 @@ CPU = f"0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate
 NOON, ONE = "2026-01-01T12:00:00Z", "2026-01-01T13:00:00Z"
 
 
-@pytest.fixture(scope="module")
-def ca() -> trustme.CA:
-    return trustme.CA()
-
-
-@pytest.fixture(autouse=True)
-def _nobodys_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"):
-        monkeypatch.delenv(name, raising=False)
-
-
 @pytest.fixture
 def kube(ca: trustme.CA) -> Iterator[KubeServer]:
     """Three pods too large for the node: one with a verdict in its condition, two with one in an event."""

@@ -39,11 +39,6 @@ WATCH = f"{PODS}?watch"
 PATIENCE = 20.0
 
 
-@pytest.fixture(scope="module")
-def ca() -> trustme.CA:
-    return trustme.CA()
-
-
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses between tries, and the quiet that ends a burst, are for people and servers."""
