@@ -136,8 +136,7 @@ class Scheduler:
 
     def rehearse(self, pod_row: int) -> CycleContext | None:
         """What PostFilter would be given, were the pod tried now; None where it finds a node."""
-        scheduler_name = self.cluster.pods.infos[pod_row].pod.spec.scheduler_name
-        return self._cycle.rehearse(self.runtimes[scheduler_name], pod_row)
+        return self._cycle.rehearse(self._runtime_of(pod_row), pod_row)
 
     def ask(self, pod_row: int) -> Decision:
         """What the pod's cycle would come to, were it tried now; it is not acted upon."""

@@ -11,10 +11,10 @@ _TEXTS = {
     "score": 'running Score plugins: plugin "{plugin}" failed with: {text}',
     "range": 'applying score defaultWeights on Score plugins: plugin "{plugin}" {text}',
 }
-_FILTER_1_20 = 'running "{plugin}" filter plugin for pod "{pod}": {text}'
+_TEXTS_1_20 = {**_TEXTS, "filter": 'running "{plugin}" filter plugin for pod "{pod}": {text}'}
 _TEXTS_1_19 = {
     "preFilter": 'prefilter plugin "{plugin}" failed for pod "{pod}": {text}',
-    "filter": _FILTER_1_20,
+    "filter": _TEXTS_1_20["filter"],
     "preScore": 'error while running "{plugin}" prescore plugin for pod "{pod}": {text}',
     "score": 'error while running score plugin for pod "{pod}": {text}',
     "range": 'error while applying score defaultWeights for pod "{pod}": score plugin "{plugin}" {text}',
@@ -23,7 +23,10 @@ _TEXTS_1_19 = {
 
 def error_of(point: str, plugin: str, pod: str, text: str, release: Release) -> str:
     """The text of a plugin as the cycle's error."""
-    frame = _TEXTS[point] if release.at_least("1.20") else _TEXTS_1_19[point]
-    if point == "filter" and not release.at_least("1.21"):
-        frame = _FILTER_1_20
-    return frame.format(plugin=plugin, pod=pod, text=text)
+    return _texts(release)[point].format(plugin=plugin, pod=pod, text=text)
+
+
+def _texts(release: Release) -> dict[str, str]:
+    if release.at_least("1.21"):
+        return _TEXTS
+    return _TEXTS_1_20 if release.at_least("1.20") else _TEXTS_1_19

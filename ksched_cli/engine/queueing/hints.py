@@ -59,29 +59,22 @@ class Hints:
     """The registrations of all profiles. `handle` is what the plugins have."""
 
     def __init__(self, by_profile: Mapping[str, Iterable[Plugin]], handle: Handle | None = None) -> None:
-        # Before queueing hints every event that a plugin registered for was worth a try.
-        self._asks = handle is None or handle.gates.enabled("SchedulerQueueingHints")
+        # Whether plugins give hints. Else every event that one registered for is worth a try, and any during a cycle.
+        self.asks = handle is None or handle.gates.enabled("SchedulerQueueingHints")
         # And before 1.21 plugins registered for nothing: every event was.
         self._hears_all = handle is not None and not handle.release.at_least("1.21")
         # In 1.21 NodeResourcesFit alone did.
         self._fit_alone_asks = handle is not None and not handle.release.at_least("1.22")
-        self._nearby = None if handle is None or self._sees_all_pods(handle) else NearbyPods(handle)
+        sees_all_pods = handle is None or (self.asks and handle.release.at_least("1.31"))
+        self._nearby = None if handle is None or sees_all_pods else NearbyPods(handle)
         # Before 1.29 a pod that met an error waited for an event.
-        self.errors_back_off = self._asks or handle is None or handle.release.at_least("1.29")
+        self.errors_back_off = self.asks or handle is None or handle.release.at_least("1.29")
         extender = () if handle is None or handle.extenders is None else (_Extender(None, handle),)
         self._by_profile = {name: registrations([*extender, *plugins]) for name, plugins in by_profile.items()}
         self._interest: dict[ClusterEvent, bool] = {}
         self._known: dict[tuple[str, ClusterEvent], tuple[tuple[str, Registration], ...]] = {}
         # Hints that failed, to be told: the pod is tried again as if the answer had been yes.
         self.faults: list[str] = []
-
-    def _sees_all_pods(self, handle: Handle) -> bool:
-        return self._asks and handle.release.at_least("1.31")
-
-    @property
-    def asks(self) -> bool:
-        """Whether plugins give hints; else the kind of an event decides, and any event counts during a cycle."""
-        return self._asks
 
     def of_interest(self, event: ClusterEvent) -> bool:
         """isEventOfInterest."""
@@ -116,7 +109,7 @@ class Hints:
         for name, registered in self._matching(pod.info.pod.spec.scheduler_name, event):
             if name not in rejectors:
                 continue
-            if self._asks and not registered.unasked and not self._ask(registered, pod, old, new):
+            if self.asks and not registered.unasked and not self._ask(registered, pod, old, new):
                 continue
             if name in pod.pending_plugins:
                 return Strategy.IMMEDIATELY
