@@ -61,7 +61,6 @@ MULTI_POINT: tuple[DefaultPlugin, ...] = (
 # Up to 1.16, under the DefaultProvider: predicates in the order in which they were asked, and priorities.
 BEFORE_PLUGINS: tuple[DefaultPlugin, ...] = (
     _P("PrioritySort"),
-    _P("PodPassesBasicChecks"),
     # What became of a node was told by its conditions first, and then by taints.
     _P("CheckNodeCondition", unless="TaintNodesByCondition"),
     _P("CheckNodeUnschedulable", gate="TaintNodesByCondition"),

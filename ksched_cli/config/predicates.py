@@ -54,7 +54,7 @@ _LEAST, _MOST = "LeastRequestedPriority", "MostRequestedPriority"
 _RATIO = "RequestedToCapacityRatioPriority"
 _DEFAULT_SHAPE = (UtilizationShapePoint(0, 10), UtilizationShapePoint(100, 0))
 
-ALWAYS = ("PrioritySort", "PodPassesBasicChecks", "DefaultBinder")
+ALWAYS = ("PrioritySort", "DefaultBinder")
 PREEMPTION = "DefaultPreemption"
 
 

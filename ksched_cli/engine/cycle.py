@@ -24,7 +24,6 @@ from ksched_cli.framework.diagnosis import EXTENDER, Diagnosis, NodeStatuses, Wo
 from ksched_cli.framework.interfaces import PostFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Code, Status, unresolvable
-from ksched_cli.framework.volumes.claims import problem_of_claims
 
 if TYPE_CHECKING:
     from ksched_cli.engine.extenders.chain import Extenders
@@ -197,8 +196,6 @@ class Cycle:
         diagnosis.wording = Wording.of(release)
         if self.placement is not None:
             diagnosis.placement_nodes = len(self.placement)
-        if not release.at_least("1.20") and not release.has_predicates:
-            self._check_claims(decision.pod)
         outcome = runtime.run_pre_filter(state, decision.pod)
         if release.at_least("1.31"):
             diagnosis.unschedulable_plugins |= outcome.narrowed_by
@@ -219,11 +216,6 @@ class Cycle:
         if len(left) != len(feasible) and self.extenders.is_blamed:
             diagnosis.unschedulable_plugins.add(EXTENDER)
         return Found(left.rows, diagnosis, left.bare)
-
-    def _check_claims(self, pod: PodInfo) -> None:
-        problem = problem_of_claims(pod.pod, self.cluster.catalog)
-        if problem:
-            raise CycleError(problem)
 
     def _evaluate_nominated_node(
         self, runtime: Runtime, state: CycleState, decision: Decision, diagnosis: Diagnosis

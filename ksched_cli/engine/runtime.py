@@ -35,6 +35,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, MIN_NODE_SCORE
 from ksched_cli.framework.status import Code, Status, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.framework.volumes.claims import problem_of_claims
 
 # Looked up so often that the look-up counts.
 _SUCCESS, _ERROR = Code.SUCCESS, Code.ERROR
@@ -88,6 +89,8 @@ class Runtime:
         self._hears_all_pre_filters = cluster.release.at_least("1.30")
         # A predicate that failed did so for every node, and the errors of all were told.
         self._counts_errors = cluster.release.has_predicates
+        # podPassesBasicChecks. Then VolumeBinding asked for the claims.
+        self._checks_claims = not cluster.release.at_least("1.20")
         asked_before = {plugin.name for plugin in profile.pre_filter}
         self._without_pre_filter = [
             plugin
@@ -108,6 +111,8 @@ class Runtime:
 
     def run_pre_filter(self, state: CycleState, pod: PodInfo) -> PreFilterOutcome:
         """RunPreFilterPlugins: an unresolvable rejection ends it, a plain one is kept while the others still run."""
+        if self._checks_claims and (problem := problem_of_claims(pod.pod, self.cluster.catalog)):
+            raise CycleError(problem)
         outcome = PreFilterOutcome()
         state.skip_filter.update(plugin.name for plugin in self._without_pre_filter if plugin.is_indifferent(pod))
         for plugin in self.profile.pre_filter:

@@ -51,7 +51,6 @@ from ksched_cli.plugins.predicates.volumes import (
     MaxGCEPDVolumeCount,
     NoDiskConflict,
     NoVolumeZoneConflict,
-    PodPassesBasicChecks,
 )
 from ksched_cli.plugins.priorities.nodes import (
     EqualPriority,
@@ -126,7 +125,6 @@ IN_TREE: tuple[type[Plugin], ...] = (
 # What the scheduler was made of before there were plugins. It sorted, preempted and bound by itself, as the plugins
 # above do.
 PREDICATES: tuple[type[Plugin], ...] = (
-    PodPassesBasicChecks,
     CheckNodeCondition,
     CheckNodeUnschedulable,
     GeneralPredicates,

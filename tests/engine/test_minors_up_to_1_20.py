@@ -132,6 +132,7 @@ MOUNTED = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
 @pytest.mark.parametrize(
     ("minor", "result", "message"),
     [
+        pytest.param("1.16", "error", 'persistentvolumeclaim "data" not found', id="1.16"),
         pytest.param("1.19", "error", 'persistentvolumeclaim "data" not found', id="1.19"),
         pytest.param(
             "1.20",
@@ -144,6 +145,13 @@ MOUNTED = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
 def test_a_claim_that_is_not_there(minor: str, result: str, message: str) -> None:
     found = decided(minor, [node()], make_pod("new").spec(volumes=MOUNTED).obj())
     assert (found.result, found.message) == (result, message)
+
+
+@pytest.mark.parametrize("minor", ["1.16", "1.19"])
+def test_a_claim_that_is_leaving_ends_the_cycle(minor: str) -> None:
+    leaving = claim("data", meta={"deletionTimestamp": "2026-01-01T00:00:00Z"})
+    found = decided(minor, [node()], make_pod("new").spec(volumes=MOUNTED).obj(), objects=[leaving])
+    assert (found.result, found.message) == ("error", 'persistentvolumeclaim "data" is being deleted')
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,6 @@ from ksched_cli.plugins.predicates.volumes import (
     MaxCSIVolumeCountPred,
     MaxEBSVolumeCount,
     NoVolumeZoneConflict,
-    PodPassesBasicChecks,
 )
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
@@ -232,12 +231,6 @@ def test_a_claim_without_a_volume_is_an_error_where_nodes_have_zones() -> None:
     verdict = made.plugin.filter(None, made.pod, made.nodes())
     found = {name: verdict.status(row) for row, name in enumerate(made.cluster.nodes.names)}
     assert found == {"zoned": error('PersistentVolumeClaim was not found: "data"'), "plain": SUCCESS}
-
-
-def test_basic_checks_want_claims_that_stay() -> None:
-    leaving = claim("data", meta={"deletionTimestamp": "2026-01-01T00:00:00Z"})
-    made = make_bench(PodPassesBasicChecks, [], with_claims("data"), objects=[leaving], current=OLD)
-    assert made.pre_filter().message == 'persistentvolumeclaim "data" is being deleted'
 
 
 @pytest.mark.parametrize("gate", [True, False], ids=["gate on", "gate off"])

@@ -53,7 +53,6 @@ _SUCCESSORS = {
     "NodeResourcesMostAllocated": _FIT,
     "RequestedToCapacityRatio": _FIT,
     "SelectorSpread": _SPREAD,
-    "PodPassesBasicChecks": "VolumeBinding",
     **PREDICATES,
     **PRIORITIES,
 }

@@ -1,4 +1,4 @@
-"""Predicates about a pod's volumes, and what was asked of its claims before any predicate."""
+"""Predicates about a pod's volumes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.framework.interfaces import PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.interfaces import PreFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, Status, error
 from ksched_cli.framework.verdict import Verdict
@@ -19,7 +19,6 @@ from ksched_cli.framework.volumes.claims import (
     is_fully_bound,
     missing_claim,
     mounted_claims,
-    problem_of_claims,
     waits_for_consumer,
 )
 from ksched_cli.framework.volumes.placement import PodClaims
@@ -31,18 +30,6 @@ from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
 from ksched_cli.plugins.volume_zone import Topologies, VolumeZone, topologies_in
 
 _NO_NAME = "PersistentVolumeClaim had no name"
-
-
-class PodPassesBasicChecks(PreFilterPlugin[None]):
-    """No predicate, but the first that was done in a cycle (podPassesBasicChecks)."""
-
-    name = "PodPassesBasicChecks"
-    until = "1.16"
-    summary = "Ends the cycle of a pod whose claims do not exist or are being deleted."
-
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
-        problem = problem_of_claims(pod.pod, self.handle.cluster.catalog)
-        return SKIP if problem is None else error(problem)
 
 
 class NoDiskConflict(Predicate, VolumeRestrictions):
