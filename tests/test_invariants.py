@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.api.resource import ResourceClaim
-from ksched_cli.framework.preemption.evaluator import Evaluator
+from ksched_cli.plugins.default_preemption.evaluator import Evaluator
 from ksched_cli.report.document import to_document
 from ksched_cli.wiring import Setup, prepare
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters, nodes, pods
-from tests.framework.dra.resources import devices, exactly, make_claim, make_class, make_slice
 from tests.harness import decide, make_scheduler
+from tests.plugins.lib.devices.resources import devices, exactly, make_claim, make_class, make_slice
 from tests.plugins.storage import claim, volume
 from tests.test_conformance import CASES
 

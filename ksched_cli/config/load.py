@@ -11,11 +11,11 @@ from msgspec import Struct
 from ksched_cli.api.conversion import written
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.api.yaml_reader import Document
-from ksched_cli.config.load_algorithm import MIGRATE, AlphaReading, PolicyReading
 from ksched_cli.config.model import Extender, PluginConfig, Plugins, Profile, SchedulerConfiguration
 from ksched_cli.config.own_args import needs_arguments, own_args
 from ksched_cli.config.plugin_args import ARGS_SINCE_1_20, args_of, completed
-from ksched_cli.config.policy import is_policy
+from ksched_cli.config.policy.load import MIGRATE, AlphaReading, PolicyReading
+from ksched_cli.config.policy.model import is_policy
 from ksched_cli.config.profiles import ResolvedProfile, expand_profile, merge_with_defaults
 from ksched_cli.config.reading import KIND, Reading, read_one
 from ksched_cli.config.releases import FeatureGates, Release

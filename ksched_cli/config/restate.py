@@ -16,8 +16,8 @@ from ksched_cli.config.plugin_args import (
     RequestedToCapacityRatioArgs,
     ScoringStrategy,
 )
+from ksched_cli.config.policy.restate import Unsaid, restate_algorithm
 from ksched_cli.config.releases import FeatureGates, Release, has_multi_point
-from ksched_cli.config.restate_algorithm import Unsaid, restate_algorithm
 
 _ALL = PluginRef("*")
 _FIT, _BALANCED = "NodeResourcesFit", "NodeResourcesBalancedAllocation"

@@ -10,10 +10,10 @@ import msgspec
 from ksched_cli.config.model import PluginSet, Profile, SchedulerConfiguration
 from ksched_cli.config.own_args import default_args
 from ksched_cli.config.plugin_args import ARGS_SINCE_1_20, args_by_default, args_of
+from ksched_cli.config.policy.view import algorithm_document
 from ksched_cli.config.profiles import merge_with_defaults
 from ksched_cli.config.releases import FeatureGates, Release, has_multi_point
 from ksched_cli.config.since import known_args
-from ksched_cli.config.view_algorithm import algorithm_document
 
 
 def to_document(

@@ -17,9 +17,9 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOWHERE
 from ksched_cli.config.releases import FeatureGates
+from ksched_cli.engine.changes import node_changes, pod_changes
 from ksched_cli.engine.queueing.scheduling_queue import PreCheck, SchedulingQueue
 from ksched_cli.engine.waiting import WaitingPods
-from ksched_cli.framework.changes import node_changes, pod_changes
 from ksched_cli.framework.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ksched_cli.api.resource import ResourceClaim
+from ksched_cli.api.resource_claims import deallocated, is_controlled_by, is_reserved_for, unreserved
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.framework.dra.claims import is_controlled_by, is_reserved_for
-from ksched_cli.framework.dra.results import deallocated, unreserved
 
 
 def remove_pod(scheduler: Scheduler, pod_row: int) -> None:

@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.claims import problem_of_claims
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOWHERE
@@ -35,7 +36,6 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, MIN_NODE_SCORE
 from ksched_cli.framework.status import Code, Status, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.framework.volumes.claims import problem_of_claims
 
 # Looked up so often that the look-up counts.
 _SUCCESS, _ERROR = Code.SUCCESS, Code.ERROR

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,8 +15,16 @@ from ksched_cli.framework.diagnosis import Diagnosis
 from ksched_cli.framework.verdict import Verdict
 
 if TYPE_CHECKING:
-    from ksched_cli.framework.preemption.outcomes import Candidate
     from ksched_cli.framework.status import Status
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A node that the pod would fit on without the victims, the most important of them first."""
+
+    row: int
+    victims: tuple[int, ...]
+    pdb_violations: int
 
 
 class Nominator(Protocol):

@@ -12,14 +12,14 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.quantity import value
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, StorageClass
 from ksched_cli.api.volumes import Volume
+from ksched_cli.cluster.claims import claim_names, find_claim, foreign_claim, missing_claim
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.framework.volumes.claims import claim_names, find_claim, foreign_claim, missing_claim
-from ksched_cli.framework.volumes.migration import counts_as_csi
+from ksched_cli.plugins.lib.volumes.migration import counts_as_csi
 
 _TOO_MANY = unschedulable("node(s) exceed max volume count")
 _INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")

@@ -10,11 +10,11 @@ from ksched_cli.api.pod_facts import holds_place
 from ksched_cli.cluster.pod_info import PodInfo, host_ports_of
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort, PortIndex
 from ksched_cli.framework.events import Action, ClusterEvent
-from ksched_cli.framework.holders import pods_that
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, Status, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.blocking_pods import pods_that
 
 WantedPorts = tuple[HostPort, ...]
 

@@ -10,13 +10,13 @@ import numpy as np
 from ksched_cli.cluster.columns import FloatColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import NodeResourcesBalancedAllocationArgs
-from ksched_cli.framework.dra.totals import DeviceTotals
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
-from ksched_cli.framework.resource_scoring import MeasuredResource, measure, measure_before_1_22, measured
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, halved
 from ksched_cli.framework.status import SKIP, Status, error
+from ksched_cli.plugins.lib.devices.totals import DeviceTotals
+from ksched_cli.plugins.lib.resource_scoring import MeasuredResource, measure, measure_before_1_22, measured
 
 
 class NodeResourcesBalancedAllocation(

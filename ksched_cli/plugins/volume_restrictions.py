@@ -10,15 +10,15 @@ import numpy as np
 from ksched_cli.api.core import Pod
 from ksched_cli.api.volumes import Volume
 from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.claims import find_claim, missing_claim, mounted_claims
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
-from ksched_cli.framework.holders import pods_that
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.framework.volumes.claims import find_claim, missing_claim, mounted_claims
+from ksched_cli.plugins.lib.blocking_pods import pods_that
 
 _ONE_POD = "ReadWriteOncePod"
 _DISK_CONFLICT = unschedulable("node(s) had no available disk")

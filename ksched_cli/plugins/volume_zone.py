@@ -11,6 +11,7 @@ import numpy as np
 from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.cluster.claims import find_claim, missing_claim, mounted_claims
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.labels import LabelColumns
 from ksched_cli.cluster.pod_info import PodInfo
@@ -20,13 +21,7 @@ from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugi
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.framework.volumes.claims import (
-    WAIT_FOR_FIRST_CONSUMER,
-    class_of_claim,
-    find_claim,
-    missing_claim,
-    mounted_claims,
-)
+from ksched_cli.plugins.lib.volumes.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
 
 # The beta labels, and those that took their place.
 _GA_LABEL = {

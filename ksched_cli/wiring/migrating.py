@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from ksched_cli.config.migration.carrying import Minor
 from ksched_cli.config.migration.migrate import Migration, migrate
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS
-from ksched_cli.config.policy import LAST_MINOR, is_policy
+from ksched_cli.config.policy.model import LAST_MINOR, is_policy
 from ksched_cli.config.reading import read_one
 from ksched_cli.config.releases import NEWEST, RELEASES, Release, nearest
 from ksched_cli.engine.registry import Registry

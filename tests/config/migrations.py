@@ -15,8 +15,8 @@ from ksched_cli.config.migration.gone import GONE
 from ksched_cli.config.migration.migrate import Migration, migrate
 from ksched_cli.config.model import Profile, SchedulerConfiguration
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs, RequestedToCapacityRatioParam, ScoringStrategy
-from ksched_cli.config.policy import Policy, is_policy
-from ksched_cli.config.policy_profile import policy_profile
+from ksched_cli.config.policy.model import Policy, is_policy
+from ksched_cli.config.policy.profile import policy_profile
 from ksched_cli.config.profiles import ResolvedProfile
 from ksched_cli.config.releases import NEWEST, RELEASES
 from ksched_cli.config.restate import STRATEGY_OF

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from ksched_cli.config.load import default_config
 from ksched_cli.config.migration.migrate import Migration
 from ksched_cli.config.model import Profile
-from ksched_cli.config.policy_profile import PREDICATES, PRIORITIES
-from ksched_cli.config.predicates import ORDER
-from ksched_cli.config.predicates import PRIORITIES as PRIORITIES_OF_1_16
+from ksched_cli.config.policy.predicates import ORDER
+from ksched_cli.config.policy.predicates import PRIORITIES as PRIORITIES_OF_1_16
+from ksched_cli.config.policy.profile import PREDICATES, PRIORITIES
 from ksched_cli.config.profiles import ResolvedProfile
 from ksched_cli.config.releases import NEWEST, RELEASES
 from ksched_cli.config.view import to_document

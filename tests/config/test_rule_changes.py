@@ -28,12 +28,13 @@ from ksched_cli.config.rule_changes import (
     rules_of,
 )
 from ksched_cli.config.rule_changes.rule import SCHEDULER
-from ksched_cli.plugins.in_tree import IN_TREE, PREDICATES, PRIORITIES
+from ksched_cli.plugins.in_tree import IN_TREE
+from ksched_cli.plugins.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
 from ksched_cli.wiring import Setup, make_setting
 
 MINOR = re.compile(r"1\.\d\d")
 PACKAGE = Path(ksched_cli.__file__).parent
-KNOWN = {plugin.name for plugin in (*IN_TREE, *PREDICATES, *PRIORITIES)} | {SCHEDULER}
+KNOWN = {plugin.name for plugin in (*IN_TREE, *REMOVED, *PREDICATES, *PRIORITIES)} | {SCHEDULER}
 FIT, BALANCED = "NodeResourcesFit", "NodeResourcesBalancedAllocation"
 
 # Whose rules are written outside of the plugins' own files.
@@ -41,16 +42,16 @@ ELSEWHERE = {
     "cluster/node_tree.py": {"SelectorSpread"},
     "cluster/pod_info.py": {FIT, BALANCED, "NodePorts"},
     "framework/diagnosis.py": {SCHEDULER},
-    "framework/preemption/budgets.py": {"DefaultPreemption"},
-    "framework/preemption/dry_run.py": {"DefaultPreemption"},
-    "framework/preemption/evaluator.py": {"DefaultPreemption"},
-    "framework/requested_resources.py": {FIT},
-    "framework/resource_scoring.py": {FIT, BALANCED},
-    "framework/topology_spread.py": {"PodTopologySpread"},
-    "framework/volumes/attached.py": {"NodeVolumeLimits"},
-    "framework/volumes/capacity.py": {"VolumeBinding"},
-    "framework/volumes/migration.py": {"NodeVolumeLimits"},
-    "framework/volumes/placement.py": {"VolumeBinding"},
+    "plugins/default_preemption/budgets.py": {"DefaultPreemption"},
+    "plugins/default_preemption/dry_run.py": {"DefaultPreemption"},
+    "plugins/default_preemption/evaluator.py": {"DefaultPreemption"},
+    "plugins/legacy/requested_resources.py": {FIT},
+    "plugins/lib/resource_scoring.py": {FIT, BALANCED},
+    "plugins/lib/topology_spread.py": {"PodTopologySpread"},
+    "plugins/node_volume_limits/attached.py": {"NodeVolumeLimits"},
+    "plugins/volume_binding/capacity.py": {"VolumeBinding"},
+    "plugins/lib/volumes/migration.py": {"NodeVolumeLimits"},
+    "plugins/volume_binding/placement.py": {"VolumeBinding"},
     "sources/release_fields.py": {FIT, "InterPodAffinity"},
 }
 FILES = [

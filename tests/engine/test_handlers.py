@@ -12,8 +12,8 @@ from ksched_cli.api.core import Namespace, Node, Pod, Service
 from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.engine.loop import SchedulingLoop
 from tests.builders import make_node, make_pod
-from tests.framework.dra.resources import make_claim, make_class, make_slice
 from tests.harness import make_scheduler
+from tests.plugins.lib.devices.resources import make_claim, make_class, make_slice
 from tests.plugins.storage import (
     attachment,
     claim,

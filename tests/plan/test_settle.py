@@ -17,8 +17,8 @@ from ksched_cli.plan.settle import Limits, TimedEvent, settle
 from ksched_cli.plan.settlement import Settlement
 from tests.builders import make_node, make_pod
 from tests.engine.test_cycle import with_plugins
-from tests.framework.dra.resources import allocated, exactly, make_claim, make_class, make_slice
 from tests.harness import make_scheduler
+from tests.plugins.lib.devices.resources import allocated, exactly, make_claim, make_class, make_slice
 
 
 def node(name: str = "n1", cpu: str = "2", pods: int = 10) -> Any:

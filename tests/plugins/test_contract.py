@@ -22,12 +22,13 @@ from ksched_cli.framework.interfaces import (
     extension_points,
 )
 from ksched_cli.framework.status import Code, Status
-from ksched_cli.plugins.in_tree import IN_TREE, PREDICATES, PRIORITIES
-from ksched_cli.plugins.predicates.general import GeneralPredicates
-from ksched_cli.plugins.predicates.nodes import CheckNodeMemoryPressure
-from ksched_cli.plugins.predicates.volumes import CheckVolumeBinding, NoVolumeZoneConflict
-from ksched_cli.plugins.priorities.pods import InterPodAffinityPriority, ServiceSpreadingPriority
-from ksched_cli.plugins.priorities.resources import ResourceLimitsPriority
+from ksched_cli.plugins.in_tree import IN_TREE
+from ksched_cli.plugins.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
+from ksched_cli.plugins.legacy.predicates.general import GeneralPredicates
+from ksched_cli.plugins.legacy.predicates.nodes import CheckNodeMemoryPressure
+from ksched_cli.plugins.legacy.predicates.volumes import CheckVolumeBinding, NoVolumeZoneConflict
+from ksched_cli.plugins.legacy.priorities.pods import InterPodAffinityPriority, ServiceSpreadingPriority
+from ksched_cli.plugins.legacy.priorities.resources import ResourceLimitsPriority
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import Bench, make_bench
@@ -43,10 +44,11 @@ WITH_RULES_OF_THEIR_OWN = (
     ResourceLimitsPriority,
     ServiceSpreadingPriority,
 )
-TRIED = (*IN_TREE, *WITH_RULES_OF_THEIR_OWN)
+AS_PLUGINS = (*IN_TREE, *REMOVED)
+TRIED = (*AS_PLUGINS, *WITH_RULES_OF_THEIR_OWN)
 FILTERS = [pytest.param(each, id=each.name) for each in TRIED if issubclass(each, FilterPlugin)]
 SCORERS = [pytest.param(each, id=each.name) for each in TRIED if issubclass(each, ScorePlugin)]
-ALL = [pytest.param(each, id=each.name) for each in (*IN_TREE, *PREDICATES, *PRIORITIES)]
+ALL = [pytest.param(each, id=each.name) for each in (*AS_PLUGINS, *PREDICATES, *PRIORITIES)]
 
 
 # Arguments for plugins that cannot do without.
@@ -116,7 +118,7 @@ def test_filter_is_equivariant_under_node_order(plugin: type[Plugin], drawn: Any
 
 INDIFFERENT = [
     pytest.param(each, id=each.name)
-    for each in IN_TREE
+    for each in AS_PLUGINS
     if issubclass(each, FilterPlugin) and each.is_indifferent is not FilterPlugin.is_indifferent
 ]
 
@@ -227,7 +229,7 @@ READINGS = {
     "VolumeZone": "plugins.test_volume_zone:test_agrees_with_a_reading_of_the_rule_node_by_node",
     "PodTopologySpread": "plugins.test_pod_topology_spread_properties:test_filter",
     "InterPodAffinity": "plugins.test_inter_pod_affinity_properties:test_agrees_with_the_plain_reading",
-    "DynamicResources": "framework.dra.test_allocator:test_a_solution_is_found_if_there_is_one",
+    "DynamicResources": "plugins.lib.devices.test_allocator:test_a_solution_is_found_if_there_is_one",
     "ImageLocality": "plugins.test_image_locality:test_agrees_with_the_plain_reading",
     "NodeDeclaredFeatures": "plugins.test_node_declared_features:test_agrees_with_the_plain_reading",
     "EBSLimits": "plugins.test_in_tree_volume_limits:test_agrees_with_a_reading_of_the_rule_node_by_node",
@@ -245,7 +247,7 @@ READINGS = {
 }
 
 
-JUDGES = [each for each in IN_TREE if issubclass(each, FilterPlugin | ScorePlugin)]
+JUDGES = [each for each in AS_PLUGINS if issubclass(each, FilterPlugin | ScorePlugin)]
 
 
 @pytest.mark.parametrize("plugin", [GeneralPredicates, *JUDGES], ids=lambda each: each.name)

@@ -12,9 +12,10 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.resource import ResourceClaim
 from ksched_cli.engine.decision import Decision
 from ksched_cli.framework.status import unschedulable
-from ksched_cli.plugins.dynamic_resources import DynamicResources
+from ksched_cli.plugins.dynamic_resources.plugin import DynamicResources
 from tests.builders import make_node, make_pod, term
-from tests.framework.dra.resources import (
+from tests.harness import decide, make_bench, make_scheduler
+from tests.plugins.lib.devices.resources import (
     DRIVER,
     GPU,
     alternative,
@@ -31,7 +32,6 @@ from tests.framework.dra.resources import (
     pod_with,
     selectors,
 )
-from tests.harness import decide, make_bench, make_scheduler
 
 NODES = [make_node("n1").obj(), make_node("n2").obj()]
 CANNOT = ("UnschedulableAndUnresolvable", ("cannot allocate all claims",))

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from ksched_cli.api.resource import ResourceClaim
-from ksched_cli.framework.dra.claims import AllocatedState
-from ksched_cli.framework.dra.results import alternatives_score
-from ksched_cli.plugins.dynamic_resources import DynamicResources
+from ksched_cli.plugins.dynamic_resources.plugin import DynamicResources
+from ksched_cli.plugins.lib.devices.claims import AllocatedState
+from ksched_cli.plugins.lib.devices.results import alternatives_score
 from tests.builders import make_node, make_pod, term
-from tests.framework.dra.resources import (
+from tests.harness import decide, make_bench, make_scheduler
+from tests.plugins.lib.devices.resources import (
     DRIVER,
     GPU,
     alternative,
@@ -28,7 +29,6 @@ from tests.framework.dra.resources import (
     pod_with,
     selectors,
 )
-from tests.harness import decide, make_bench, make_scheduler
 
 NODES = [make_node("n1").obj(), make_node("n2").obj()]
 CANNOT = "cannot allocate all claims"

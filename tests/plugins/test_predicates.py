@@ -10,22 +10,22 @@ from hypothesis import given, settings
 from ksched_cli.config.releases import RELEASES
 from ksched_cli.framework.interfaces import FilterPlugin, Plugin
 from ksched_cli.framework.status import SUCCESS, error
-from ksched_cli.plugins.predicates.general import (
+from ksched_cli.plugins.legacy.predicates.general import (
     GeneralPredicates,
     HostName,
     MatchNodeSelector,
     PodFitsHostPorts,
     PodFitsResources,
 )
-from ksched_cli.plugins.predicates.nodes import (
+from ksched_cli.plugins.legacy.predicates.nodes import (
     CheckNodeCondition,
     CheckNodeDiskPressure,
     CheckNodeMemoryPressure,
     CheckNodePIDPressure,
     PodToleratesNodeTaints,
 )
-from ksched_cli.plugins.predicates.pods import MatchInterPodAffinity
-from ksched_cli.plugins.predicates.volumes import (
+from ksched_cli.plugins.legacy.predicates.pods import MatchInterPodAffinity
+from ksched_cli.plugins.legacy.predicates.volumes import (
     CheckVolumeBinding,
     MaxCSIVolumeCountPred,
     MaxEBSVolumeCount,
@@ -255,7 +255,8 @@ def test_limits_of_drivers_count_with_the_gate_only(gate: bool) -> None:
 
 
 def test_every_predicate_of_the_plugin_list_is_of_its_time() -> None:
-    from ksched_cli.plugins.in_tree import PREDICATES, PRIORITIES, plugins_of
+    from ksched_cli.plugins.in_tree import plugins_of
+    from ksched_cli.plugins.legacy.in_tree import PREDICATES, PRIORITIES
 
     listed: list[type[Plugin]] = [*PREDICATES, *PRIORITIES]
     assert {each.until for each in listed} == {"1.16"}

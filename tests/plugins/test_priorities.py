@@ -13,7 +13,7 @@ from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.config.plugin_args import NodeLabelArgs, ServiceAffinityArgs
 from ksched_cli.config.releases import RELEASES
 from ksched_cli.framework.interfaces import ScorePlugin
-from ksched_cli.plugins.priorities.nodes import (
+from ksched_cli.plugins.legacy.priorities.nodes import (
     EqualPriority,
     ImageLocalityPriority,
     NodeAffinityPriority,
@@ -21,13 +21,13 @@ from ksched_cli.plugins.priorities.nodes import (
     NodePreferAvoidPodsPriority,
     TaintTolerationPriority,
 )
-from ksched_cli.plugins.priorities.pods import (
+from ksched_cli.plugins.legacy.priorities.pods import (
     InterPodAffinityPriority,
     SelectorSpreadPriority,
     ServiceAntiAffinityPriority,
     ServiceSpreadingPriority,
 )
-from ksched_cli.plugins.priorities.resources import (
+from ksched_cli.plugins.legacy.priorities.resources import (
     BalancedResourceAllocation,
     LeastRequestedPriority,
     MostRequestedPriority,

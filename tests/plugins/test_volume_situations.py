@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.framework.volumes.claims import SELECTED_NODE
-from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
-from ksched_cli.plugins.volume_binding import VolumeBinding
+from ksched_cli.plugins.lib.volumes.claims import SELECTED_NODE
+from ksched_cli.plugins.node_volume_limits.plugin import NodeVolumeLimits
+from ksched_cli.plugins.volume_binding.plugin import VolumeBinding
 from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
 from ksched_cli.plugins.volume_zone import VolumeZone
 from tests.builders import make_node, make_pod

@@ -13,9 +13,9 @@ from ksched_cli.config.plugin_args import (
     RequestedToCapacityRatioArgs,
     ServiceAffinityArgs,
 )
-from ksched_cli.config.policy import LAST_MINOR
-from ksched_cli.config.policy_profile import PREDICATES, PRIORITIES, Making
-from ksched_cli.config.predicates import ORDER, PREEMPTION
+from ksched_cli.config.policy.model import LAST_MINOR
+from ksched_cli.config.policy.predicates import ORDER, PREEMPTION
+from ksched_cli.config.policy.profile import PREDICATES, PRIORITIES, Making
 from ksched_cli.config.profiles import merge_with_defaults
 from ksched_cli.config.releases import RELEASES
 

@@ -24,8 +24,8 @@ from ksched_cli.config.migration.settings import (
 from ksched_cli.config.migration.shortest import shortest
 from ksched_cli.config.model import Plugins, Profile, SchedulerConfiguration
 from ksched_cli.config.plugin_args import VolumeBindingArgs
-from ksched_cli.config.policy import Policy, is_policy, policy_document
-from ksched_cli.config.policy_profile import policy_profile
+from ksched_cli.config.policy.model import Policy, is_policy, policy_document
+from ksched_cli.config.policy.profile import policy_profile
 from ksched_cli.config.reading import KIND, read_one
 from ksched_cli.config.view import plugin_set
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from ksched_cli.api.conversion import written
 from ksched_cli.api.yaml_reader import Document
-from ksched_cli.config.policy import is_policy, policy_document
-from ksched_cli.config.policy_profile import plugins_named
+from ksched_cli.config.policy.model import is_policy, policy_document
+from ksched_cli.config.policy.profile import plugins_named
 from ksched_cli.errors import Problem
 
 Steps = tuple[str | int, ...]

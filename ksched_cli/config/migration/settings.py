@@ -8,7 +8,7 @@ from typing import Any
 from ksched_cli.config.migration.differing import differing
 from ksched_cli.config.migration.notes import Notes
 from ksched_cli.config.model import Extender
-from ksched_cli.config.policy_profile import plugins_named
+from ksched_cli.config.policy.profile import plugins_named
 from ksched_cli.config.serving import LOCK
 
 # With what v1 takes them for where the file does not have them.

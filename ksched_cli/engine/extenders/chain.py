@@ -20,7 +20,7 @@ from ksched_cli.engine.faults import ExtenderError, blamed
 from ksched_cli.engine.runtime import ScoreTable
 from ksched_cli.engine.timings import Timings
 from ksched_cli.framework.diagnosis import NodeStatuses
-from ksched_cli.framework.preemption.outcomes import Candidate
+from ksched_cli.framework.handle import Candidate
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status, error, unresolvable, unschedulable
 

@@ -27,7 +27,7 @@ from ksched_cli.engine.extenders.messages import (
 )
 from ksched_cli.engine.extenders.transport import Client
 from ksched_cli.engine.faults import ExtenderError
-from ksched_cli.framework.preemption.outcomes import Candidate
+from ksched_cli.framework.handle import Candidate
 
 MAX_EXTENDER_PRIORITY = 10
 

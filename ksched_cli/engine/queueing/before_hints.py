@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.cluster.affinity_terms import TermParser
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
-from ksched_cli.framework.affinity_terms import TermParser
 from ksched_cli.framework.events import ASSIGNED_POD, Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 

@@ -7,6 +7,7 @@ import pytest
 from ksched_cli.framework.events import EVERY_EVENT
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.plugins.in_tree import IN_TREE
+from ksched_cli.plugins.legacy.in_tree import REMOVED
 from tests.builders import make_pod
 from tests.harness import make_bench
 
@@ -37,7 +38,7 @@ REGISTERED = {
 }
 
 
-@pytest.mark.parametrize("plugin", IN_TREE, ids=lambda plugin: plugin.name)
+@pytest.mark.parametrize("plugin", [*IN_TREE, *REMOVED], ids=lambda plugin: plugin.name)
 def test_events_to_register(plugin: type[Plugin]) -> None:
     events = make_bench(plugin, [], make_pod().obj(), gates="DRAExtendedResource=true").plugin.events_to_register()
     if plugin.name not in REGISTERED:

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from ksched_cli.framework.events import ASSIGNED_POD, ASSIGNED_POD_DELETE, UNSCHEDULED_POD, Action, ClusterEvent
-from ksched_cli.plugins.dynamic_resources import DynamicResources
-from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
+from ksched_cli.plugins.dynamic_resources.plugin import DynamicResources
+from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
 from tests.builders import make_node, make_pod
-from tests.framework.dra.resources import allocated, exactly, make_claim, make_class, make_slice
 from tests.harness import make_bench
 from tests.plugins.hints.asking import CASE, case, hint
+from tests.plugins.lib.devices.resources import allocated, exactly, make_claim, make_class, make_slice
 
 ADD = ClusterEvent("Node", Action.ADD)
 ALLOCATABLE = ClusterEvent("Node", Action.UPDATE_NODE_ALLOCATABLE)

@@ -1,0 +1,63 @@
+"""The claims that a pod's volumes name (ephemeral.VolumeClaimName, podPassesBasicChecks)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.storage import PersistentVolumeClaim
+from ksched_cli.cluster.catalog import Catalog
+
+
+class ClaimName(NamedTuple):
+    """A claim that a pod's volume names; that of an ephemeral volume is made by a controller of its own."""
+
+    name: str
+    ephemeral: bool
+
+
+def claim_names(pod: Pod) -> Iterator[ClaimName]:
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is not None:
+            yield ClaimName(volume.persistent_volume_claim.claim_name, False)
+        elif volume.ephemeral is not None:
+            yield ClaimName(f"{pod.metadata.name}-{volume.name}", True)
+
+
+def mounted_claims(pod: Pod) -> list[str]:
+    """Claims that volumes of the pod name themselves; those of ephemeral volumes belong to the pod alone anyway."""
+    claims = (volume.persistent_volume_claim for volume in pod.spec.volumes)
+    return [claim.claim_name for claim in claims if claim is not None]
+
+
+def find_claim(catalog: Catalog, pod: Pod, name: str) -> PersistentVolumeClaim | None:
+    return catalog.get(PersistentVolumeClaim, name, pod.metadata.namespace)
+
+
+def missing_claim(name: str) -> str:
+    return f'persistentvolumeclaim "{name}" not found'
+
+
+def problem_of_claims(pod: Pod, catalog: Catalog) -> str | None:
+    """podPassesBasicChecks: up to 1.19 a pod whose claims do not exist or are on their way out was no pod to look for
+    a node for."""
+    for name, ephemeral in claim_names(pod):
+        claim = find_claim(catalog, pod, name)
+        if claim is None:
+            return missing_claim(name)
+        if claim.metadata.deletion_timestamp is not None:
+            return f'persistentvolumeclaim "{name}" is being deleted'
+        if ephemeral and foreign_claim(pod, claim):
+            return f'persistentvolumeclaim "{name}" was not created for the pod'
+    return None
+
+
+def foreign_claim(pod: Pod, claim: PersistentVolumeClaim) -> str | None:
+    """ephemeral.VolumeIsForPod: what is wrong when somebody else's claim has the name of the pod's."""
+    controllers = (each for each in claim.metadata.owner_references if each.controller)
+    controller = next(controllers, None)
+    if controller is not None and controller.uid == pod.metadata.uid:
+        return None
+    names = f"{claim.metadata.namespace}/{claim.metadata.name}", f"{pod.metadata.namespace}/{pod.metadata.name}"
+    return f"PVC {names[0]} was not created for pod {names[1]} (pod is not owner)"

@@ -1,0 +1,1 @@
+"""Policy and v1alpha1: how kube-scheduler was configured with predicates and priorities."""

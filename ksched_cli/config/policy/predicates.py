@@ -1,0 +1,202 @@
+"""What the scheduler was made of before there were plugins: predicates in their order, priorities with their weights,
+and the providers that name a set of them. It is said as a profile in which each is a plugin of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from ksched_cli.config.model import PluginRef, Plugins, PluginSet, Profile
+from ksched_cli.config.plugin_args import (
+    CPU_AND_MEMORY,
+    InterPodAffinityArgs,
+    NodeLabelArgs,
+    RequestedToCapacityRatioArgs,
+    ServiceAffinityArgs,
+    UtilizationShapePoint,
+    with_defaults,
+)
+from ksched_cli.config.policy.model import Complaint, Policy, PredicatePolicy, PriorityPolicy
+from ksched_cli.config.releases import FeatureGates, Release
+
+DEFAULT_PROVIDER, AUTOSCALER_PROVIDER = "DefaultProvider", "ClusterAutoscalerProvider"
+PROVIDERS = (DEFAULT_PROVIDER, AUTOSCALER_PROVIDER)
+
+# The order in which predicates are asked, whoever names them (predicates.Ordering).
+ORDER = (
+    *("CheckNodeCondition", "CheckNodeUnschedulable", "GeneralPredicates", "HostName", "PodFitsHostPorts"),
+    *("MatchNodeSelector", "PodFitsResources", "NoDiskConflict", "PodToleratesNodeTaints"),
+    *("CheckNodeLabelPresence", "CheckServiceAffinity", "MaxEBSVolumeCount", "MaxGCEPDVolumeCount"),
+    *("MaxCSIVolumeCountPred", "MaxAzureDiskVolumeCount", "MaxCinderVolumeCount", "CheckVolumeBinding"),
+    *("NoVolumeZoneConflict", "CheckNodeMemoryPressure", "CheckNodePIDPressure", "CheckNodeDiskPressure"),
+    "MatchInterPodAffinity",
+)
+# These are no predicates before a Policy gives them an argument.
+_WITH_ARGUMENT = frozenset({"CheckNodeLabelPresence", "CheckServiceAffinity"})
+_BY_TAINTS = frozenset({"CheckNodeUnschedulable"})
+_BY_CONDITIONS = frozenset(
+    {"CheckNodeCondition", "CheckNodeMemoryPressure", "CheckNodePIDPressure", "CheckNodeDiskPressure"}
+)
+# A name that the scheduler knew and never asked, for it has no place in the order.
+_NEVER_ASKED = "PodFitsPorts"
+
+PRIORITIES = (
+    *("BalancedResourceAllocation", "EqualPriority", "ImageLocalityPriority", "InterPodAffinityPriority"),
+    *("LeastRequestedPriority", "MostRequestedPriority", "NodeAffinityPriority", "NodePreferAvoidPodsPriority"),
+    *("RequestedToCapacityRatioPriority", "SelectorSpreadPriority", "ServiceSpreadingPriority"),
+    "TaintTolerationPriority",
+)
+_GATED_PRIORITIES = {"ResourceLimitsPriority": "ResourceLimitsPriorityFunction"}
+
+# The one that prefers room, and the one that takes its place under the autoscaler's provider.
+_LEAST, _MOST = "LeastRequestedPriority", "MostRequestedPriority"
+_RATIO = "RequestedToCapacityRatioPriority"
+_DEFAULT_SHAPE = (UtilizationShapePoint(0, 10), UtilizationShapePoint(100, 0))
+
+ALWAYS = ("PrioritySort", "DefaultBinder")
+PREEMPTION = "DefaultPreemption"
+
+
+class Algorithm:
+    """Predicates and priorities while they are put together."""
+
+    def __init__(self, release: Release, gates: FeatureGates) -> None:
+        self._gates = gates
+        self._defaults = release.default_weights(gates)
+        self._weights: dict[str, int] = {}
+        self._predicates: set[str] = set(self._mandatory)
+        self._implemented_by: dict[str, str] = {}
+        self._args: dict[str, Any] = {_RATIO: RequestedToCapacityRatioArgs(shape=_DEFAULT_SHAPE)}
+        self._checks_all = False
+        self.complaints: list[Complaint] = []
+        # What is said and has no effect.
+        self.idle: list[Complaint] = []
+
+    @property
+    def _by_taints(self) -> bool:
+        return self._gates.enabled("TaintNodesByCondition")
+
+    @property
+    def _mandatory(self) -> tuple[str, ...]:
+        """Asked even if a Policy does not name them."""
+        return ("CheckNodeUnschedulable", "PodToleratesNodeTaints") if self._by_taints else ("CheckNodeCondition",)
+
+    def profile(self, scheduler_name: str, hard_weight: int = 0, *, preempts: bool = True) -> Profile:
+        """Of everything that was put together."""
+        asked = [name for name in ORDER if name in self._predicates]
+        enabled = [
+            *map(PluginRef, (*ALWAYS, *asked)),
+            *(PluginRef(name, weight) for name, weight in sorted(self._weights.items())),
+            *([PluginRef(PREEMPTION)] if preempts else []),
+        ]
+        args = dict(self._args)
+        if hard_weight:
+            args["InterPodAffinityPriority"] = InterPodAffinityArgs(hard_pod_affinity_weight=hard_weight)
+        return Profile(
+            scheduler_name,
+            plugins=Plugins(multi_point=PluginSet(tuple(enabled), (PluginRef("*"),))),
+            args={name: own for name, own in args.items() if name in self._weights or name in asked},
+            implemented_by=self._implemented_by,
+            checks_all_filters=self._checks_all,
+        )
+
+    # Providers
+
+    def add_provider(self, name: str) -> None:
+        self.add_default_predicates()
+        self.add_default_priorities()
+        if name == AUTOSCALER_PROVIDER:
+            self._weights[_MOST] = self._weights.pop(_LEAST)
+
+    def add_default_predicates(self) -> None:
+        self._predicates |= set(ORDER) & self._defaults.keys()
+
+    def add_default_priorities(self) -> None:
+        self._weights |= {name: weight for name, weight in self._defaults.items() if weight}
+
+    # Policies
+
+    def add_policy(self, policy: Policy) -> None:
+        """CreateFromConfig."""
+        self._checks_all = policy.always_check_all_predicates
+        if policy.predicates is None:
+            self.add_default_predicates()
+        for index, predicate in enumerate(policy.predicates or ()):
+            self._add_predicate(index, predicate)
+        if policy.priorities is None:
+            self.add_default_priorities()
+        for index, priority in enumerate(policy.priorities or ()):
+            self._add_priority(index, priority)
+        if not self._weights and not policy.extenders:
+            # Where nothing ranks the nodes they are all as good.
+            self._weights["EqualPriority"] = 1
+
+    def _add_predicate(self, index: int, policy: PredicatePolicy) -> None:
+        name, argument = policy.name, policy.argument
+        steps = ("predicates", index, "name")
+        if argument is None and name not in self._known_predicates() and name != _NEVER_ASKED:
+            self.complaints.append((steps, f'there is no predicate "{name}"'))
+            return
+        if name not in ORDER:
+            asked = ", ".join(sorted(_WITH_ARGUMENT))
+            self.idle.append((steps, f'"{name}" is never asked: only names in the fixed order are, such as {asked}'))
+            return
+        self._predicates.add(name)
+        if argument is not None and argument.labels_presence is not None:
+            wanted = argument.labels_presence
+            present, absent = (wanted.labels, ()) if wanted.presence else ((), wanted.labels)
+            args = NodeLabelArgs(present_labels=present, absent_labels=absent)
+            self._custom(name, "CheckNodeLabelPresence", args)
+        elif argument is not None and argument.service_affinity is not None:
+            labels = argument.service_affinity.labels
+            self._custom(name, "CheckServiceAffinity", ServiceAffinityArgs(affinity_labels=labels))
+
+    def _known_predicates(self) -> set[str]:
+        left_out = _BY_CONDITIONS if self._by_taints else _BY_TAINTS
+        return set(ORDER) - _WITH_ARGUMENT - left_out
+
+    def _add_priority(self, index: int, policy: PriorityPolicy) -> None:
+        name, argument = policy.name, policy.argument
+        if argument is None and name not in self._known_priorities():
+            self.complaints.append((("priorities", index, "name"), f'there is no priority "{name}"'))
+            return
+        self._weights[name] = policy.weight
+        if argument is not None and argument.service_anti_affinity is not None:
+            label = argument.service_anti_affinity.label
+            args = ServiceAffinityArgs(anti_affinity_labels_preference=(label,))
+            self._custom(name, "ServiceAntiAffinityPriority", args)
+        elif argument is not None and argument.label_preference is not None:
+            wanted = argument.label_preference
+            present, absent = ((wanted.label,), ()) if wanted.presence else ((), (wanted.label,))
+            preferred = NodeLabelArgs(present_labels_preference=present, absent_labels_preference=absent)
+            self._custom(name, "NodeLabelPriority", preferred)
+        elif argument is not None and argument.requested_to_capacity_ratio_arguments is not None:
+            ratio = argument.requested_to_capacity_ratio_arguments
+            made = RequestedToCapacityRatioArgs(shape=ratio.shape, resources=ratio.resources or CPU_AND_MEMORY)
+            self._custom(name, _RATIO, with_defaults(made))
+            steps = ("priorities", index, "argument", "requestedToCapacityRatioArguments", "shape")
+            self.complaints += [(steps, text) for text in _shape_complaints(ratio.shape)]
+
+    def _known_priorities(self) -> set[str]:
+        return {*PRIORITIES, *(name for name, gate in _GATED_PRIORITIES.items() if self._gates.enabled(gate))}
+
+    def _custom(self, name: str, kind: str, args: Any) -> None:
+        """A Policy may call what it gives an argument to as it likes."""
+        self._args[name] = args
+        if name != kind:
+            self._implemented_by[name] = kind
+
+
+def _shape_complaints(shape: Sequence[UtilizationShapePoint]) -> Iterator[str]:
+    """NewFunctionShape."""
+    if not shape:
+        yield "at least one point must be specified"
+    for before, after in pairwise(shape):
+        if before.utilization >= after.utilization:
+            yield f"utilization values must be sorted: {before.utilization} comes before {after.utilization}"
+    for point in shape:
+        if not 0 <= point.utilization <= 100:
+            yield f"utilization {point.utilization} is not in the valid range [0-100]"
+        if not 0 <= point.score <= 10:
+            yield f"score {point.score} is not in the valid range [0-10]"

@@ -1,0 +1,178 @@
+"""A profile of plugins, said in predicates and priorities as far as those have the words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ksched_cli.config.model import PluginRef, Plugins, PluginSet, Profile
+from ksched_cli.config.plugin_args import (
+    CPU_AND_MEMORY,
+    DefaultPreemptionArgs,
+    DynamicResourcesArgs,
+    InterPodAffinityArgs,
+    NodeAffinityArgs,
+    NodeResourcesBalancedAllocationArgs,
+    NodeResourcesFitArgs,
+    PodTopologySpreadArgs,
+    RequestedToCapacityRatioArgs,
+    VolumeBindingArgs,
+    with_defaults,
+)
+from ksched_cli.config.policy.predicates import ALWAYS, ORDER, PREEMPTION
+from ksched_cli.config.releases import NEWEST, FeatureGates, Release
+from ksched_cli.config.rule_changes.families import PREDICATES, PRIORITIES
+
+# (plugin, what cannot be said of it)
+Unsaid = tuple[str, str]
+
+_ALL = "*"
+_FIT = "NodeResourcesFit"
+_TODAY = frozenset(NEWEST.plugin_names())
+# What is in GeneralPredicates, and its name where it is asked by itself.
+_GENERAL = {
+    PREDICATES[name]: name for name in ("PodFitsResources", "HostName", "PodFitsHostPorts", "MatchNodeSelector")
+}
+# The limits of clouds were predicates of their own, and since 1.31 they are in this plugin.
+_LIMITS = "NodeVolumeLimits"
+_CLOUDS = ("MaxEBSVolumeCount", "MaxGCEPDVolumeCount", "MaxAzureDiskVolumeCount")
+_PREDICATES: Mapping[str, tuple[str, ...]] = {
+    plugin: (name, *(_CLOUDS if plugin == _LIMITS else ()))
+    for name, plugin in PREDICATES.items()
+    if plugin in _TODAY and plugin not in _GENERAL and name not in (*_CLOUDS, "CheckNodeCondition")
+}
+_PRIORITIES = {
+    plugin: name
+    for name, plugin in PRIORITIES.items()
+    if plugin in _TODAY and plugin != _FIT and name != "ServiceSpreadingPriority"
+}
+_STRATEGIES = {
+    "LeastAllocated": "LeastRequestedPriority",
+    "MostAllocated": "MostRequestedPriority",
+    "RequestedToCapacityRatio": "RequestedToCapacityRatioPriority",
+}
+_MANDATORY = ("NodeUnschedulable", "TaintToleration")
+# Arguments that may be anything, for nothing follows from them or from what they are about.
+_NO_MATTER = (DefaultPreemptionArgs, DynamicResourcesArgs, VolumeBindingArgs)
+
+
+def restate_algorithm(profile: Profile, release: Release, gates: FeatureGates) -> tuple[Profile, list[Unsaid]]:
+    """The profile, and what of it could not be said."""
+    said = _Said(profile)
+    unsaid = list(said.unsaid())
+    defaults = release.default_weights(gates)
+    asked = said.predicates(defaults)
+    weights, args = said.priorities(defaults)
+    affinity = profile.args.get("InterPodAffinity")
+    if isinstance(affinity, InterPodAffinityArgs) and "InterPodAffinityPriority" in weights:
+        args["InterPodAffinityPriority"] = affinity
+    enabled = [
+        *map(PluginRef, (*ALWAYS, *asked)),
+        *(PluginRef(name, weight) for name, weight in sorted(weights.items())),
+        *([PluginRef(PREEMPTION)] if said.is_on(PREEMPTION, "postFilter") else []),
+    ]
+    plugins = Plugins(multi_point=PluginSet((*enabled, *said.own()), (PluginRef(_ALL),)))
+    own_args = {name: given for name, given in profile.args.items() if not isinstance(given, Struct)}
+    return replace(profile, plugins=plugins, args={**own_args, **args}), unsaid
+
+
+class _Said:
+    """What a profile says of plugins that are there by default."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._points = dict(profile.plugins.points())
+
+    def is_on(self, plugin: str, point: str) -> bool:
+        """Whether the plugin takes part, one that is a default."""
+        for own in (self._points[point], self._profile.plugins.multi_point):
+            if plugin in {each.name for each in own.enabled}:
+                return True
+            if {plugin, _ALL} & {each.name for each in own.disabled}:
+                return False
+        return True
+
+    def weight(self, plugin: str) -> int:
+        """The one that is given, or 0."""
+        sets = (self._points["score"], self._profile.plugins.multi_point)
+        return next((each.weight for own in sets for each in own.enabled if each.name == plugin and each.weight), 0)
+
+    def own(self) -> Iterator[PluginRef]:
+        """Plugins that are nobody's default."""
+        named = dict.fromkeys(
+            each for own in (self._profile.plugins.multi_point, *self._points.values()) for each in own.enabled
+        )
+        known = {*_GENERAL, *_PREDICATES, *_PRIORITIES, *_NAMES_WITHOUT_A_WORD}
+        return (each for each in named if each.name not in known)
+
+    def predicates(self, defaults: Mapping[str, int]) -> list[str]:
+        wanted = {name for plugin, names in _PREDICATES.items() if self.is_on(plugin, "filter") for name in names}
+        parts = [name for plugin, name in _GENERAL.items() if self.is_on(plugin, "filter")]
+        wanted |= {"GeneralPredicates"} if len(parts) == len(_GENERAL) else set(parts)
+        mandatory = {name for plugin in _MANDATORY for name in _PREDICATES[plugin]}
+        # What a plugin never was, such as looking at conditions, stays as it is by default.
+        others = (name for names in _PREDICATES.values() for name in names)
+        said = {*mandatory, *others, "GeneralPredicates", *_GENERAL.values()}
+        return [name for name in ORDER if name in (wanted if name in said else defaults)]
+
+    def priorities(self, defaults: Mapping[str, int]) -> tuple[dict[str, int], dict[str, Any]]:
+        """Names with weights, and arguments. A weight that is not given is the default of the time."""
+        weights: dict[str, int] = {"NodePreferAvoidPodsPriority": defaults["NodePreferAvoidPodsPriority"]}
+        for plugin, name in _PRIORITIES.items():
+            if self.is_on(plugin, "score"):
+                weights[name] = self.weight(plugin) or defaults[name]
+        fit, args = self._profile.args.get(_FIT) or NodeResourcesFitArgs(), dict[str, Any]()
+        if self.is_on(_FIT, "score"):
+            name = _STRATEGIES[fit.scoring_strategy.type]
+            weights[name] = self.weight(_FIT) or 1
+            if fit.scoring_strategy.type == "RequestedToCapacityRatio":
+                ratio = fit.scoring_strategy.requested_to_capacity_ratio
+                shape = ratio.shape if ratio else ()
+                resources = fit.scoring_strategy.resources
+                args[name] = with_defaults(RequestedToCapacityRatioArgs(shape=shape, resources=resources))
+        return weights, args
+
+    def unsaid(self) -> Iterator[Unsaid]:
+        for plugin in _MANDATORY:
+            if not self.is_on(plugin, "filter"):
+                yield plugin, "the switching off"
+        for plugin, args in self._profile.args.items():
+            yield from ((plugin, text) for text in _not_said(args))
+
+
+def _not_said(args: Any) -> Iterator[str]:
+    match args:
+        case NodeResourcesFitArgs():
+            strategy = args.scoring_strategy
+            if args.ignored_resources or args.ignored_resource_groups:
+                yield "ignoredResources"
+            if strategy.type != "RequestedToCapacityRatio" and set(strategy.resources) != set(CPU_AND_MEMORY):
+                yield "scoringStrategy.resources other than cpu and memory alike"
+        case NodeResourcesBalancedAllocationArgs():
+            if set(args.resources) != set(CPU_AND_MEMORY):
+                yield "resources other than cpu and memory"
+        case InterPodAffinityArgs():
+            if args.ignore_preferred_terms_of_existing_pods:
+                yield "ignorePreferredTermsOfExistingPods"
+        case NodeAffinityArgs():
+            if args.added_affinity is not None:
+                yield "addedAffinity"
+        case PodTopologySpreadArgs():
+            if args.default_constraints:
+                yield "defaultConstraints"
+        case Struct() if not isinstance(args, _NO_MATTER):
+            yield "its arguments"
+
+
+# Plugins of today that there was nothing like.
+_NAMES_WITHOUT_A_WORD = frozenset(
+    {
+        *("PrioritySort", "SchedulingGates", "DynamicResources", "DefaultPreemption", "DefaultBinder"),
+        *("NodeDeclaredFeatures", "GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"),
+        *("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "SelectorSpread"),
+        _ALL,
+    }
+)

@@ -1,1 +1,0 @@
-"""Dynamic resource allocation: device selectors, resource pools, and the search for devices."""

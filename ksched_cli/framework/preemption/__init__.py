@@ -1,1 +1,0 @@
-"""Preemption: who would have to leave which node, and which node is the best choice (framework/preemption)."""

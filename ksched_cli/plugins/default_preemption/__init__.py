@@ -1,0 +1,1 @@
+"""DefaultPreemption: which pods of lower priority would make room for a pod."""

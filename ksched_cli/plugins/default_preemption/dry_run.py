@@ -1,0 +1,161 @@
+"""SelectVictimsOnNode, on one node or on many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import chain
+
+import numpy as np
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import BoolColumn, FloatColumn, RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.handle import Trial
+from ksched_cli.framework.status import error, unresolvable
+from ksched_cli.plugins.default_preemption.budgets import Budgets
+from ksched_cli.plugins.default_preemption.importance import Importance
+from ksched_cli.plugins.default_preemption.outcomes import PRIORITY_OFFSET, Outcomes
+
+NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
+
+# Which of the pods (rows) the preemptor may evict (isPreemptionAllowed).
+Allowed = Callable[[PodInfo, RowColumn], BoolColumn]
+
+
+@dataclass
+class _Removed:
+    """Pods taken off nodes, by node and there by importance; `owner` indexes the node rows of the dry run."""
+
+    pods: RowColumn
+    owner: RowColumn
+    violating: BoolColumn
+    victim: BoolColumn = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.victim = np.zeros(len(self.pods), dtype=np.bool_)
+
+    def turns(self) -> list[RowColumn]:
+        """Indexes by order of reprieve: those a disruption budget speaks for first, one pod of every node a turn."""
+        order = np.lexsort((np.arange(len(self.pods)), ~self.violating, self.owner))
+        owner = self.owner[order]
+        starts = np.nonzero(np.diff(owner, prepend=-1))[0]
+        sizes = np.diff(np.append(starts, len(owner)))
+        turn = np.arange(len(owner)) - np.repeat(starts, sizes)
+        by_turn = np.argsort(turn, kind="stable")
+        return np.split(order[by_turn], np.cumsum(np.bincount(turn))[:-1])
+
+
+class DryRun:
+    """What it takes to try nodes of one cluster."""
+
+    def __init__(self, cluster: Cluster, allowed: Allowed, *, heeds_budgets: bool = True) -> None:
+        self._cluster = cluster
+        self._allowed = allowed
+        self._importance = Importance(cluster)
+        self._budgets = Budgets(cluster, heeded=heeds_budgets)
+        # Up to 1.16 a node that takes the pod as it is was the best there could be. It may be one that an extender
+        # left out.
+        self._needs_victims = not cluster.release.has_predicates
+
+    def started(self, pod_rows: RowColumn) -> FloatColumn:
+        """When the pods started, in seconds since the epoch."""
+        return self._importance.started(pod_rows)
+
+    def can_share(self, trial: Trial, pod: PodInfo, rows: RowColumn) -> BoolColumn:
+        """Which of the nodes may be cleared in one trial: their pods matter to them alone."""
+        if trial.row_scoped:
+            return np.ones(len(rows), dtype=np.bool_)
+        pods, owner = self._removable(pod, rows)
+        local = np.fromiter(map(trial.stays_local, pods.tolist()), dtype=np.bool_, count=len(pods))
+        apart: BoolColumn = np.bincount(owner[~local], minlength=len(rows)) == 0
+        return apart
+
+    def run(self, trial: Trial, pod: PodInfo, rows: RowColumn, outcomes: Outcomes) -> None:
+        """Clear the nodes, see where the pod fits, put back who can stay; one entry per row in the outcomes."""
+        pods, owner = self._removable(pod, rows)
+        has_any = np.bincount(owner, minlength=len(rows)) > 0
+        if self._needs_victims:
+            outcomes.fail(rows[~has_any], NO_VICTIMS)
+            if not len(pods):
+                return
+        else:
+            has_any[:] = True
+        trial.remove(pods)
+        fits = self._fitting(trial, rows, has_any, outcomes)
+        stays = fits[owner]
+        removed = self._by_importance(pods[stays], owner[stays])
+        self._reprieve(trial, rows, removed)
+        self._conclude(rows, np.nonzero(fits)[0], removed, outcomes)
+
+    def _removable(self, pod: PodInfo, rows: RowColumn) -> tuple[RowColumn, RowColumn]:
+        on = self._cluster.usage.pods
+        counts = [len(on[row]) for row in rows.tolist()]
+        pods = np.fromiter(chain.from_iterable(on[row] for row in rows.tolist()), dtype=np.int64, count=sum(counts))
+        owner = np.repeat(np.arange(len(rows)), counts)
+        allowed = self._allowed(pod, pods)
+        return pods[allowed], owner[allowed]
+
+    def _fitting(self, trial: Trial, rows: RowColumn, cleared: BoolColumn, outcomes: Outcomes) -> BoolColumn:
+        """Which of the cleared nodes take the pod; the others' statuses are noted."""
+        verdict = trial.filter(rows[cleared])
+        fits = np.zeros(len(rows), dtype=np.bool_)
+        fits[cleared] = verdict.passed
+        statuses = NodeStatuses(len(self._cluster.nodes))
+        statuses.record("", rows[cleared], verdict)
+        outcomes.fail_as(rows[cleared & ~fits], statuses)
+        return fits
+
+    def _by_importance(self, pods: RowColumn, owner: RowColumn) -> _Removed:
+        pods = pods[self._importance.order(pods, owner)]
+        return _Removed(pods, owner, self._budgets.violating(pods, owner))
+
+    def _reprieve(self, trial: Trial, rows: RowColumn, removed: _Removed) -> None:
+        """Turn by turn the next pod of every node comes back, and leaves again where the preemptor would not fit."""
+        if not len(removed.pods):
+            return
+        for turn in removed.turns():
+            trial.put_back(removed.pods[turn])
+            out = turn[~trial.fits(rows[removed.owner[turn]])]
+            if len(out):
+                trial.remove(removed.pods[out])
+                removed.victim[out] = True
+
+    def _conclude(self, rows: RowColumn, fitting: RowColumn, removed: _Removed, outcomes: Outcomes) -> None:
+        victims, owner = removed.pods[removed.victim], removed.owner[removed.victim]
+        found, starts = np.unique(owner, return_index=True)
+        for index in np.setdiff1d(fitting, found).tolist():
+            if not self._needs_victims:
+                outcomes.put_empty(int(rows[index]))
+                continue
+            node = self._cluster.nodes.names[rows[index]]
+            outcomes.fail(rows[index : index + 1], error(f'expected at least one victim pod on node "{node}"'))
+        if not len(victims):
+            return
+        where, sizes = rows[found], np.diff(np.append(starts, len(victims)))
+        priority, started = self._cluster.pods.priority[victims], self._importance.started(victims)
+        highest = np.maximum.reduceat(priority, starts)
+        outcomes.tried[where] = outcomes.helps[where] = True
+        outcomes.pdb_violations[where] = np.add.reduceat(removed.violating[removed.victim].astype(np.int64), starts)
+        in_order = self._in_order(victims, owner, removed)
+        # That of the first victim, which up to 1.31 need not be the highest.
+        outcomes.highest[where] = self._cluster.pods.priority[in_order[starts]]
+        outcomes.priorities[where] = np.add.reduceat(priority + PRIORITY_OFFSET, starts)
+        outcomes.count[where] = sizes
+        oldest = np.where(priority == np.repeat(highest, sizes), started, np.inf)
+        outcomes.earliest[where] = np.minimum.reduceat(oldest, starts)
+        outcomes.list_victims(where, in_order, starts)
+
+    def _in_order(self, victims: RowColumn, owner: RowColumn, removed: _Removed) -> RowColumn:
+        """By importance, as they come. Where some of a node's pods violate a budget and others do not, the violating
+        ones come first, and since 1.32 the victims are sorted once more from there."""
+        mixed = np.intersect1d(removed.owner[removed.violating], removed.owner[~removed.violating])
+        ordered, violating = victims.copy(), removed.violating[removed.victim]
+        for each in mixed.tolist():
+            members = np.nonzero(owner == each)[0]
+            first = members[np.argsort(~violating[members], kind="stable")]
+            if self._cluster.release.at_least("1.32"):
+                first = first[self._importance.sort(victims[first].tolist())]
+            ordered[members] = victims[first]
+        return ordered

@@ -1,0 +1,142 @@
+"""The search for candidates among all nodes that preemption can help (framework/preemption.Evaluator).
+
+The search is the same for one node and for many: nodes whose pods matter to them alone are all tried in one trial,
+their pods put back in rounds; each of the others has a trial of its own. What was found of a node holds
+for the next pod of the same priority and signature until something on that node changes.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.diagnosis import Diagnosis, NodeStatuses
+from ksched_cli.framework.handle import Candidate, CycleHandle, Nominator
+from ksched_cli.framework.status import Code, unresolvable
+from ksched_cli.plugins.default_preemption.dry_run import Allowed, DryRun
+from ksched_cli.plugins.default_preemption.outcomes import Outcomes
+
+NOT_HELPFUL = unresolvable("Preemption is not helpful for scheduling")
+
+# How many kinds of pods are remembered; each takes some columns over all nodes.
+_KINDS = 16
+
+_Key = tuple[int, Hashable]
+
+
+@dataclass
+class _Remembered:
+    """The outcomes of a kind of pod, and how far everything had come that they depend on."""
+
+    outcomes: Outcomes
+    structure: int
+    catalog: int
+    journal: int = 0
+
+
+@dataclass
+class Found:
+    """The nodes that preemption could help (`potential`), and of these the candidates."""
+
+    potential: RowColumn
+    outcomes: Outcomes
+
+    def _statuses(self) -> NodeStatuses:
+        """Of the nodes that are no candidates; those that were not tried have the common status."""
+        statuses = NodeStatuses(len(self.outcomes.tried))
+        statuses.set_absent(np.ones(len(statuses), dtype=np.bool_), NOT_HELPFUL)
+        statuses.take_over(self.outcomes.statuses, self.potential[~self.outcomes.helps[self.potential]])
+        return statuses
+
+    @property
+    def candidates(self) -> RowColumn:
+        rows: RowColumn = self.potential[self.outcomes.helps[self.potential]]
+        return rows
+
+    def candidate(self, row: int) -> Candidate:
+        return self.outcomes.candidate(row)
+
+    def failure(self) -> str:
+        """What is said of the nodes when none is a candidate (FitError.Error)."""
+        return self._words[1]
+
+    def errors(self) -> str:
+        """Of nodes where the dry run itself failed; utilerrors.NewAggregate lists equal ones once."""
+        return self._words[0]
+
+    @property
+    def _words(self) -> tuple[str, str]:
+        """The same for pods of a kind as long as they would be tried on the same nodes, and these are as they were."""
+        known = self.outcomes.words
+        if known is None or known[0] is not self.potential:
+            statuses = self._statuses()
+            rows = statuses.rows_with(Code.ERROR).tolist()
+            texts = list(dict.fromkeys(statuses.status(row).message for row in rows))
+            errors = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
+            known = self.outcomes.words = (self.potential, (errors, Diagnosis(statuses).message()))
+        return known[1]
+
+
+class Evaluator:
+    """For one cluster and one notion of who may evict whom."""
+
+    def __init__(self, cluster: Cluster, nominator: Nominator, allowed: Allowed, *, heeds_budgets: bool = True) -> None:
+        self._cluster = cluster
+        self._nominator = nominator
+        self._dry_run = DryRun(cluster, allowed, heeds_budgets=heeds_budgets)
+        self._remembered: OrderedDict[_Key, _Remembered] = OrderedDict()
+
+    def find_candidates(self, cycle: CycleHandle, pod: PodInfo, *, afresh: bool = False) -> Found:
+        """findCandidates and DryRunPreemption. `afresh` tries node by node and remembers nothing."""
+        potential = self._potential(cycle.diagnosis.nodes)
+        with cycle.trial() as trial:
+            outcomes = self._known(pod, None if afresh else trial.signature)
+            todo = potential[~outcomes.tried[potential]]
+            together = self._dry_run.can_share(trial, pod, todo) & (not afresh)
+            if together.any():
+                self._dry_run.run(trial, pod, todo[together], outcomes)
+        for row in todo[~together].reshape(-1, 1):
+            with cycle.trial() as trial:
+                self._dry_run.run(trial, pod, row, outcomes)
+        return Found(potential, outcomes)
+
+    def _potential(self, statuses: NodeStatuses) -> RowColumn:
+        """nodesWherePreemptionMightHelp. Before the later patches of 1.28 also nodes of which nothing is known, for
+        PreFilter left them out."""
+        if self._cluster.release.at_least("1.28"):
+            return statuses.rows_with(Code.UNSCHEDULABLE)
+        hopeless = statuses.rows_with(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+        return statuses.once("helpable", lambda: np.setdiff1d(np.arange(len(statuses)), hopeless))
+
+    def best_of(self, candidates: Mapping[int, Candidate]) -> Candidate:
+        """SelectCandidate among candidates whose victims extenders may have changed."""
+        cluster = self._cluster
+        outcomes = Outcomes(len(cluster.nodes))
+        for candidate in candidates.values():
+            victims = np.array(candidate.victims, dtype=np.int64)
+            outcomes.put(candidate, cluster.pods.priority[victims], self._dry_run.started(victims))
+        return outcomes.best(np.array(sorted(candidates), dtype=np.int64), cluster.nodes.name_rank)
+
+    def _known(self, pod: PodInfo, signature: Hashable | None) -> Outcomes:
+        """What still holds of earlier pods of the kind. A nominated pod differs from them: it is its own rival."""
+        cluster = self._cluster
+        size = len(cluster.nodes)
+        if signature is None or self._nominator.node_of(cluster.pods.row_of[pod.uid]):
+            return Outcomes(size)
+        key = (pod.priority, signature)
+        kept = self._remembered.pop(key, None)
+        if kept is None or (kept.structure, kept.catalog) != (cluster.structure, cluster.catalog.version):
+            kept = _Remembered(Outcomes(size), cluster.structure, cluster.catalog.version)
+        else:
+            kept.outcomes.forget(list(set(cluster.journal[kept.journal :])))
+        kept.journal = len(cluster.journal)
+        self._remembered[key] = kept
+        if len(self._remembered) > _KINDS:
+            self._remembered.popitem(last=False)
+        return kept.outcomes

@@ -1,0 +1,87 @@
+"""Which of two pods is the more important one (util.MoreImportantPod)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+
+from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import FloatColumn, RowColumn, grown
+from ksched_cli.plugins.default_preemption.unstable_sort import MAX_INSERTION, sort_slice
+
+# Pods that have not started are the youngest; Go takes the current time for them.
+NOT_STARTED = float("inf")
+
+
+class Importance:
+    """Higher priority first, then the longer running."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._started: FloatColumn = np.empty(0)
+        self._known = 0
+
+    def started(self, pod_rows: RowColumn) -> FloatColumn:
+        """GetPodStartTime, in seconds since the epoch."""
+        infos = self._cluster.pods.infos
+        if self._known < len(infos):
+            if len(self._started) < len(infos):
+                self._started = cast(FloatColumn, grown(self._started, len(infos)))
+            stamps = (info.pod.status.start_time for info in infos[self._known :])
+            self._started[self._known : len(infos)] = [parse_time(stamp) if stamp else NOT_STARTED for stamp in stamps]
+            self._known = len(infos)
+        started: FloatColumn = self._started[pod_rows]
+        return started
+
+    def order(self, pod_rows: RowColumn, owner: RowColumn) -> RowColumn:
+        """Indexes that sort the pods of each owner by importance. Owners come in ascending order."""
+        priority, started = self._cluster.pods.priority[pod_rows], self.started(pod_rows)
+        order = np.lexsort((started, -priority, owner))
+        starts = np.nonzero(np.diff(owner, prepend=-1))[0]
+        ends = np.append(starts[1:], len(owner))
+        for group in self._unsettled(order, priority, started, owner, starts, ends):
+            members = np.arange(starts[group], ends[group])
+            order[members] = members[self.sort(pod_rows[members].tolist())]
+        return order
+
+    def _unsettled(
+        self,
+        order: RowColumn,
+        priority: RowColumn,
+        started: FloatColumn,
+        owner: RowColumn,
+        starts: RowColumn,
+        ends: RowColumn,
+    ) -> list[int]:
+        """Groups in which pods tie, and Go's sort does with them something else than keep their order."""
+        ahead, behind = order[:-1], order[1:]
+        ties = (
+            (owner[ahead] == owner[behind])
+            & (priority[ahead] == priority[behind])
+            & (started[ahead] == started[behind])
+        )
+        at = np.nonzero(ties)[0]
+        group = np.searchsorted(starts, at, side="right") - 1
+        odd = (ends[group] - starts[group] > MAX_INSERTION) | (started[ahead[at]] == NOT_STARTED)
+        return cast(list[int], np.unique(group[odd]).tolist())
+
+    def sort(self, pod_rows: Sequence[int]) -> list[int]:
+        """Indexes in the order in which sort.Slice leaves the pods.
+
+        Of two pods that have not started each is more important than the other: the clock is read once for either,
+        and has gone on by the second time.
+        """
+        rows = np.array(pod_rows, dtype=np.int64)
+        priorities: list[int] = (-self._cluster.pods.priority[rows]).tolist()
+        started: list[float] = self.started(rows).tolist()
+        keys = list(zip(priorities, started, strict=True))
+
+        def more_important(left: int, right: int) -> bool:
+            if keys[left] == keys[right]:
+                return keys[left][1] == NOT_STARTED
+            return keys[left] < keys[right]
+
+        return sort_slice(range(len(keys)), more_important)

@@ -1,0 +1,173 @@
+"""DefaultPreemption: makes room for a pod by evicting pods of lower priority."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ksched_cli.api.scheduling import PodGroup
+from ksched_cli.cluster.columns import BoolColumn, RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.plugin_args import DefaultPreemptionArgs
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.handle import CycleHandle, Handle
+from ksched_cli.framework.interfaces import Detail, PostFilterPlugin, PostFilterResult, PreEnqueuePlugin
+from ksched_cli.framework.pod_groups import group_of
+from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedulable
+from ksched_cli.plugins.default_preemption.evaluator import Evaluator, Found
+from ksched_cli.plugins.default_preemption.importance import NOT_STARTED
+from ksched_cli.plugins.default_preemption.outcomes import PRIORITY_OFFSET, Outcomes
+
+NEVER = "not eligible due to preemptionPolicy=Never."
+STILL_LEAVING = "not eligible due to a terminating pod on the nominated node."
+NO_GROUP = "pod group for pod not found"
+NO_CANDIDATE = "no candidate node for preemption"
+PLACEMENT_BASED = "not eligible due to placement-based pod group scheduling limitation"
+
+
+class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
+    name = "DefaultPreemption"
+    points_since = (("preEnqueue", "1.32"),)
+    summary = "When no node fits, looks for a node where evicting pods of lower priority makes room."
+    args: DefaultPreemptionArgs
+    events = (ClusterEvent("Pod", Action.DELETE),)
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        # A scheduler that had the gate off read no budgets. Up to 1.16 there was none, and it was locked in 1.21.
+        blind = handle.release.between("1.17", "1.20") and not handle.gates.enabled("PodDisruptionBudget")
+        self._evaluator = Evaluator(
+            handle.cluster, handle.nominator, self.is_preemption_allowed, heeds_budgets=not blind
+        )
+
+    def events_to_register(self) -> Sequence[ClusterEvent]:
+        return self.events if self.handle.gates.enabled("SchedulerAsyncPreemption") else ()
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        # A pod that waits for its victims was rejected by other plugins, and those say when it is due.
+        return False
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        # kube-scheduler holds a pod back here while its victims are being deleted in the background. Here a
+        # preemption is over when its cycle is.
+        return SUCCESS
+
+    def post_filter(self, state: None, pod: PodInfo, cycle: CycleHandle) -> tuple[PostFilterResult | None, Status]:
+        """Evaluator.Preempt."""
+        reason = self._waits_for_placement(pod) or self._ineligible(pod, cycle)
+        if reason:
+            return None, unschedulable(f"preemption: {reason}")
+        found = self._evaluator.find_candidates(cycle, pod)
+        candidates = self._shortlist(found)
+        if not len(candidates):
+            return self._without_candidate(found)
+        nodes = self.handle.cluster.nodes
+        if self.handle.extenders is None:
+            best = found.outcomes.best(candidates, nodes.name_rank)
+        else:
+            left = self.handle.extenders.preempt(pod, {row: found.candidate(row) for row in candidates.tolist()})
+            if isinstance(left, Status):
+                return None, replace(left, reasons=(f"preemption: {left.message}",))
+            if not left:
+                return None, unschedulable(f"preemption: {NO_CANDIDATE}")
+            best = self._evaluator.best_of(left)
+        return PostFilterResult(nodes.names[best.row], best.victims, best.pdb_violations), SUCCESS
+
+    def _without_candidate(self, found: Found) -> tuple[PostFilterResult | None, Status]:
+        release = self.handle.release
+        # Before 1.23 a pod kept its nomination where eviction was tried and did not help.
+        lost = PostFilterResult("") if release.at_least("1.23") or not len(found.potential) else None
+        if release.has_predicates:
+            return lost, unschedulable("")
+        problem = found.errors()
+        if problem:
+            return None, error(f"preemption: {problem}")
+        return lost, unschedulable(f"preemption: {found.failure()}")
+
+    def explain_post_filter(self, state: None, pod: PodInfo, cycle: CycleHandle) -> Detail:
+        """The candidates from the best to the worst with the figures they are chosen by, and what is wrong with the
+        other nodes that were tried."""
+        reason = self._waits_for_placement(pod) or self._ineligible(pod, cycle)
+        if reason:
+            return {"ineligible": reason}
+        found = self._evaluator.find_candidates(cycle, pod)
+        names, outcomes = self.handle.cluster.nodes.names, found.outcomes
+        ranked = outcomes.ranked(self._shortlist(found), self.handle.cluster.nodes.name_rank)
+        others = [row for row in found.potential.tolist() if not outcomes.helps[row]]
+        return {
+            "candidates": [self._figures(outcomes, row) for row in ranked],
+            "others": {names[row]: list(outcomes.statuses.status(row).reasons) for row in others},
+            "beyondHelp": len(names) - len(found.potential),
+        }
+
+    def _figures(self, outcomes: Outcomes, row: int) -> dict[str, Any]:
+        infos, candidate = self.handle.cluster.pods.infos, outcomes.candidate(row)
+        started = float(outcomes.earliest[row])
+        return {
+            "node": self.handle.cluster.nodes.names[row],
+            "victims": [infos[victim].key for victim in candidate.victims],
+            "pdbViolations": candidate.pdb_violations,
+            "highestPriority": int(outcomes.highest[row]),
+            "sumOfPriorities": int(outcomes.priorities[row]) - int(outcomes.count[row]) * PRIORITY_OFFSET,
+            "highestStarted": None if started == NOT_STARTED else started,
+        }
+
+    def _waits_for_placement(self, pod: PodInfo) -> str:
+        """Why a pod may not preempt while its group is tried in one placement after the other, or nothing."""
+        key = group_of(pod)
+        if key is None or not self.handle.gates.enabled("TopologyAwareWorkloadScheduling"):
+            return ""
+        group = self.handle.cluster.catalog.get(PodGroup, key.name, key.namespace)
+        if group is None:
+            return NO_GROUP
+        return PLACEMENT_BASED if group.spec.scheduling_constraints is not None else ""
+
+    def is_preemption_allowed(self, pod: PodInfo, others: RowColumn) -> BoolColumn:
+        """Which of the other pods (rows) the pod may evict."""
+        allowed: BoolColumn = self.handle.cluster.pods.priority[others] < pod.priority
+        return allowed
+
+    def _ineligible(self, pod: PodInfo, cycle: CycleHandle) -> str:
+        """PodEligibleToPreemptOthers: why the pod may not preempt, or an empty string."""
+        if pod.pod.spec.preemption_policy == "Never":
+            return NEVER
+        cluster = self.handle.cluster
+        row = cluster.nodes.row_of.get(self.handle.nominator.node_of(cluster.pods.row_of[pod.uid]))
+        if row is None:
+            return ""
+        hopeless = cycle.diagnosis.nodes.status(row).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+        # Up to 1.16 such a pod waited even for a node that it could not go to any more.
+        if hopeless and not self.handle.release.has_predicates:
+            return ""
+        others = np.array(cluster.pods_on(row), dtype=np.int64)
+        lower = others[self.is_preemption_allowed(pod, others)]
+        return STILL_LEAVING if any(map(self._terminating_by_preemption, lower.tolist())) else ""
+
+    def _terminating_by_preemption(self, pod_row: int) -> bool:
+        """podTerminatingByPreemption: evicted in this run, or marked so by a scheduler."""
+        cluster = self.handle.cluster
+        if pod_row in cluster.preempted:
+            return True
+        if not cluster.pods.terminating[pod_row]:
+            return False
+        if not self.handle.gates.enabled("PodDisruptionConditions"):
+            return True
+        for condition in cluster.pods.infos[pod_row].pod.status.conditions:
+            if condition.type == "DisruptionTarget":
+                return condition.status == "True" and condition.reason == "PreemptionByScheduler"
+        return False
+
+    def _shortlist(self, found: Found) -> RowColumn:
+        """With sampling the search ends at as many candidates as the arguments ask for, one of them within budgets
+        (calculateNumCandidates; Go starts at a random node, here it is the first). Up to 1.19 it went on to the end."""
+        candidates = found.candidates
+        if not self.handle.sampling or not self.handle.release.at_least("1.20"):
+            return candidates
+        share = len(found.potential) * self.args.min_candidate_nodes_percentage // 100
+        wanted = min(max(share, self.args.min_candidate_nodes_absolute), len(found.potential))
+        within = np.maximum.accumulate(found.outcomes.pdb_violations[candidates] == 0)
+        enough = np.nonzero(within & (np.arange(1, len(candidates) + 1) >= wanted))[0]
+        return candidates[: enough[0] + 1] if len(enough) else candidates

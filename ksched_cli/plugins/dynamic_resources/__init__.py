@@ -1,0 +1,1 @@
+"""DynamicResources: devices for a pod's resource claims."""

@@ -1,0 +1,406 @@
+"""DynamicResources: whether and which devices a node has for the pod's resource claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import is_same_pod
+from ksched_cli.api.resource import DeviceRequest, ResourceClaim
+from ksched_cli.api.resource_claims import deallocated, is_reserved_for, reserved, unreserved, with_allocation
+from ksched_cli.api.selectors import SelectorError
+from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.cluster.columns import BoolColumn, Int64Column
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.durations import seconds
+from ksched_cli.config.plugin_args import DynamicResourcesArgs
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.handle import CycleHandle, Handle
+from ksched_cli.framework.interfaces import (
+    Detail,
+    FilterPlugin,
+    PostFilterPlugin,
+    PostFilterResult,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    ReservePlugin,
+    ScorePlugin,
+)
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.scoring import default_normalize_score
+from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, error, unresolvable, unschedulable
+from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.devices.claims import ClaimError, ClaimTracker, key_of, pod_claims
+from ksched_cli.plugins.lib.devices.extended import IN_MEMORY_NAME, ExtendedResourceIndex, special_claim
+from ksched_cli.plugins.lib.devices.inventory import Features, Inventory
+from ksched_cli.plugins.lib.devices.node_search import ExtendedWish, Memory, NodeAllocation, NodeSearch, instantiated
+from ksched_cli.plugins.lib.devices.results import allocation_of, alternatives_score, binding_failed
+
+NOT_FOUND = "not found"
+FILTER_TIMEOUT = "10s"
+
+
+@dataclass(eq=False)
+class ClaimState:
+    """stateData. `claims` are the pod's own, then the one for its extended resources if it needs one."""
+
+    claims: tuple[ResourceClaim, ...] = ()
+    extended: ResourceClaim | None = None
+    # Per claim the nodes where its allocation can be used; None where it is not bound to any.
+    available: tuple[BoolColumn | None, ...] = ()
+    search: NodeSearch | None = None
+    unavailable: set[int] = field(default_factory=set)
+    allocations: dict[int, NodeAllocation] = field(default_factory=dict)
+    # What Reserve has put in place of which claim; None where there was none before.
+    pending: list[tuple[ResourceClaim, ResourceClaim | None]] = field(default_factory=list)
+    created: ResourceClaim | None = None
+
+    @property
+    def to_allocate(self) -> list[ResourceClaim]:
+        return [claim for claim in self.claims if claim.status.allocation is None]
+
+
+def _has_all_claims(pod: Pod, catalog: Catalog) -> bool:
+    try:
+        pod_claims(pod, catalog)
+    except ClaimError:
+        return False
+    return True
+
+
+_NO_CLAIMS = PreFilterResult(ClaimState(), skip=True)
+
+
+class DynamicResources(
+    PreEnqueuePlugin,
+    PreFilterPlugin[ClaimState],
+    FilterPlugin[ClaimState],
+    PostFilterPlugin[ClaimState],
+    ScorePlugin[ClaimState],
+    ReservePlugin[ClaimState],
+    PreBindPlugin[ClaimState],
+):
+    name = "DynamicResources"
+    since = "1.26"
+    summary = "Allocates the devices that a pod's resource claims ask for."
+    args: DynamicResourcesArgs
+    points_since = (("score", "1.35"),)
+    normalizes = True
+    events = (
+        ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE),
+        ClusterEvent("ResourceClaim", Action.ADD | Action.UPDATE),
+        ClusterEvent("Pod", Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM),
+        ClusterEvent("DeviceClass", Action.ADD | Action.UPDATE),
+        ClusterEvent("ResourceSlice", Action.ADD | Action.UPDATE),
+    )
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        gates, catalog = handle.gates, handle.cluster.catalog
+        self._enabled = gates.enabled("DynamicResourceAllocation")
+        self._features = Features.of(gates)
+        self._inventory = Inventory(handle.cluster, self._features)
+        self._extended = ExtendedResourceIndex(catalog, enabled=gates.enabled("DRAExtendedResource"))
+        self._tracker = ClaimTracker(catalog, shareable=self._features.consumable)
+        self._memory = Memory(self._inventory, self._tracker)
+        timed = gates.enabled("DRASchedulerFilterTimeout")
+        self._filter_timeout = seconds((args and args.filter_timeout) or FILTER_TIMEOUT) if timed else 0.0
+        # The pod that PreFilter has turned away itself; for PostFilter that is a pod without claims.
+        self._turned_away: PodInfo | None = None
+
+    def events_to_register(self) -> Sequence[ClusterEvent]:
+        return self.events if self._enabled else ()
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        if event.resource == "ResourceClaim":
+            return self._claim_may_help(pod.pod, old, new)
+        if event.resource == "Pod":
+            return is_same_pod(new, pod.pod) and _has_all_claims(new, self.handle.cluster.catalog)
+        return True
+
+    def _claim_may_help(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> bool:
+        """isSchedulableAfterClaimChange: devices were freed, or the pod's own claim has come or is another now."""
+        try:
+            claims = pod_claims(pod, self.handle.cluster.catalog)
+        except ClaimError:
+            return False
+        if old is not None and old.status.allocation is not None and new.status.allocation is None:
+            return True
+        mine = any(claim.metadata.uid == new.metadata.uid and key_of(claim) == key_of(new) for claim in claims)
+        return mine and (old is None or old.status != new.status)
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        if not self._enabled or not pod.pod.spec.resource_claims:
+            return SUCCESS
+        try:
+            pod_claims(pod.pod, self.handle.cluster.catalog)
+        except ClaimError as problem:
+            return unresolvable(str(problem))
+        return SUCCESS
+
+    # PreFilter
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[ClaimState] | Status:
+        self._turned_away = None
+        if not self._enabled:
+            return SKIP
+        answer = self._look_at_claims(pod.pod)
+        if isinstance(answer, Status):
+            self._turned_away = pod
+        return answer
+
+    def _look_at_claims(self, pod: Pod) -> PreFilterResult[ClaimState] | Status:
+        wanted = self._extended.wanted_by(pod)
+        if not pod.spec.resource_claims and not wanted:
+            return _NO_CLAIMS
+        try:
+            claims = pod_claims(pod, self.handle.cluster.catalog)
+        except ClaimError as problem:
+            return unresolvable(str(problem))
+        extended = special_claim(pod, self.handle.cluster.catalog) if wanted else None
+        if extended is not None:
+            claims.append(extended)
+        if not claims:
+            return _NO_CLAIMS
+        state = ClaimState(tuple(claims), extended)
+        refusal = self._check(state)
+        if refusal is not None:
+            return refusal
+        if state.to_allocate or extended is not None:
+            wish = ExtendedWish(self._extended, pod, wanted, extended) if extended is not None else None
+            state.search = NodeSearch(self.handle.cluster, self._memory, state.claims, wish, self._filter_timeout)
+        return PreFilterResult(state)
+
+    def _check(self, state: ClaimState) -> Status | None:
+        """Allocated claims have to be looked for where they are; the others have to ask for something that exists."""
+        available: list[BoolColumn | None] = []
+        for claim in state.claims:
+            mask: BoolColumn | None = None
+            if claim.status.allocation is not None:
+                selector = claim.status.allocation.node_selector
+                try:
+                    self.handle.cluster.selection.check(selector.node_selector_terms if selector else ())
+                except SelectorError as problem:
+                    return error(str(problem))
+                if selector is not None:
+                    mask = self.handle.cluster.selection.terms_mask(selector.node_selector_terms)
+            elif claim is not state.extended:
+                refusal = self._check_requests(claim)
+                if refusal is not None:
+                    return refusal
+            available.append(mask)
+        state.available = tuple(available)
+        return None
+
+    def _check_requests(self, claim: ResourceClaim) -> Status | None:
+        for request in claim.spec.devices.requests:
+            refusal = self._check_request(claim, request)
+            if refusal is not None:
+                return refusal
+        return None
+
+    def _check_request(self, claim: ResourceClaim, request: DeviceRequest) -> Status | None:
+        if request.exactly is not None:
+            return self._check_class(request.exactly.device_class_name, request.name)
+        whose = f"resource claim {key_of(claim)}, request {request.name}"
+        if not request.first_available:
+            return unresolvable(f"{whose}: unknown request type")
+        if not self._features.prioritized_list:
+            return unresolvable(f"{whose}: has subrequests, but the DRAPrioritizedList feature is disabled")
+        for each in request.first_available:
+            refusal = self._check_class(each.device_class_name, f"{request.name}/{each.name}")
+            if refusal is not None:
+                return refusal
+        return None
+
+    def _check_class(self, name: str, request: str) -> Status | None:
+        """validateDeviceClass."""
+        if not name:
+            return error(f"request {request}: unsupported request type")
+        if self._inventory.device_class(name) is None:
+            return unresolvable(f"request {request}: device class {name} does not exist")
+        return None
+
+    # Filter
+
+    def filter(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        if not self._enabled:
+            return Verdict.passing(len(nodes))
+        if state is None:
+            return Verdict.from_statuses([error(NOT_FOUND)] * len(nodes))
+        if not state.claims:
+            return Verdict.passing(len(nodes))
+        statuses: list[Status] = []
+        for row in nodes.rows.tolist():
+            statuses.append(self._filter_one(state, row))
+            if statuses[-1].code is Code.ERROR:
+                # The attempt is over; to search on could take up to the timeout on every node.
+                break
+        return Verdict.from_statuses(statuses + statuses[-1:] * (len(nodes) - len(statuses)))
+
+    def _filter_one(self, state: ClaimState, row: int) -> Status:
+        found = state.search.of(row) if state.search is not None else None
+        if isinstance(found, Status):
+            return found
+        unavailable = self._unavailable(state, row)
+        if unavailable:
+            state.unavailable.update(unavailable)
+            return unresolvable("resourceclaim not available on the node")
+        if found is not None:
+            state.allocations[row] = found
+        return SUCCESS
+
+    def _unavailable(self, state: ClaimState, row: int) -> list[int]:
+        """Claims whose devices are out of the node's reach, or could not be bound."""
+        return [
+            at
+            for at, (claim, mask) in enumerate(zip(state.claims, state.available, strict=True))
+            if (mask is not None and not mask[row])
+            or (self._features.binding_conditions and claim.status.allocation is not None and binding_failed(claim))
+        ]
+
+    def explain(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        """The pod's claims, and of the node's devices how many are free."""
+        if state is None or not state.claims:
+            return {}
+        pools = self._inventory.pools.pools_of(int(nodes.rows[index]))
+        taken = self._tracker.allocated()
+        devices = [
+            (pool.driver, pool.name, device.name)
+            for pool in pools
+            for home in pool.slices
+            for device in home.spec.devices
+        ]
+        free = sum(device not in taken.devices for device in devices)
+        return {"claims": [key_of(claim) for claim in state.claims], "devices": len(devices), "free": free}
+
+    # PostFilter
+
+    def post_filter(
+        self, state: ClaimState | None, pod: PodInfo, cycle: CycleHandle
+    ) -> tuple[PostFilterResult | None, Status]:
+        """Gives up an allocation that is of no use where it is."""
+        if not self._enabled:
+            return None, unschedulable("plugin disabled")
+        turned_away, self._turned_away = self._turned_away is pod, None
+        if state is None and not turned_away:
+            # Go keeps its state under a key; another plugin's final rejection means it was never written.
+            return None, error(NOT_FOUND)
+        if state is None or not state.claims:
+            return None, unschedulable("no new claims to deallocate")
+        return None, unschedulable(self._deallocate(state, pod.pod))
+
+    def _deallocate(self, state: ClaimState, pod: Pod) -> str:
+        """Which claim it is, if there are several, is left to chance in kube-scheduler; here it is the first."""
+        catalog = self.handle.cluster.catalog
+        for at in sorted(state.unavailable):
+            claim = state.claims[at]
+            consumers = claim.status.reserved_for
+            if claim is not state.extended and all(each.uid == pod.metadata.uid for each in consumers[:1]):
+                if len(consumers) > 1:
+                    continue
+                catalog.put(deallocated(claim))
+                return "deallocation of ResourceClaim completed"
+        if state.extended is not None and state.extended.metadata.name != IN_MEMORY_NAME:
+            catalog.remove(state.extended)
+            return "deletion of ResourceClaim completed"
+        return "still not schedulable"
+
+    # Score
+
+    def score(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+        """How early in their lists the alternatives stand that the node would give."""
+        scores = np.zeros(len(nodes), dtype=np.int64)
+        if not self._enabled or not self._features.prioritized_list:
+            return scores
+        if state is None:
+            return error(NOT_FOUND)
+        if not any(request.first_available for claim in state.claims for request in claim.spec.devices.requests):
+            return scores
+        for index, row in enumerate(nodes.rows.tolist()):
+            allocation = state.allocations.get(row)
+            if allocation is not None:
+                scores[index] = _score_of(state, allocation)
+        return scores
+
+    def normalize(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+        return default_normalize_score(scores, reverse=False) if self._enabled else scores
+
+    # Reserve and PreBind
+
+    def reserve(self, state: ClaimState | None, pod: PodInfo, row: int) -> Status:
+        """The devices are taken for every pod after this one."""
+        if not self._enabled:
+            return SUCCESS
+        if state is None:
+            return error(NOT_FOUND)
+        claims = state.to_allocate
+        if not claims or state.search is None:
+            return SUCCESS
+        allocation = state.allocations.get(row)
+        if allocation is None or not allocation.picks:
+            if all(claim is state.extended for claim in claims):
+                return SUCCESS
+            return error("claim allocation not found for node")
+        node = self.handle.cluster.nodes.names[row]
+        for claim, picks in zip(claims, allocation.picks, strict=True):
+            real = instantiated(claim, allocation.extended_requests) if claim is state.extended else claim
+            taken = with_allocation(real, allocation_of(picks, real, node))
+            self._tracker.allocate(taken)
+            state.pending.append((taken, claim if real is claim else None))
+            if real is not claim:
+                state.created = taken
+        return SUCCESS
+
+    def unreserve(self, state: ClaimState | None, pod: PodInfo, row: int) -> None:
+        """An allocation that PreBind has made stays; the pod no longer stands in the way of giving it up."""
+        if not self._enabled or state is None:
+            return
+        catalog = self.handle.cluster.catalog
+        for _, original in state.pending:
+            if original is not None:
+                catalog.put(original)
+        state.pending.clear()
+        if state.created is not None:
+            catalog.remove(state.created)
+            state.created = None
+        for claim in self._current(state):
+            if is_reserved_for(claim, pod.pod):
+                catalog.put(unreserved(claim, pod.pod))
+
+    def pre_bind(self, state: ClaimState | None, pod: PodInfo, row: int) -> Status:
+        """The pod is entered as a consumer. Binding conditions are not waited for."""
+        if not self._enabled:
+            return SUCCESS
+        if state is None:
+            return error(NOT_FOUND)
+        for claim in self._current(state):
+            if not is_reserved_for(claim, pod.pod):
+                self._tracker.replace(reserved(claim, pod.pod))
+        state.pending.clear()
+        return SUCCESS
+
+    def _current(self, state: ClaimState) -> list[ResourceClaim]:
+        """The pod's claims as they are by now, the one that Reserve has made among them."""
+        catalog = self.handle.cluster.catalog
+        known = [*state.claims, *([state.created] if state.created else [])]
+        found = (catalog.get(ResourceClaim, each.metadata.name, each.metadata.namespace) for each in known)
+        return [claim for claim in found if claim is not None]
+
+
+def _score_of(state: ClaimState, allocation: NodeAllocation) -> int:
+    """computeScore."""
+    total, found = 0, iter(allocation.picks)
+    for claim in state.claims:
+        if claim.status.allocation is not None:
+            granted = [result.request for result in claim.status.allocation.devices.results]
+        else:
+            granted = [pick.request.full_name for pick in next(found, ())]
+        total += alternatives_score(claim, granted)
+    return total

@@ -1,0 +1,1 @@
+"""InterPodAffinity: required and preferred affinity and anti-affinity between pods."""

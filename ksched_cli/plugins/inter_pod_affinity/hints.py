@@ -1,0 +1,47 @@
+"""When inter-pod affinity may let a pod through that it kept out (InterPodAffinity's queueing hints)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.cluster.affinity_terms import AffinityTerm, PodTerms, TermParser
+
+
+def pod_may_help(terms: PodTerms, pod: Pod, old: Pod | None, new: Pod | None, parser: TermParser) -> bool:
+    """A pod has come that the pod wants to be near, or one has gone that was in its way; a change can be either."""
+    near, far = terms.required_affinity, terms.required_anti_affinity
+    if old is None:
+        return new is not None and _match_all(near, new)
+    if new is not None:
+        comes = not _match_all(near, old) and _match_all(near, new)
+        return comes or (_match_all(far, old) and not _match_all(far, new))
+    if _match_all(far, old):
+        return True
+    if old.spec.affinity is None:
+        return False
+    theirs = parser.parse(old.metadata.namespace, old.spec.affinity)
+    return bool(theirs.error) or _match_all(theirs.required_anti_affinity, pod)
+
+
+def _match_all(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
+    """podMatchesAllAffinityTerms: no terms match nothing."""
+    return bool(terms) and all(term.may_match(pod) for term in terms)
+
+
+def node_may_help(terms: PodTerms, old: Node | None, new: Node) -> bool:
+    """A node has come into a topology that the pod wants, or has left the one that it avoids."""
+    if old is None:
+        near = any(term.topology_key in new.metadata.labels for term in terms.required_affinity)
+        return near or bool(terms.required_anti_affinity)
+    return any(
+        key in new.metadata.labels and old.metadata.labels.get(key) != new.metadata.labels[key]
+        for key in _keys(terms.required_affinity)
+    ) or any(
+        key in old.metadata.labels and old.metadata.labels[key] != new.metadata.labels.get(key)
+        for key in _keys(terms.required_anti_affinity)
+    )
+
+
+def _keys(terms: Iterable[AffinityTerm]) -> Iterable[str]:
+    return (term.topology_key for term in terms)

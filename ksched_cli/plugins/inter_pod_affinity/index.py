@@ -1,0 +1,210 @@
+"""Where the pods are that inter-pod affinity asks about, by topology value, kept up to date from the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from ksched_cli.api.core import Namespace
+from ksched_cli.cluster.affinity_terms import AffinityTerm, Labels, PodMatcher, PodTerms, TermParser
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.plugins.inter_pod_affinity.pod_matching import BySelector, PodMatching, handles_of
+from ksched_cli.plugins.inter_pod_affinity.topology_counts import TopologyCounts
+
+Move = tuple[int, int, int]
+Carries = Callable[[PodTerms], Iterable[tuple[AffinityTerm, int]]]
+
+
+class Placements:
+    """Which pods came to nodes and left them since the last call."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._structure = -1
+        self._position = 0
+        self._on: list[set[int]] = []
+
+    def moves(self) -> list[Move] | None:
+        """(pod row, node row, +1 or -1); None where rows have other numbers now and all has to be counted again."""
+        journal = self._cluster.journal
+        if self._structure != self._cluster.structure or self._position > len(journal):
+            self._structure = self._cluster.structure
+            self._on = [set(pods) for pods in self._cluster.usage.pods]
+            self._position = len(journal)
+            return None
+        touched = journal[self._position :]
+        self._position = len(journal)
+        return [move for row in dict.fromkeys(touched) for move in self._moves_on(row)]
+
+    def _moves_on(self, row: int) -> list[Move]:
+        before, now = self._on[row], self._cluster.usage.pods[row].keys()
+        if before == now:
+            return []
+        moves = [(pod, row, -1) for pod in before - now] + [(pod, row, 1) for pod in now - before]
+        self._on[row] = set(now)
+        return moves
+
+
+class CarriedTerm:
+    """A distinct term of placed pods, what it weighs, and where the pods are that carry it."""
+
+    __slots__ = ("counts", "term", "weight")
+
+    def __init__(self, term: AffinityTerm, weight: int, counts: TopologyCounts) -> None:
+        self.term = term
+        self.weight = weight
+        self.counts = counts
+
+
+class CarriedTerms:
+    """The terms of placed pods, found by the pod that they may be about."""
+
+    def __init__(self, cluster: Cluster, carries: Carries) -> None:
+        self._cluster = cluster
+        self._carries = carries
+        self._terms: dict[tuple[AffinityTerm, int], CarriedTerm] = {}
+        self._of_template: dict[PodTerms, tuple[CarriedTerm, ...]] = {}
+        self._by_selector: BySelector[CarriedTerm] = BySelector()
+        self._matching: dict[tuple[str, frozenset[tuple[str, str]]], tuple[int, list[CarriedTerm]]] = {}
+
+    def place(self, terms: PodTerms, node_row: int, amount: int) -> None:
+        carried = self._of_template.get(terms)
+        if carried is None:
+            carried = tuple(self._carried(term, weight) for term, weight in self._carries(terms))
+            self._of_template[terms] = carried
+        for each in carried:
+            each.counts.add(node_row, amount)
+
+    def _carried(self, term: AffinityTerm, weight: int) -> CarriedTerm:
+        found = self._terms.get((term, weight))
+        if found is None:
+            key = term.topology_key
+            found = CarriedTerm(term, weight, TopologyCounts(key, self._cluster.nodes.labels.column(key)))
+            self._terms[term, weight] = found
+            self._by_selector.add(term.selector, found)
+        return found
+
+    def matching(self, pod: PodInfo, namespace_labels: Labels) -> Iterator[CarriedTerm]:
+        """Terms that match the pod and that some pod at some topology value carries."""
+        key = pod.namespace, frozenset(pod.labels.items())
+        version, matching = self._matching.get(key, (-1, []))
+        if version != self._by_selector.version:
+            candidates = self._by_selector.candidates(key[1])
+            matching = [each for each in candidates if each.term.matches(pod, namespace_labels)]
+            self._matching[key] = self._by_selector.version, matching
+        return (each for each in matching if each.counts.total)
+
+    def forget_matches(self) -> None:
+        """Namespaces have other labels now."""
+        self._matching.clear()
+
+
+class Tallies:
+    """Placed pods that match all of some matchers, by topology value."""
+
+    def __init__(self, cluster: Cluster, matching: PodMatching) -> None:
+        self._cluster = cluster
+        self._pods = matching
+        self._tallies: dict[tuple[tuple[PodMatcher, ...], str], TopologyCounts] = {}
+        self._by_selector: BySelector[tuple[tuple[PodMatcher, ...], TopologyCounts]] = BySelector()
+        self._matching: dict[tuple[int, int], tuple[int, list[TopologyCounts]]] = {}
+
+    def of(self, matchers: tuple[PodMatcher, ...], key: str) -> TopologyCounts:
+        found = self._tallies.get((matchers, key))
+        if found is None:
+            found = self._tallies[matchers, key] = self._counted(matchers, key)
+            narrow = next((each.selector for each in matchers if handles_of(each.selector)), matchers[0].selector)
+            self._by_selector.add(narrow, (matchers, found))
+        return found
+
+    def _counted(self, matchers: tuple[PodMatcher, ...], key: str) -> TopologyCounts:
+        pods = self._cluster.pods
+        counts = TopologyCounts(key, self._cluster.nodes.labels.column(key))
+        wanted = pods.node_row >= 0
+        for matcher in matchers:
+            wanted &= self._pods.mask(matcher)
+        counts.add_rows(pods.node_row[wanted])
+        return counts
+
+    def place(self, pod_row: int, node_row: int, amount: int) -> None:
+        for counts in self._concerned(pod_row):
+            counts.add(node_row, amount)
+
+    def _concerned(self, pod_row: int) -> list[TopologyCounts]:
+        pods = self._cluster.pods
+        key = int(pods.namespace[pod_row]), int(pods.label_set[pod_row])
+        version, concerned = self._matching.get(key, (-1, []))
+        if version != self._by_selector.version:
+            pod = pods.infos[pod_row]
+            candidates = self._by_selector.candidates(pod.labels.items())
+            concerned = [
+                counts
+                for matchers, counts in candidates
+                if all(each.matches(pod.namespace, pod.labels) for each in matchers)
+            ]
+            self._matching[key] = self._by_selector.version, concerned
+        return concerned
+
+
+class AffinityIndex:
+    """Everything that is kept between cycles. `generation` goes up when what was handed out no longer holds."""
+
+    def __init__(self, cluster: Cluster, hard_weight: int) -> None:
+        self._cluster = cluster
+        self._hard_weight = hard_weight
+        self.parser = TermParser()
+        self._matching = PodMatching(cluster.pods)
+        self._placements = Placements(cluster)
+        self._namespaces: list[Namespace] = []
+        self._catalog_version = -1
+        self.generation = 0
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self.generation += 1
+        self.anti_affinity = CarriedTerms(self._cluster, _required_anti_affinity)
+        self.preferences = CarriedTerms(self._cluster, self._preferences)
+        self.tallies = Tallies(self._cluster, self._matching)
+
+    def _preferences(self, terms: PodTerms) -> Iterator[tuple[AffinityTerm, int]]:
+        """processExistingPod's half that is about the existing pod's terms."""
+        if self._hard_weight > 0:
+            yield from ((term, self._hard_weight) for term in terms.required_affinity)
+        yield from ((each.term, each.weight) for each in terms.preferred)
+
+    def sync(self) -> None:
+        """Bring everything up to date with the cluster."""
+        self._sync_namespaces()
+        moves = self._placements.moves()
+        if moves is None:
+            self._start_over()
+            placed = np.nonzero(self._cluster.pods.node_row >= 0)[0]
+            for pod_row, node_row in zip(placed.tolist(), self._cluster.pods.node_row[placed].tolist(), strict=True):
+                self._place_terms(pod_row, node_row, 1)
+            return
+        for pod_row, node_row, amount in moves:
+            self._place_terms(pod_row, node_row, amount)
+            self.tallies.place(pod_row, node_row, amount)
+
+    def _place_terms(self, pod_row: int, node_row: int, amount: int) -> None:
+        terms = self.parser.of(self._cluster.pods.infos[pod_row])
+        self.anti_affinity.place(terms, node_row, amount)
+        self.preferences.place(terms, node_row, amount)
+
+    def _sync_namespaces(self) -> None:
+        catalog = self._cluster.catalog
+        if self._catalog_version == catalog.version:
+            return
+        self._catalog_version = catalog.version
+        namespaces = list(catalog.all(Namespace))
+        if namespaces != self._namespaces:
+            self._namespaces = namespaces
+            self.generation += 1
+            self.anti_affinity.forget_matches()
+            self.preferences.forget_matches()
+
+
+def _required_anti_affinity(terms: PodTerms) -> Iterator[tuple[AffinityTerm, int]]:
+    return ((term, 1) for term in terms.required_anti_affinity)

@@ -1,0 +1,354 @@
+"""InterPodAffinity: pods that want to be with or apart from other pods, zone by zone or host by host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ksched_cli.api.core import Namespace
+from ksched_cli.api.pod_facts import holds_place, is_same_pod
+from ksched_cli.cluster.affinity_terms import Labels, PodMatcher, PodTerms
+from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column
+from ksched_cli.cluster.labels import ABSENT
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.plugin_args import InterPodAffinityArgs
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.handle import Handle
+from ksched_cli.framework.interfaces import (
+    Detail,
+    FilterPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+)
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
+from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.inter_pod_affinity.hints import node_may_help, pod_may_help
+from ksched_cli.plugins.inter_pod_affinity.index import AffinityIndex
+from ksched_cli.plugins.inter_pod_affinity.topology_counts import TopologyCounts, TrialCounts
+from ksched_cli.plugins.lib.blocking_pods import pods_that
+
+_STATUSES = (
+    SUCCESS,
+    unresolvable("node(s) didn't match pod affinity rules"),
+    unschedulable("node(s) didn't match pod anti-affinity rules"),
+    unschedulable("node(s) didn't satisfy existing pods anti-affinity rules"),
+)
+_EITHER = "node(s) didn't match pod affinity/anti-affinity rules"
+# Up to 1.21 every refusal came with a reason that told the kinds of rules not apart.
+_STATUSES_1_21 = (SUCCESS, *(replace(each, reasons=(_EITHER, *each.reasons)) for each in _STATUSES[1:]))
+_EITHER_1_20 = _EITHER.removesuffix(" rules")
+_STATUSES_1_20 = (SUCCESS, *(replace(each, reasons=(_EITHER_1_20, *each.reasons)) for each in _STATUSES[1:]))
+_AFFINITY, _ANTI_AFFINITY, _EXISTING = 1, 2, 3
+
+
+@dataclass(frozen=True)
+class IncomingTerms:
+    """The pod's terms with their namespaces looked up, and who matches them. Good for one generation of the index."""
+
+    affinity: tuple[PodMatcher, ...]
+    affinity_keys: tuple[str, ...]
+    affinity_tallies: tuple[TopologyCounts, ...]
+    anti_affinity: tuple[tuple[PodMatcher, str, TopologyCounts], ...]
+    preferred: tuple[tuple[TopologyCounts, int], ...]
+
+    def affinity_matches(self, pod: PodInfo) -> bool:
+        """podMatchesAllAffinityTerms."""
+        return bool(self.affinity) and all(each.matches(pod.namespace, pod.labels) for each in self.affinity)
+
+
+@dataclass(frozen=True)
+class AffinityState:
+    """preFilterState."""
+
+    terms: IncomingTerms
+    namespace_labels: Labels
+    affinity: TrialCounts
+    anti_affinity: TrialCounts
+    existing: TrialCounts
+    # For explain: pods by kind of rule, topology key and value.
+    named: dict[tuple[str, str, int], list[str]] = field(default_factory=dict)
+
+
+Concerned = Callable[[AffinityState, PodInfo, PodInfo, str], bool]
+
+
+def _avoided(state: AffinityState, pod: PodInfo, other: PodInfo, key: str) -> bool:
+    """Whether the pod keeps away from the other one."""
+    return any(
+        matcher.matches(other.namespace, other.labels) for matcher, of, _ in state.terms.anti_affinity if of == key
+    )
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """preScoreState: what a topology value is worth, as (label ids of the nodes, worth by id)."""
+
+    worth: tuple[tuple[IdColumn, Int64Column], ...]
+
+
+class InterPodAffinity(
+    PreFilterPlugin[AffinityState],
+    FilterPlugin[AffinityState],
+    PreScorePlugin[AffinityState, Preferences],
+    ScorePlugin[Preferences],
+):
+    name = "InterPodAffinity"
+    summary = (
+        "Rejects nodes that break required pod affinity or anti-affinity, the pod's own or that of running pods; "
+        "scores by the preferred."
+    )
+    scope = "cluster"
+    normalizes = True
+    args: InterPodAffinityArgs
+    events = (
+        ClusterEvent("Pod", Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE),
+        ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_LABEL),
+    )
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._index = AffinityIndex(handle.cluster, self.args.hard_pod_affinity_weight)
+        self._incoming: dict[PodTerms, IncomingTerms] = {}
+        self._generation = 0
+        # Up to 1.16 a pod that was only nominated to a node was nobody that one could want to be with or apart from.
+        self._follows_nominated = not handle.release.has_predicates
+
+    # Queueing hints
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        if event.resource == "Pod" and old is not None and new is not None and is_same_pod(new, pod.pod):
+            return True
+        if event.resource == "Pod" and not all(holds_place(each) for each in (old, new) if each is not None):
+            return False
+        terms = self._index.parser.of(pod)
+        if terms.error:
+            return True
+        if event.resource == "Node":
+            return node_may_help(terms, old, new)
+        return pod_may_help(terms, pod.pod, old, new, self._index.parser)
+
+    # PreFilter
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[AffinityState] | Status:
+        terms = self._index.parser.of(pod)
+        if terms.error:
+            return unresolvable(f"parsing pod: {terms.error}")
+        self._sync()
+        incoming, namespace_labels = self._resolve(terms), self._namespace_labels(pod)
+        state = AffinityState(incoming, namespace_labels, TrialCounts(), TrialCounts(), TrialCounts())
+        for carried in self._index.anti_affinity.matching(pod, namespace_labels):
+            state.existing.add(carried.counts)
+        if not state.existing.keys and not incoming.affinity and not incoming.anti_affinity:
+            return SKIP
+        for tally in incoming.affinity_tallies:
+            state.affinity.add(tally)
+        for _, _, tally in incoming.anti_affinity:
+            state.anti_affinity.add(tally)
+        return PreFilterResult(state)
+
+    def _sync(self) -> None:
+        self._index.sync()
+        if self._generation != self._index.generation:
+            self._generation = self._index.generation
+            self._incoming.clear()
+
+    def _resolve(self, terms: PodTerms) -> IncomingTerms:
+        """Once per template."""
+        known = self._incoming.get(terms)
+        if known is None:
+            known = self._incoming[terms] = self._resolved(terms)
+        return known
+
+    def _resolved(self, terms: PodTerms) -> IncomingTerms:
+        catalog, tallies = self.handle.cluster.catalog, self._index.tallies
+        affinity = tuple(term.matcher(catalog) for term in terms.required_affinity)
+        keys = tuple(dict.fromkeys(term.topology_key for term in terms.required_affinity))
+        anti = [(term.matcher(catalog), term.topology_key) for term in terms.required_anti_affinity]
+        preferred = [(each.term.matcher(catalog), each.term.topology_key, each.weight) for each in terms.preferred]
+        return IncomingTerms(
+            affinity,
+            keys,
+            tuple(tallies.of(affinity, key) for key in keys),
+            tuple((matcher, key, tallies.of((matcher,), key)) for matcher, key in anti),
+            tuple((tallies.of((matcher,), key), weight) for matcher, key, weight in preferred),
+        )
+
+    def _namespace_labels(self, pod: PodInfo) -> Labels:
+        """GetNamespaceLabelsSnapshot: a namespace that is not known has no labels."""
+        namespace = self.handle.cluster.catalog.get(Namespace, pod.namespace)
+        return namespace.metadata.labels if namespace else {}
+
+    # PreFilterExtensions
+
+    def clone_state(self, state: AffinityState) -> AffinityState:
+        return AffinityState(
+            state.terms,
+            state.namespace_labels,
+            state.affinity.copy(),
+            state.anti_affinity.copy(),
+            state.existing.copy(),
+        )
+
+    def add_pod(self, state: AffinityState, pod: PodInfo, other: int, row: int) -> None:
+        self._update(state, pod, other, row, 1)
+
+    def remove_pod(self, state: AffinityState, pod: PodInfo, other: int, row: int) -> None:
+        self._update(state, pod, other, row, -1)
+
+    def concerns(self, state: AffinityState, pod: PodInfo, other: int) -> bool:
+        info = self.handle.cluster.pods.infos[other]
+        carried = self._index.parser.of(info).required_anti_affinity if state.existing.keys else ()
+        return (
+            any(term.matches(pod, state.namespace_labels) for term in carried)
+            or state.terms.affinity_matches(info)
+            or any(matcher.matches(info.namespace, info.labels) for matcher, _, _ in state.terms.anti_affinity)
+        )
+
+    def _update(self, state: AffinityState, pod: PodInfo, other: int, row: int, amount: int) -> None:
+        """preFilterState.updateWithPod."""
+        cluster = self.handle.cluster
+        column, info = cluster.nodes.labels.column, cluster.pods.infos[other]
+        for term in self._index.parser.of(info).required_anti_affinity:
+            if term.matches(pod, state.namespace_labels):
+                state.existing.update(column(term.topology_key), term.topology_key, row, amount)
+        if not self._follows_nominated and self.handle.nominator.node_of(other):
+            return
+        if state.terms.affinity_matches(info):
+            for key in state.terms.affinity_keys:
+                state.affinity.update(column(key), key, row, amount)
+        for matcher, key, _ in state.terms.anti_affinity:
+            if matcher.matches(info.namespace, info.labels):
+                state.anti_affinity.update(column(key), key, row, amount)
+
+    # Filter
+
+    def filter(self, state: AffinityState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        """A node that fails several ways is charged to the pod's affinity, then its anti-affinity, then the others'."""
+        if state is None:
+            missing = error('error reading "PreFilterInterPodAffinity" from cycleState: not found')
+            return Verdict.from_statuses([missing] * len(nodes))
+        group, release = np.zeros(len(nodes), dtype=np.int32), self.handle.release
+        crowded = state.existing.crowded(nodes)
+        group[crowded] = _EXISTING
+        group[state.anti_affinity.crowded(nodes)] = _ANTI_AFFINITY
+        if state.terms.affinity:
+            group[self._lacks_affinity(state, pod, nodes)] = _AFFINITY
+        if release.has_predicates:
+            # The others' anti-affinity came first.
+            group[crowded] = _EXISTING
+        if not release.at_least("1.21"):
+            return Verdict.by_group(group, _STATUSES_1_20)
+        return Verdict.by_group(group, _STATUSES if release.at_least("1.22") else _STATUSES_1_21)
+
+    def _lacks_affinity(self, state: AffinityState, pod: PodInfo, nodes: NodeRows) -> BoolColumn:
+        """satisfyPodAffinity. The first pod of a group that wants to be together only needs the topology keys, and up
+        to 1.16 not even those."""
+        first = state.affinity.empty and state.terms.affinity_matches(pod)
+        lacks = np.zeros(len(nodes), dtype=np.bool_)
+        if first and self.handle.release.has_predicates:
+            return lacks
+        for key in state.terms.affinity_keys:
+            column = nodes.cluster.nodes.labels.column(key)
+            ids = nodes.take(column.ids)
+            lacks |= ids == ABSENT if first else state.affinity.of(key, column)[ids] <= 0
+        return lacks
+
+    def explain(self, state: AffinityState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        """Per kind of rule: the topologies of the node that break it, and how many pods count there."""
+        if state is None:
+            return {}
+        one = NodeRows(nodes.cluster, nodes.rows[index : index + 1])
+        row, found = int(one.rows[0]), {}
+        if state.terms.affinity and self._lacks_affinity(state, pod, one)[0]:
+            topologies = self._topologies(state, state.affinity, state.terms.affinity_keys, row)
+            found["podAffinity"] = [each for each in topologies if not each["matchingPods"]]
+        for name, counts, has in (
+            ("podAntiAffinity", state.anti_affinity, _avoided),
+            ("existingAntiAffinity", state.existing, self._avoiding),
+        ):
+            crowded = [each for each in self._topologies(state, counts, counts.keys, row) if each["matchingPods"]]
+            for each in crowded:
+                each["pods"] = self._named(state, pod, each["topologyKey"], row, has)
+            if crowded:
+                found[name] = crowded
+        return found
+
+    def _topologies(
+        self, state: AffinityState, counts: TrialCounts, keys: tuple[str, ...], row: int
+    ) -> list[dict[str, Any]]:
+        listed = []
+        for key in keys:
+            column = self.handle.cluster.nodes.labels.column(key)
+            value = column.ids[row]
+            matching = int(counts.of(key, column)[value])
+            listed.append({"topologyKey": key, "topologyValue": column.values[value], "matchingPods": matching})
+        return listed
+
+    def _named(self, state: AffinityState, pod: PodInfo, key: str, row: int, has: Concerned) -> list[str]:
+        """Some of the pods that are counted in the node's topology."""
+        cluster = self.handle.cluster
+        ids = cluster.nodes.labels.column(key).ids
+        memory = has.__name__, key, int(ids[row])
+        if memory not in state.named:
+            rows = np.nonzero(ids == ids[row])[0].tolist()
+            state.named[memory] = pods_that(cluster, rows, lambda other: has(state, pod, other, key))
+        return state.named[memory]
+
+    def _avoiding(self, state: AffinityState, pod: PodInfo, other: PodInfo, key: str) -> bool:
+        terms = self._index.parser.of(other).required_anti_affinity
+        return any(term.topology_key == key and term.matches(pod, state.namespace_labels) for term in terms)
+
+    # Score
+
+    def pre_score(self, state: AffinityState | None, pod: PodInfo, nodes: NodeRows) -> Preferences | Status:
+        """Every matching term of either side adds its weight to the topology of the pod that is there already."""
+        if self.args.ignore_preferred_terms_of_existing_pods and not _has_preferences(pod):
+            return SKIP
+        terms = self._index.parser.of(pod)
+        if terms.error:
+            return error(f"failed to parse pod: {terms.error}")
+        self._sync()
+        weighted = [(tally, weight) for tally, weight in self._resolve(terms).preferred if tally.total]
+        matching = self._index.preferences.matching(pod, self._namespace_labels(pod))
+        weighted += [(carried.counts, carried.weight) for carried in matching]
+        # Before 1.28 it scored every node 0 where nobody prefers anything.
+        if not weighted and self.handle.release.at_least("1.28"):
+            return SKIP
+        worth: dict[str, tuple[IdColumn, Int64Column]] = {}
+        for tally, weight in weighted:
+            if tally.key not in worth:
+                worth[tally.key] = tally.ids, np.zeros(len(tally.counts), dtype=np.int64)
+            np.add(worth[tally.key][1], tally.counts * np.int64(weight), out=worth[tally.key][1])
+        return Preferences(tuple(worth.values()))
+
+    def score(self, state: Preferences | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+        if state is None:
+            return error('failed to read "PreScoreInterPodAffinity" from cycleState: not found')
+        total = np.zeros(len(nodes), dtype=np.int64)
+        for ids, worth in state.worth:
+            total += worth[nodes.take(ids)]
+        return total
+
+    def normalize(self, state: Preferences, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+        """The least score becomes 0 and the highest 100, in float64 and cut off as Go does. Up to 1.20 the least was 0
+        at most and the highest 0 at least."""
+        from_zero = not self.handle.release.at_least("1.21")
+        lowest = scores.min(initial=0 if from_zero else np.iinfo(np.int64).max)
+        spread = scores.max(initial=0 if from_zero else np.iinfo(np.int64).min) - lowest
+        if not len(scores) or spread <= 0:
+            return np.zeros_like(scores)
+        share = (scores - lowest).astype(np.float64) / np.float64(spread)
+        normalized: Int64Column = (self.handle.release.max_node_score * share).astype(np.int64)
+        return normalized
+
+
+def _has_preferences(pod: PodInfo) -> bool:
+    affinity = pod.pod.spec.affinity
+    kinds = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
+    return any(each is not None and each.preferred_during_scheduling_ignored_during_execution for each in kinds)

@@ -1,0 +1,88 @@
+"""Selectors against label sets, both ways round, without trying every one with every other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from ksched_cli.api.selectors import Selector
+from ksched_cli.cluster.affinity_terms import PodMatcher
+from ksched_cli.cluster.columns import BoolColumn
+from ksched_cli.cluster.pods import PodTable
+
+T = TypeVar("T")
+Label = tuple[str, str]
+
+
+def handles_of(selector: Selector) -> tuple[Label, ...] | None:
+    """Labels of which a matching set has at least one; None if no requirement says so."""
+    for requirement in selector.requirements:
+        if requirement.operator == "In":
+            return tuple((requirement.key, value) for value in requirement.values)
+    return None
+
+
+class BySelector(Generic[T]):
+    """Things that have a selector, found by the labels that the selector might match. Nothing is ever taken out."""
+
+    def __init__(self) -> None:
+        self._by_handle: dict[Label, list[T]] = {}
+        self._without: list[T] = []
+        self.version = 0
+
+    def add(self, selector: Selector, item: T) -> None:
+        self.version += 1
+        if selector.nothing:
+            return
+        handles = handles_of(selector)
+        if handles is None:
+            self._without.append(item)
+            return
+        for handle in dict.fromkeys(handles):
+            self._by_handle.setdefault(handle, []).append(item)
+
+    def candidates(self, labels: Iterable[Label]) -> Iterator[T]:
+        """Everything whose selector may match these labels, each once: a label has only one value."""
+        yield from self._without
+        for handle in labels:
+            yield from self._by_handle.get(handle, ())
+
+
+class PodMatching:
+    """Which pods of the table a matcher is about."""
+
+    def __init__(self, pods: PodTable) -> None:
+        self._pods = pods
+        self._label_sets: dict[Label, list[int]] = {}
+        self._seen = 0
+
+    def mask(self, matcher: PodMatcher) -> BoolColumn:
+        """One entry per pod row."""
+        pods = self._pods
+        by_label_set = np.zeros(len(pods.label_sets), dtype=np.bool_)
+        by_label_set[self._matching_label_sets(matcher.selector)] = True
+        mask: BoolColumn = by_label_set[pods.label_set]
+        if not matcher.everywhere:
+            wanted = [name in matcher.namespaces for name in pods.namespaces.values]
+            mask &= np.array(wanted, dtype=np.bool_)[pods.namespace]
+        return mask
+
+    def _matching_label_sets(self, selector: Selector) -> list[int]:
+        self._index_new()
+        if selector.nothing:
+            return []
+        sets = self._pods.label_sets.values
+        handles = handles_of(selector)
+        if handles is None:
+            return [index for index, labels in enumerate(sets) if selector.matches(dict(labels))]
+        candidates = (index for handle in dict.fromkeys(handles) for index in self._label_sets.get(handle, ()))
+        return [index for index in candidates if selector.matches(dict(sets[index]))]
+
+    def _index_new(self) -> None:
+        sets = self._pods.label_sets.values
+        for index in range(self._seen, len(sets)):
+            for handle in sets[index]:
+                self._label_sets.setdefault(handle, []).append(index)
+        self._seen = len(sets)

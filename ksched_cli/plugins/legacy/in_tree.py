@@ -1,0 +1,110 @@
+"""The plugins that were removed after 1.22, and the predicates and priorities of 1.16."""
+
+from __future__ import annotations
+
+from ksched_cli.framework.interfaces import Plugin
+from ksched_cli.plugins.legacy.node_label import NodeLabel
+from ksched_cli.plugins.legacy.node_prefer_avoid_pods import NodePreferAvoidPods
+from ksched_cli.plugins.legacy.node_resources_least_allocated import NodeResourcesLeastAllocated
+from ksched_cli.plugins.legacy.node_resources_most_allocated import NodeResourcesMostAllocated
+from ksched_cli.plugins.legacy.predicates.general import (
+    GeneralPredicates,
+    HostName,
+    MatchNodeSelector,
+    PodFitsHostPorts,
+    PodFitsResources,
+)
+from ksched_cli.plugins.legacy.predicates.nodes import (
+    CheckNodeCondition,
+    CheckNodeDiskPressure,
+    CheckNodeLabelPresence,
+    CheckNodeMemoryPressure,
+    CheckNodePIDPressure,
+    CheckNodeUnschedulable,
+    PodToleratesNodeTaints,
+)
+from ksched_cli.plugins.legacy.predicates.pods import CheckServiceAffinity, MatchInterPodAffinity
+from ksched_cli.plugins.legacy.predicates.volumes import (
+    CheckVolumeBinding,
+    MaxAzureDiskVolumeCount,
+    MaxCinderVolumeCount,
+    MaxCSIVolumeCountPred,
+    MaxEBSVolumeCount,
+    MaxGCEPDVolumeCount,
+    NoDiskConflict,
+    NoVolumeZoneConflict,
+)
+from ksched_cli.plugins.legacy.priorities.nodes import (
+    EqualPriority,
+    ImageLocalityPriority,
+    NodeAffinityPriority,
+    NodeLabelPriority,
+    NodePreferAvoidPodsPriority,
+    TaintTolerationPriority,
+)
+from ksched_cli.plugins.legacy.priorities.pods import (
+    InterPodAffinityPriority,
+    SelectorSpreadPriority,
+    ServiceAntiAffinityPriority,
+    ServiceSpreadingPriority,
+)
+from ksched_cli.plugins.legacy.priorities.resources import (
+    BalancedResourceAllocation,
+    LeastRequestedPriority,
+    MostRequestedPriority,
+    RequestedToCapacityRatioPriority,
+    ResourceLimitsPriority,
+)
+from ksched_cli.plugins.legacy.requested_to_capacity_ratio import RequestedToCapacityRatio
+from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity
+
+REMOVED: tuple[type[Plugin], ...] = (
+    NodePreferAvoidPods,
+    NodeLabel,
+    ServiceAffinity,
+    NodeResourcesLeastAllocated,
+    NodeResourcesMostAllocated,
+    RequestedToCapacityRatio,
+)
+
+PREDICATES: tuple[type[Plugin], ...] = (
+    CheckNodeCondition,
+    CheckNodeUnschedulable,
+    GeneralPredicates,
+    HostName,
+    PodFitsHostPorts,
+    MatchNodeSelector,
+    PodFitsResources,
+    NoDiskConflict,
+    PodToleratesNodeTaints,
+    CheckNodeLabelPresence,
+    CheckServiceAffinity,
+    MaxEBSVolumeCount,
+    MaxGCEPDVolumeCount,
+    MaxCSIVolumeCountPred,
+    MaxAzureDiskVolumeCount,
+    MaxCinderVolumeCount,
+    CheckVolumeBinding,
+    NoVolumeZoneConflict,
+    CheckNodeMemoryPressure,
+    CheckNodePIDPressure,
+    CheckNodeDiskPressure,
+    MatchInterPodAffinity,
+)
+PRIORITIES: tuple[type[Plugin], ...] = (
+    BalancedResourceAllocation,
+    EqualPriority,
+    ImageLocalityPriority,
+    InterPodAffinityPriority,
+    LeastRequestedPriority,
+    MostRequestedPriority,
+    NodeAffinityPriority,
+    NodeLabelPriority,
+    NodePreferAvoidPodsPriority,
+    RequestedToCapacityRatioPriority,
+    ResourceLimitsPriority,
+    SelectorSpreadPriority,
+    ServiceAntiAffinityPriority,
+    ServiceSpreadingPriority,
+    TaintTolerationPriority,
+)

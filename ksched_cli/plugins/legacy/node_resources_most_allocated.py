@@ -1,0 +1,31 @@
+"""NodeResourcesMostAllocated: nodes that are fullest. A strategy of NodeResourcesFit since 1.22."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.plugin_args import NodeResourcesMostAllocatedArgs
+from ksched_cli.framework.handle import Handle
+from ksched_cli.framework.interfaces import ScorePlugin
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.plugins.legacy.requested_resources import RequestedResources
+from ksched_cli.plugins.lib.resource_strategies import most_requested
+
+
+class NodeResourcesMostAllocated(ScorePlugin[None]):
+    name = "NodeResourcesMostAllocated"
+    until = "1.22"
+    summary = "Prefers nodes with the largest share of cpu, memory, ... in use."
+    args: NodeResourcesMostAllocatedArgs
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._resources = RequestedResources(handle, self.args.resources)
+
+    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+        allocation = self._resources.allocation(pod, nodes)
+        release = self.handle.release
+        scores = most_requested(allocation, release.max_node_score, exceeding_is_nothing=not release.at_least("1.20"))
+        return self._resources.mean(scores, allocation)

@@ -1,0 +1,83 @@
+"""GeneralPredicates and the four that are in it: resources, the node's name, ports, labels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.plugin_args import NodeAffinityArgs, NodeResourcesFitArgs
+from ksched_cli.framework.handle import Handle
+from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import Status
+from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.legacy.predicates import Predicate
+from ksched_cli.plugins.node_affinity import NodeAffinity
+from ksched_cli.plugins.node_name import NodeName
+from ksched_cli.plugins.node_ports import NodePorts
+from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
+
+
+class PodFitsResources(Predicate, NodeResourcesFit):
+    name = "PodFitsResources"
+    summary = "Rejects nodes without room for the pod's requests."
+
+
+class HostName(Predicate, NodeName):
+    name = "HostName"
+
+
+class PodFitsHostPorts(Predicate, NodePorts):
+    name = "PodFitsHostPorts"
+
+
+class MatchNodeSelector(Predicate, NodeAffinity):
+    name = "MatchNodeSelector"
+    summary = "Rejects nodes without the labels of nodeSelector and required node affinity."
+
+
+# What the PreFilter of each part found, by the plugin that it became. One that has nothing to look at is left out.
+_States = dict[str, Any]
+
+
+class GeneralPredicates(Predicate, PreFilterPlugin[_States], FilterPlugin[_States]):
+    """All four are asked, and a node is told everything that is wrong with it."""
+
+    name = "GeneralPredicates"
+    summary = "Rejects nodes without room, of another name, with ports that are taken, or without the labels asked for."
+    args: NodeResourcesFitArgs
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._parts: dict[str, FilterPlugin[Any]] = {
+            NodeResourcesFit.name: PodFitsResources(args, handle),
+            NodeName.name: HostName(None, handle),
+            NodePorts.name: PodFitsHostPorts(None, handle),
+            NodeAffinity.name: MatchNodeSelector(NodeAffinityArgs(), handle),
+        }
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[_States] | Status:
+        states: _States = {}
+        for name, part in self._parts.items():
+            answer = part.pre_filter(pod) if isinstance(part, PreFilterPlugin) else None
+            if answer is None:
+                states[name] = None
+            elif isinstance(answer, PreFilterResult):
+                states[name] = answer.state
+        return PreFilterResult(states)
+
+    def filter(self, state: _States, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        return Verdict.together([self._parts[name].filter(own, pod, nodes) for name, own in state.items()])
+
+    def sign(self, pod: PodInfo) -> Hashable:
+        return tuple(part.sign(pod) for part in self._parts.values())
+
+    def explain(self, state: _States, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        """What each part that rejects the node has to say, by the plugin that it became."""
+        one = NodeRows(nodes.cluster, nodes.rows[index : index + 1])
+        return {
+            name: self._parts[name].explain(own, pod, nodes, index)
+            for name, own in state.items()
+            if not self._parts[name].filter(own, pod, one).passed.all()
+        }

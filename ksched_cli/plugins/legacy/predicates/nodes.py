@@ -1,0 +1,111 @@
+"""Predicates about a node itself: its cordon, taints, labels and conditions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable
+from typing import ClassVar
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.quantity import value
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.interfaces import Detail, FilterPlugin
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SUCCESS, Status, unresolvable
+from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.legacy.node_label import NodeLabel
+from ksched_cli.plugins.legacy.predicates import Predicate
+from ksched_cli.plugins.node_unschedulable import NodeUnschedulable
+from ksched_cli.plugins.taint_toleration import TaintToleration
+
+
+class CheckNodeUnschedulable(Predicate, NodeUnschedulable):
+    name = "CheckNodeUnschedulable"
+
+
+class PodToleratesNodeTaints(Predicate, TaintToleration):
+    name = "PodToleratesNodeTaints"
+    summary = "Rejects nodes with NoSchedule or NoExecute taints that the pod does not tolerate."
+
+
+class CheckNodeLabelPresence(Predicate, NodeLabel):
+    name = "CheckNodeLabelPresence"
+    summary = "Rejects nodes that lack a label, or have one that they should not have."
+
+
+class _ByConditions(Predicate, FilterPlugin[None]):
+    """Until taints told of a node's conditions (gate TaintNodesByCondition) the scheduler looked at them."""
+
+    follows_pods = False
+
+    @abstractmethod
+    def judge(self, node: Node, pod: Pod) -> Status:
+        """What the conditions of one node mean to the pod."""
+
+    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        objects = nodes.cluster.nodes.objects
+        return Verdict.from_statuses([self.judge(objects[row], pod.pod) for row in nodes.rows.tolist()])
+
+    def sign(self, pod: PodInfo) -> Hashable:
+        return is_best_effort(pod.pod)
+
+    def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        return {each.type: each.status for each in nodes.cluster.nodes.objects[nodes.rows[index]].status.conditions}
+
+
+class CheckNodeCondition(_ByConditions):
+    name = "CheckNodeCondition"
+    summary = "Rejects nodes that are not ready, have no network or are cordoned."
+
+    def judge(self, node: Node, pod: Pod) -> Status:
+        reasons = []
+        for condition in node.status.conditions:
+            if condition.type == "Ready" and condition.status != "True":
+                reasons.append("node(s) were not ready")
+            elif condition.type == "NetworkUnavailable" and condition.status != "False":
+                reasons.append("node(s) had unavailable network")
+        if node.spec.unschedulable:
+            reasons.append("node(s) were unschedulable")
+        return unresolvable(*reasons) if reasons else SUCCESS
+
+
+class _UnderPressure(_ByConditions):
+    """`condition` is what the node must not say of itself."""
+
+    condition: ClassVar[str]
+    refusal: ClassVar[Status]
+
+    def judge(self, node: Node, pod: Pod) -> Status:
+        under = any(each.type == self.condition and each.status == "True" for each in node.status.conditions)
+        return self.refusal if under else SUCCESS
+
+
+class CheckNodeMemoryPressure(_UnderPressure):
+    name = "CheckNodeMemoryPressure"
+    summary = "Rejects nodes that are short of memory, for pods that ask for nothing."
+    condition = "MemoryPressure"
+    refusal = unresolvable("node(s) had memory pressure")
+
+    def judge(self, node: Node, pod: Pod) -> Status:
+        return super().judge(node, pod) if is_best_effort(pod) else SUCCESS
+
+
+class CheckNodePIDPressure(_UnderPressure):
+    name = "CheckNodePIDPressure"
+    summary = "Rejects nodes that are short of process ids."
+    condition = "PIDPressure"
+    refusal = unresolvable("node(s) had pid pressure")
+
+
+class CheckNodeDiskPressure(_UnderPressure):
+    name = "CheckNodeDiskPressure"
+    summary = "Rejects nodes that are short of disk space."
+    condition = "DiskPressure"
+    refusal = unresolvable("node(s) had disk pressure")
+
+
+def is_best_effort(pod: Pod) -> bool:
+    """v1qos.GetPodQOS: no container asks for cpu or memory or has a limit on them."""
+    containers = (*pod.spec.containers, *pod.spec.init_containers)
+    lists = (quantities for each in containers for quantities in (each.resources.requests, each.resources.limits))
+    return not any(value(quantities.get(name, 0)) > 0 for quantities in lists for name in ("cpu", "memory"))

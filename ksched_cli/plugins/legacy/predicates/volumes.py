@@ -1,0 +1,121 @@
+"""Predicates about a pod's volumes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.cluster.claims import find_claim, missing_claim, mounted_claims
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.interfaces import PreFilterResult
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SKIP, Status, error
+from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.in_tree_volume_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits
+from ksched_cli.plugins.legacy.predicates import Predicate
+from ksched_cli.plugins.lib.volumes.claims import (
+    WAIT_FOR_FIRST_CONSUMER,
+    class_of_claim,
+    is_fully_bound,
+    waits_for_consumer,
+)
+from ksched_cli.plugins.node_volume_limits.plugin import NodeVolumeLimits
+from ksched_cli.plugins.volume_binding.placement import PodClaims
+from ksched_cli.plugins.volume_binding.plugin import VolumeBinding, Volumes
+from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
+from ksched_cli.plugins.volume_zone import Topologies, VolumeZone, topologies_in
+
+_NO_NAME = "PersistentVolumeClaim had no name"
+
+
+class NoDiskConflict(Predicate, VolumeRestrictions):
+    name = "NoDiskConflict"
+    summary = "Rejects nodes where a disk is mounted that cannot be shared."
+
+
+class MaxEBSVolumeCount(Predicate, EBSLimits):
+    name = "MaxEBSVolumeCount"
+
+
+class MaxGCEPDVolumeCount(Predicate, GCEPDLimits):
+    name = "MaxGCEPDVolumeCount"
+
+
+class MaxAzureDiskVolumeCount(Predicate, AzureDiskLimits):
+    name = "MaxAzureDiskVolumeCount"
+
+
+class MaxCinderVolumeCount(Predicate, CinderLimits):
+    name = "MaxCinderVolumeCount"
+
+
+class MaxCSIVolumeCountPred(Predicate, NodeVolumeLimits):
+    name = "MaxCSIVolumeCountPred"
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
+        return super().pre_filter(pod) if self.handle.gates.enabled("AttachVolumeLimit") else SKIP
+
+
+class CheckVolumeBinding(Predicate, VolumeBinding):
+    """The scheduler looked for claims that nobody will bind on every node, and ended the cycle there."""
+
+    name = "CheckVolumeBinding"
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[Volumes] | Status:
+        found = self._claims(pod.pod)
+        if not found:
+            return SKIP
+        bound = tuple(each for each in found if is_fully_bound(each))
+        delayed = tuple(each for each in found if self._waits(each))
+        return PreFilterResult(Volumes(self.handle.cluster, PodClaims(bound, delayed), self.handle.gates))
+
+    def _claims(self, pod: Pod) -> list[PersistentVolumeClaim]:
+        claims = (find_claim(self.handle.cluster.catalog, pod, name) for name in mounted_claims(pod))
+        return [claim for claim in claims if claim is not None]
+
+    def _waits(self, claim: PersistentVolumeClaim) -> bool:
+        unbound = not is_fully_bound(claim) and not claim.spec.volume_name
+        return unbound and waits_for_consumer(claim, self.handle.cluster.catalog)
+
+    def filter(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        immediate = [each for each in self._claims(pod.pod) if not is_fully_bound(each) and not self._waits(each)]
+        if immediate:
+            problem = error("pod has unbound immediate PersistentVolumeClaims")
+            return Verdict.rejecting(np.ones(len(nodes), dtype=np.bool_), problem)
+        return super().filter(state, pod, nodes)
+
+
+class NoVolumeZoneConflict(Predicate, VolumeZone):
+    """It knew the beta labels only, and a claim that it could not follow ended the cycle."""
+
+    name = "NoVolumeZoneConflict"
+    only_at = ("filter",)
+    topology_labels = VolumeZone.topology_labels[:2]
+
+    def topologies_of(self, pod: Pod, catalog: Catalog) -> Topologies | Status:
+        found = []
+        for name in mounted_claims(pod):
+            if not name:
+                return error(_NO_NAME)
+            claim = find_claim(catalog, pod, name)
+            if claim is None:
+                return error(missing_claim(name))
+            if claim.spec.volume_name:
+                volume = catalog.get(PersistentVolume, claim.spec.volume_name)
+                if volume is None:
+                    return error(f'persistentvolume "{claim.spec.volume_name}" not found')
+                found += topologies_in(volume, self.topology_labels)
+            elif problem := _problem_of_unbound(claim, catalog):
+                return error(problem)
+        return tuple(found)
+
+
+def _problem_of_unbound(claim: PersistentVolumeClaim, catalog: Catalog) -> str | None:
+    """A claim without a volume was fine only while its class waits for a pod to be scheduled."""
+    found = catalog.get(StorageClass, class_of_claim(claim))
+    if found is not None and found.volume_binding_mode is None:
+        return f'VolumeBindingMode not set for StorageClass "{found.metadata.name}"'
+    waits = found is not None and found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+    return None if waits else f'PersistentVolumeClaim was not found: "{claim.metadata.name}"'

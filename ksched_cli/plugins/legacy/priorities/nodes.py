@@ -1,0 +1,50 @@
+"""Priorities about a node itself."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.interfaces import ScorePlugin
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.plugins.image_locality import ImageLocality
+from ksched_cli.plugins.legacy.node_label import NodeLabel
+from ksched_cli.plugins.legacy.node_prefer_avoid_pods import NodePreferAvoidPods
+from ksched_cli.plugins.legacy.priorities import Priority
+from ksched_cli.plugins.node_affinity import NodeAffinity
+from ksched_cli.plugins.taint_toleration import TaintToleration
+
+
+class NodeAffinityPriority(Priority, NodeAffinity):
+    name = "NodeAffinityPriority"
+    summary = "Prefers nodes that the pod's preferred node affinity names."
+
+
+class TaintTolerationPriority(Priority, TaintToleration):
+    name = "TaintTolerationPriority"
+    summary = "Prefers nodes with fewer PreferNoSchedule taints that the pod does not tolerate."
+
+
+class ImageLocalityPriority(Priority, ImageLocality):
+    name = "ImageLocalityPriority"
+
+
+class NodePreferAvoidPodsPriority(Priority, NodePreferAvoidPods):
+    name = "NodePreferAvoidPodsPriority"
+
+
+class NodeLabelPriority(Priority, NodeLabel):
+    """A Policy names it as it likes, and gives it the label."""
+
+    name = "NodeLabelPriority"
+    summary = "Prefers nodes that have a label, or do not have it."
+
+
+class EqualPriority(Priority, ScorePlugin[None]):
+    name = "EqualPriority"
+    follows_pods = False
+    summary = "Gives every node 1."
+
+    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+        return np.ones(len(nodes), dtype=np.int64)

@@ -1,0 +1,57 @@
+"""Priorities about the pods that run already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ksched_cli.api.core import Service
+from ksched_cli.api.selectors import EVERYTHING, Selector, selector_from_map
+from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.plugin_args import InterPodAffinityArgs
+from ksched_cli.framework.handle import Handle
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import Status
+from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity, Preferences
+from ksched_cli.plugins.legacy.priorities import Priority
+from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity
+from ksched_cli.plugins.selector_spread import SelectorSpread
+
+
+class InterPodAffinityPriority(Priority, InterPodAffinity):
+    """It looked at all nodes at once, so that what it gives a node is in proportion already."""
+
+    name = "InterPodAffinityPriority"
+    summary = "Prefers nodes by preferred pod affinity and anti-affinity, the pod's own and that of running pods."
+    normalizes = False
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args or InterPodAffinityArgs(), handle)
+
+    def score(self, state: Preferences | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+        worth = super().score(state, pod, nodes)
+        return worth if state is None or isinstance(worth, Status) else self.normalize(state, pod, nodes, worth)
+
+
+class SelectorSpreadPriority(Priority, SelectorSpread):
+    name = "SelectorSpreadPriority"
+
+
+class ServiceSpreadingPriority(Priority, SelectorSpread):
+    name = "ServiceSpreadingPriority"
+    summary = "Prefers hosts and zones with fewer pods of the same service."
+
+    def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Selector:
+        found: dict[str, str] = {}
+        for service in self.handle.cluster.catalog.in_namespace(Service, pod.namespace):
+            wanted = service.spec.selector
+            if wanted and wanted.items() <= pod.labels.items():
+                found |= wanted
+        return selector_from_map(found) if found else EVERYTHING
+
+
+class ServiceAntiAffinityPriority(Priority, ServiceAffinity):
+    """A Policy names it as it likes, and gives it the label."""
+
+    name = "ServiceAntiAffinityPriority"
+    summary = "Spreads the pods of a service over the values of a label."

@@ -1,0 +1,1 @@
+"""Machinery that more than one plugin uses. Nothing here imports a plugin."""

@@ -1,0 +1,1 @@
+"""CEL, as far as device selectors use it."""

@@ -1,0 +1,310 @@
+"""Device selectors: CEL expressions over one device (k8s.io/dynamic-resource-allocation/cel).
+
+An expression is compiled once into closures. Errors are values of the language: `&&` and `||` still have a result
+when one side fails and the other decides, in whichever order they stand.
+
+The evaluator is our own because kube-scheduler shows cel-go's error texts in the pod's message, and because quantities,
+semantic versions and maps that default to a driver's domain are types of the language here. The Python libraries for
+CEL have texts of their own and cannot be given such types, or cost more to start than a whole run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from ksched_cli.api.quantity import parse_quantity
+from ksched_cli.api.resource import Device, DeviceAttribute
+from ksched_cli.plugins.lib.cel.functions import (
+    GATED,
+    GLOBAL,
+    METHODS,
+    NOT_MODELLED,
+    QUALIFIED,
+    Function,
+    literal_mistake,
+)
+from ksched_cli.plugins.lib.cel.operators import (
+    MACROS,
+    PAIR,
+    PAIR_MACROS,
+    UNARY,
+    Program,
+    binary,
+    conditional,
+    elements,
+    has_field,
+    indexed,
+    logical,
+    of_pair,
+    opt_map,
+    pairs,
+)
+from ksched_cli.plugins.lib.cel.syntax import (
+    Binary,
+    Call,
+    Conditional,
+    Index,
+    ListOf,
+    Literal,
+    Logical,
+    MapOf,
+    Name,
+    Node,
+    Select,
+    Unary,
+    parse,
+)
+from ksched_cli.plugins.lib.cel.types import result_type, static_type
+from ksched_cli.plugins.lib.cel.values import (
+    CelCompileError,
+    CelError,
+    CelQuantity,
+    DefaultingMap,
+    ObjectValue,
+    Semver,
+    parse_semver,
+    type_name,
+)
+
+_DEVICE_FIELDS = ("driver", "attributes", "capacity")
+_TYPES = {"bool", "int", "uint", "double", "string", "list", "map", "null_type", "type", "bytes"}
+_LIBRARIES = {"sets", "optional", "format", "lists", "ip"}
+# How many arguments the macros with two variables take.
+_PAIRED = {name: (3, 4) if name.startswith("transform") else (3,) for name in PAIR_MACROS}
+
+
+class Selector:
+    """A compiled expression."""
+
+    def __init__(self, expression: str, *, shareable: bool, lists: bool) -> None:
+        self.expression = expression
+        self.shareable = shareable
+        self.lists = lists
+        fields = (*_DEVICE_FIELDS, "allowMultipleAllocations") if shareable else _DEVICE_FIELDS
+        tree = parse(expression)
+        self._program = _Compiler(fields, GATED if lists else {}).compile(tree)
+        self.type = static_type(tree, device=True)
+
+    def matches(self, driver: str, device: Device) -> bool:
+        """CelError where kube-scheduler's evaluation fails."""
+        result = self._program({"device": device_value(driver, device, shareable=self.shareable, lists=self.lists)})
+        if not isinstance(result, bool):
+            name = type_name(result)
+            raise CelError(
+                f"CEL result of type {name} could not be converted to bool: "
+                f"type conversion error from '{name}' to 'bool'"
+            )
+        return result
+
+
+@lru_cache(maxsize=4096)
+def compile_selector(expression: str, *, shareable: bool = True, lists: bool = False) -> Selector:
+    """CelCompileError as kube-scheduler words it. `shareable` says whether the DRAConsumableCapacity gate is on,
+    `lists` the same of DRAListTypeAttributes."""
+    try:
+        selector = Selector(expression, shareable=shareable, lists=lists)
+    except CelCompileError as problem:
+        raise CelCompileError(f"compilation failed: {problem}") from None
+    if selector.type not in ("bool", None):
+        raise CelCompileError(f"must evaluate to bool or the unknown type, not {selector.type}")
+    return selector
+
+
+def device_value(driver: str, device: Device, *, shareable: bool, lists: bool) -> ObjectValue:
+    """The `device` variable: attributes and capacity by domain, the driver's own where a name has none."""
+    attributes, capacity = DefaultingMap(), DefaultingMap()
+    for name, attribute in device.attributes.items():
+        domain, identifier = qualified(name, driver)
+        try:
+            attributes.setdefault(domain, {})[identifier] = attribute_value(attribute, lists=lists)
+        except CelError as problem:
+            raise CelError(f"attribute {name}: {problem}") from None
+    for name, amount in device.capacity.items():
+        domain, identifier = qualified(name, driver)
+        capacity.setdefault(domain, {})[identifier] = CelQuantity(parse_quantity(amount.value))
+    value = ObjectValue(driver=driver, attributes=attributes, capacity=capacity)
+    if shareable:
+        value["allowMultipleAllocations"] = bool(device.allow_multiple_allocations)
+    return value
+
+
+def qualified(name: str, driver: str) -> tuple[str, str]:
+    """parseQualifiedName: domain and identifier."""
+    domain, slash, identifier = name.partition("/")
+    return (domain, identifier) if slash else (driver, name)
+
+
+def attribute_value(attribute: DeviceAttribute, *, lists: bool) -> Any:
+    """What the attribute holds; a list is no value while DRAListTypeAttributes is off."""
+    if lists:
+        for values in (attribute.ints, attribute.bools, attribute.strings):
+            if values is not None:
+                return list(values)
+        if attribute.versions is not None:
+            return [_version(each) for each in attribute.versions]
+    if attribute.int_value is not None:
+        return attribute.int_value
+    if attribute.bool_value is not None:
+        return attribute.bool_value
+    if attribute.string is not None:
+        return attribute.string
+    if attribute.version is None:
+        raise CelError("unsupported attribute value")
+    return _version(attribute.version)
+
+
+def _version(text: str) -> Semver:
+    try:
+        return parse_semver(text)
+    except CelError as problem:
+        raise CelError(f"parse semantic version: {problem}") from None
+
+
+class _Compiler:
+    """Turns a tree into closures; knows which names are in scope."""
+
+    def __init__(self, device_fields: tuple[str, ...], methods: Mapping[str, tuple[Function, tuple[int, ...]]]) -> None:
+        self._device_fields = device_fields
+        self._methods = {**METHODS, **methods}
+        self._scope: list[str] = ["device"]
+
+    def compile(self, node: Node) -> Program:
+        match node:
+            case Literal(value=value):
+                return lambda _: value
+            case Name(name=name):
+                return self._name(name)
+            case Select():
+                return self._select(node)
+            case Index(operand=operand, index=index, optional=optional):
+                return indexed(self.compile(operand), self.compile(index), optional=optional)
+            case Call():
+                return self._call(node)
+            case Unary(operator=operator, operand=operand):
+                return UNARY[operator](self.compile(operand))
+            case Binary(operator=operator, left=left, right=right):
+                device = "device" not in self._scope[1:]
+                result_type(operator, static_type(left, device=device), static_type(right, device=device))
+                return binary(operator, self.compile(left), self.compile(right))
+            case Logical(operator=operator, operands=operands):
+                return logical(tuple(map(self.compile, operands)), operator == "||")
+            case Conditional(condition=condition, then=then, otherwise=otherwise):
+                return conditional(self.compile(condition), self.compile(then), self.compile(otherwise))
+            case ListOf(items=items):
+                programs = tuple(map(self.compile, items))
+                return lambda variables: [program(variables) for program in programs]
+            case MapOf(entries=entries):
+                pairs = tuple((self.compile(key), self.compile(value)) for key, value in entries)
+                return lambda variables: {key(variables): value(variables) for key, value in pairs}
+
+    def _name(self, name: str) -> Program:
+        if name in self._scope:
+            return lambda variables: variables[name]
+        if name in _TYPES:
+            return lambda _: name
+        raise CelCompileError(f"undeclared reference to '{name}' (in container '')")
+
+    def _select(self, node: Select) -> Program:
+        self._check_field(node)
+        return indexed(self.compile(node.operand), lambda _: node.field, optional=node.optional)
+
+    def _check_field(self, node: Select) -> None:
+        if node.operand == Name("device") and "device" not in self._scope[1:] and node.field not in self._device_fields:
+            raise CelCompileError(f"undefined field '{node.field}'")
+
+    def _call(self, node: Call) -> Program:
+        if node.target is None and node.function == "has":
+            return self._has(node)
+        if node.target == Name("cel") and node.function == "bind":
+            return self._bind(node)
+        if node.target is not None and node.function in MACROS and len(node.arguments) == 2:
+            return self._quantifier(node, node.target)
+        if node.target is not None and node.function == "map" and len(node.arguments) == 3:
+            return self._quantifier(node, node.target)
+        if node.target is not None and node.function in PAIR_MACROS and len(node.arguments) in _PAIRED[node.function]:
+            return self._pair_macro(node, node.target)
+        if node.target is not None and node.function in ("optMap", "optFlatMap") and len(node.arguments) == 2:
+            return self._opt_map(node, node.target)
+        return self._function(node)
+
+    def _function(self, node: Call) -> Program:
+        name, operands = node.function, node.arguments
+        if isinstance(node.target, Name) and node.target.name in _LIBRARIES and node.target.name not in self._scope:
+            name = f"{node.target.name}.{name}"
+            found = QUALIFIED.get(name)
+        elif node.target is None:
+            found = GLOBAL.get(name)
+        else:
+            found, operands = self._methods.get(name), (node.target, *operands)
+        fits = found is not None and len(node.arguments) in found[1]
+        if not fits and (node.function in NOT_MODELLED or (found is None and "." in name)):
+            raise CelCompileError(f"the function '{name}' is not modelled")
+        if found is None:
+            raise CelCompileError(f"undeclared reference to '{name}' (in container '')")
+        if not fits:
+            raise CelCompileError(f"found no matching overload for '{name}'")
+        if isinstance(last := operands[-1] if operands else None, Literal) and isinstance(last.value, str):
+            self._check_literal(node.function, last.value)
+        function = found[0]
+        programs = tuple(map(self.compile, operands))
+        return lambda variables: function(*[program(variables) for program in programs])
+
+    def _check_literal(self, function: str, text: str) -> None:
+        if literal_mistake(function, text):
+            raise CelCompileError(f"invalid {function} argument")
+
+    def _has(self, node: Call) -> Program:
+        if len(node.arguments) != 1 or not isinstance(node.arguments[0], Select):
+            raise CelCompileError("invalid argument to has() macro")
+        select = node.arguments[0]
+        self._check_field(select)
+        operand = self.compile(select.operand)
+        return lambda variables: has_field(operand(variables), select.field)
+
+    def _bind(self, node: Call) -> Program:
+        if len(node.arguments) != 3 or not isinstance(node.arguments[0], Name):
+            raise CelCompileError("cel.bind() variable names must be simple identifiers")
+        name, value = node.arguments[0].name, self.compile(node.arguments[1])
+        body = self._within(name, node.arguments[2])
+        return lambda variables: body({**variables, name: value(variables)})
+
+    def _within(self, name: str, body: Node) -> Program:
+        self._scope.append(name)
+        try:
+            return self.compile(body)
+        finally:
+            self._scope.pop()
+
+    def _quantifier(self, node: Call, target: Node) -> Program:
+        variable = node.arguments[0]
+        if not isinstance(variable, Name):
+            raise CelCompileError("argument must be a simple name")
+        source = self.compile(target)
+        bodies = [self._within(variable.name, body) for body in node.arguments[1:]]
+        run = MACROS[node.function]
+        return lambda variables: run(elements(source(variables)), variable.name, bodies, variables)
+
+    def _pair_macro(self, node: Call, target: Node) -> Program:
+        key, value, *written = node.arguments
+        if not isinstance(key, Name) or not isinstance(value, Name):
+            raise CelCompileError("argument must be a simple name")
+        source = self.compile(target)
+        bodies = [of_pair(key.name, value.name, self._within_both(key.name, value.name, body)) for body in written]
+        run = PAIR_MACROS[node.function]
+        return lambda variables: run(pairs(source(variables)), PAIR, bodies, variables)
+
+    def _within_both(self, key: str, value: str, body: Node) -> Program:
+        self._scope.append(key)
+        try:
+            return self._within(value, body)
+        finally:
+            self._scope.pop()
+
+    def _opt_map(self, node: Call, target: Node) -> Program:
+        variable, body = node.arguments
+        if not isinstance(variable, Name):
+            raise CelCompileError("argument must be a simple name")
+        flat = node.function == "optFlatMap"
+        return opt_map(self.compile(target), variable.name, self._within(variable.name, body), flat=flat)

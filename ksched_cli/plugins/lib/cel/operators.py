@@ -1,0 +1,339 @@
+"""Operators, member access and macros of CEL, as closures over the closures of their operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ksched_cli.plugins.lib.cel.time import Duration, added, subtracted
+from ksched_cli.plugins.lib.cel.values import (
+    CelError,
+    DefaultingMap,
+    Maybe,
+    compare,
+    equal,
+    is_number,
+    no_overload,
+    not_iterable,
+    type_name,
+    whole_number,
+)
+
+Variables = Mapping[str, Any]
+Program = Callable[[Variables], Any]
+
+# Member access
+
+
+def indexed(operand: Program, index: Program, *, optional: bool) -> Program:
+    if optional:
+        return lambda variables: _look_up_maybe(operand(variables), index(variables))
+    return lambda variables: _look_up(operand(variables), index(variables))
+
+
+def _look_up(container: Any, key: Any) -> Any:
+    if isinstance(container, Maybe):
+        return _look_up_maybe(container, key)
+    if isinstance(container, dict):
+        found = _find_key(container, key)
+        if found is not None:
+            return container[found[0]]
+        if isinstance(container, DefaultingMap):
+            return {}
+        raise CelError(f"no such key: {_shown(key)}")
+    if not isinstance(container, list):
+        raise no_overload()
+    if not is_number(key) or key != int(key):
+        raise CelError(f"unsupported index type '{type_name(key)}' in list")
+    if not 0 <= key < len(container):
+        raise CelError(f"index out of bounds: {int(key)}")
+    return container[int(key)]
+
+
+def _look_up_maybe(container: Any, key: Any) -> Maybe:
+    """What is missing makes an empty optional, and so does looking into one."""
+    if isinstance(container, Maybe):
+        return _look_up_maybe(container.value, key) if container.present else container
+    if isinstance(container, list) and is_number(key) and not 0 <= key < len(container):
+        return Maybe(False)
+    if isinstance(container, dict) and not isinstance(container, DefaultingMap) and _find_key(container, key) is None:
+        return Maybe(False)
+    return Maybe(True, _look_up(container, key))
+
+
+def _find_key(container: dict[Any, Any], key: Any) -> tuple[Any] | None:
+    """Python takes True for 1; CEL does not."""
+    if isinstance(key, (list, dict)):
+        raise no_overload()
+    if isinstance(key, str):
+        return (key,) if key in container else None
+    return next(((each,) for each in container if equal(each, key)), None)
+
+
+def _shown(key: Any) -> str:
+    return str(key).lower() if isinstance(key, bool) else str(key)
+
+
+def has_field(container: Any, field: str) -> bool:
+    if isinstance(container, Maybe):
+        return container.present and has_field(container.value, field)
+    if not isinstance(container, dict):
+        raise no_overload()
+    return field in container or isinstance(container, DefaultingMap)
+
+
+# Operators
+
+
+def _truth(program: Program, variables: Variables) -> bool | CelError:
+    """A bool, or the error that is the operand's value."""
+    try:
+        value = program(variables)
+    except CelError as problem:
+        return problem
+    return value if isinstance(value, bool) else no_overload()
+
+
+def logical(operands: tuple[Program, ...], decides: bool) -> Program:
+    """&& is decided by a false, || by a true, wherever it stands; else the first error counts."""
+
+    def run(variables: Variables) -> bool:
+        problem: CelError | None = None
+        for operand in operands:
+            value = _truth(operand, variables)
+            if value is decides:
+                return decides
+            if isinstance(value, CelError):
+                problem = problem or value
+        if problem is not None:
+            raise problem
+        return not decides
+
+    return run
+
+
+def conditional(condition: Program, then: Program, otherwise: Program) -> Program:
+    def run(variables: Variables) -> Any:
+        decision = condition(variables)
+        if not isinstance(decision, bool):
+            raise no_overload()
+        return then(variables) if decision else otherwise(variables)
+
+    return run
+
+
+def _not(operand: Program) -> Program:
+    def run(variables: Variables) -> bool:
+        value = operand(variables)
+        if not isinstance(value, bool):
+            raise no_overload()
+        return not value
+
+    return run
+
+
+def _negative(operand: Program) -> Program:
+    def run(variables: Variables) -> Any:
+        value = operand(variables)
+        if isinstance(value, float):
+            return -value
+        if isinstance(value, Duration):
+            return Duration(-value.nanos)
+        if type(value) is not int:
+            raise no_overload()
+        return whole_number(-value, value)
+
+    return run
+
+
+UNARY: dict[str, Callable[[Program], Program]] = {"!": _not, "-": _negative}
+
+
+def binary(operator: str, left: Program, right: Program) -> Program:
+    work = _OPERATORS[operator]
+    return lambda variables: work(left(variables), right(variables))
+
+
+def _contains(item: Any, container: Any) -> bool:
+    if isinstance(container, dict):
+        return _find_key(container, item) is not None
+    if isinstance(container, list):
+        return any(equal(item, each) for each in container)
+    raise no_overload()
+
+
+def _add(left: Any, right: Any) -> Any:
+    if isinstance(left, str) and isinstance(right, str):
+        return left + right
+    if isinstance(left, list) and isinstance(right, list):
+        return left + right
+    moment = added(left, right)
+    return moment if moment is not None else _arithmetic(left, right, lambda: left + right)
+
+
+def _subtract(left: Any, right: Any) -> Any:
+    moment = subtracted(left, right)
+    return moment if moment is not None else _arithmetic(left, right, lambda: left - right)
+
+
+def _arithmetic(left: Any, right: Any, work: Callable[[], Any]) -> Any:
+    """Only within one number type."""
+    if type(left) is not type(right) or not is_number(left):
+        raise no_overload()
+    return work() if isinstance(left, float) else whole_number(work(), left)
+
+
+def _divide(left: Any, right: Any) -> Any:
+    def work() -> Any:
+        if isinstance(left, float):
+            return _float_quotient(left, right)
+        if right == 0:
+            raise CelError("division by zero")
+        size = abs(left) // abs(right)
+        return size if (left < 0) == (right < 0) else -size
+
+    return _arithmetic(left, right, work)
+
+
+def _float_quotient(left: float, right: float) -> float:
+    if right != 0:
+        return left / right
+    return float("nan") if left == 0 or left != left else float("inf") * (1 if left > 0 else -1)
+
+
+def _remainder(left: Any, right: Any) -> Any:
+    if isinstance(left, float):
+        raise no_overload()
+
+    def work() -> int:
+        if right == 0:
+            raise CelError("modulus by zero")
+        size = int(abs(left) % abs(right))
+        return -size if left < 0 else size
+
+    return _arithmetic(left, right, work)
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": equal,
+    "!=": lambda left, right: not equal(left, right),
+    "<": lambda left, right: compare(left, right) < 0,
+    "<=": lambda left, right: compare(left, right) <= 0,
+    ">": lambda left, right: compare(left, right) > 0,
+    ">=": lambda left, right: compare(left, right) >= 0,
+    "in": _contains,
+    "+": _add,
+    "-": _subtract,
+    "*": lambda left, right: _arithmetic(left, right, lambda: left * right),
+    "/": _divide,
+    "%": _remainder,
+}
+
+
+# Macros over lists and the keys of maps
+
+
+def elements(source: Any) -> list[Any]:
+    if not isinstance(source, (list, dict)):
+        raise not_iterable(source)
+    return list(source)
+
+
+def _any_or_all(decides: bool) -> Callable[..., bool]:
+    def run(elements: list[Any], name: str, bodies: list[Program], variables: Variables) -> bool:
+        problem: CelError | None = None
+        for element in elements:
+            value = _truth(bodies[0], {**variables, name: element})
+            if value is decides:
+                return decides
+            if isinstance(value, CelError):
+                problem = problem or value
+        if problem is not None:
+            raise problem
+        return not decides
+
+    return run
+
+
+def _holds(body: Program, variables: Variables) -> bool:
+    value = body(variables)
+    if not isinstance(value, bool):
+        raise no_overload()
+    return value
+
+
+def pairs(source: Any) -> list[tuple[Any, Any]]:
+    """What the macros with two variables go over: keys and values, or places and items."""
+    if not isinstance(source, (list, dict)):
+        raise not_iterable(source)
+    return list(source.items() if isinstance(source, dict) else enumerate(source))
+
+
+def of_pair(key: str, value: str, body: Program) -> Program:
+    """A body with two variables, as a body with one, the pair."""
+
+    def run(variables: Variables) -> Any:
+        first, second = variables[PAIR]
+        return body({**variables, key: first, value: second})
+
+    return run
+
+
+def _exists_one(elements: list[Any], name: str, bodies: list[Program], variables: Variables) -> bool:
+    return sum(_holds(bodies[0], {**variables, name: element}) for element in elements) == 1
+
+
+def _filter(elements: list[Any], name: str, bodies: list[Program], variables: Variables) -> list[Any]:
+    return [element for element in elements if _holds(bodies[0], {**variables, name: element})]
+
+
+def _map(elements: list[Any], name: str, bodies: list[Program], variables: Variables) -> list[Any]:
+    *conditions, body = bodies
+    kept = _filter(elements, name, conditions, variables) if conditions else elements
+    return [body({**variables, name: element}) for element in kept]
+
+
+def _map_values(pairs: list[Any], name: str, bodies: list[Program], variables: Variables) -> dict[Any, Any]:
+    *conditions, body = bodies
+    kept = _filter(pairs, name, conditions, variables) if conditions else pairs
+    return {pair[0]: body({**variables, name: pair}) for pair in kept}
+
+
+MACROS: dict[str, Callable[..., Any]] = {
+    "all": _any_or_all(False),
+    "exists": _any_or_all(True),
+    "exists_one": _exists_one,
+    "existsOne": _exists_one,
+    "filter": _filter,
+    "map": _map,
+}
+
+# The macros with two variables; what goes over the pairs is one variable of a name that no expression can have.
+PAIR = "@pair"
+PAIR_MACROS: dict[str, Callable[..., Any]] = {
+    "all": MACROS["all"],
+    "exists": MACROS["exists"],
+    "exists_one": _exists_one,
+    "existsOne": _exists_one,
+    "transformList": _map,
+    "transformMap": _map_values,
+}
+
+
+def opt_map(source: Program, name: str, body: Program, *, flat: bool) -> Program:
+    """optMap and optFlatMap: the body where there is a value."""
+
+    def run(variables: Variables) -> Maybe:
+        maybe = source(variables)
+        if not isinstance(maybe, Maybe):
+            raise no_overload()
+        if not maybe.present:
+            return maybe
+        result = body({**variables, name: maybe.value})
+        if not flat:
+            return Maybe(True, result)
+        if not isinstance(result, Maybe):
+            raise no_overload()
+        return result
+
+    return run

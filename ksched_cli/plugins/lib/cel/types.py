@@ -1,0 +1,109 @@
+"""What types a selector has before there is any device: enough to refuse what the API server refuses, no more.
+
+Attributes may be of any type, and whatever is not told apart here is unknown; nothing is refused for being unknown.
+"""
+
+from __future__ import annotations
+
+from ksched_cli.plugins.lib.cel.syntax import (
+    Binary,
+    Call,
+    Conditional,
+    Index,
+    Literal,
+    Logical,
+    Name,
+    Node,
+    Select,
+    Unary,
+)
+from ksched_cli.plugins.lib.cel.values import CelCompileError, type_name
+
+_QUANTITY, _DURATION, _TIMESTAMP = "kubernetes.Quantity", "google.protobuf.Duration", "google.protobuf.Timestamp"
+_NUMBERS = {"int", "uint", "double"}
+_ORDERED = {*_NUMBERS, "bool", "string", _DURATION, _TIMESTAMP}
+_RELATIONS = {"<", "<=", ">", ">="}
+_SAME = {"+": {*_NUMBERS, "string", _DURATION}, "-": {*_NUMBERS, _DURATION}, "*": _NUMBERS, "/": _NUMBERS,
+         "%": {"int", "uint"}}  # fmt: skip
+_TIMES = {("+", _TIMESTAMP, _DURATION), ("+", _DURATION, _TIMESTAMP), ("-", _TIMESTAMP, _DURATION)}
+_SHORT = {_DURATION: "duration", _TIMESTAMP: "timestamp"}
+
+_GLOBAL = {
+    **{name: name for name in ("int", "uint", "double", "string", "bool")},
+    **dict.fromkeys(("matches", "isQuantity", "isSemver", "isIP", "isCIDR", "has"), "bool"),
+    "size": "int",
+    "quantity": _QUANTITY,
+    "semver": "kubernetes.Semver",
+    "duration": _DURATION,
+    "timestamp": _TIMESTAMP,
+    "ip": "net.IP",
+    "cidr": "net.CIDR",
+}
+_METHODS = {
+    **dict.fromkeys(("startsWith", "endsWith", "contains", "matches", "isGreaterThan", "isLessThan"), "bool"),
+    **dict.fromkeys(("all", "exists", "exists_one", "existsOne", "isSorted", "hasValue"), "bool"),
+    **dict.fromkeys(("size", "compareTo", "asInteger", "major", "minor", "patch", "prefixLength"), "int"),
+    **dict.fromkeys(("lowerAscii", "upperAscii", "trim", "substring", "replace"), "string"),
+}
+_DEVICE = {"driver": "string", "allowMultipleAllocations": "bool"}
+
+
+def static_type(node: Node, *, device: bool) -> str | None:
+    """None where it is not known. `device` says whether that name is the device here."""
+    match node:
+        case Literal(value=value):
+            return None if value is None else type_name(value)
+        case Select() | Index():
+            return _of_device(node) if device else None
+        case Logical() | Unary(operator="!"):
+            return "bool"
+        case Unary(operand=operand):
+            return static_type(operand, device=device)
+        case Binary(operator=operator, left=left, right=right):
+            if operator not in _SAME:
+                return "bool"
+            return result_type(operator, static_type(left, device=device), static_type(right, device=device))
+        case Conditional(then=then, otherwise=otherwise):
+            found = static_type(then, device=device)
+            return found if found == static_type(otherwise, device=device) else None
+        case Call(function=function, target=None):
+            return _GLOBAL.get(function)
+        case Call(function=function):
+            return _METHODS.get(function)
+    return None
+
+
+def result_type(operator: str, left: str | None, right: str | None) -> str | None:
+    """What the operator gives of these types; CelCompileError where it takes none such."""
+    if left is None or right is None:
+        return None
+    if operator in _SAME:
+        if left == right and left in _SAME[operator]:
+            return left
+        if (operator, left, right) in _TIMES:
+            return _TIMESTAMP
+        if (operator, left, right) == ("-", _TIMESTAMP, _TIMESTAMP):
+            return _DURATION
+    elif operator in _RELATIONS:
+        if (left == right and left in _ORDERED) or {left, right} <= _NUMBERS:
+            return "bool"
+    elif operator not in ("==", "!=") or left == right:
+        return "bool"
+    given = ", ".join(_SHORT.get(each, each) for each in (left, right))
+    raise CelCompileError(f"found no matching overload for '_{operator}_' applied to '({given})'")
+
+
+def _of_device(node: Select | Index) -> str | None:
+    """Of a field of the device, or of one of its capacities, which stand in a map of maps."""
+    if node.optional:
+        return None
+    if isinstance(node, Select) and node.operand == Name("device"):
+        return _DEVICE.get(node.field)
+    domain = node.operand
+    if (
+        isinstance(domain, Select | Index)
+        and not domain.optional
+        and domain.operand == Select(Name("device"), "capacity")
+    ):
+        return _QUANTITY
+    return None

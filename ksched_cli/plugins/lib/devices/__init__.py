@@ -1,0 +1,1 @@
+"""Dynamic resource allocation: pools, requests, the allocator and its results."""

@@ -1,0 +1,400 @@
+"""The search for devices on one node (structured/internal/incubating: Allocator).
+
+Depth first over claims, their requests and the devices of each request, first solution taken. What is counted where,
+and what is left counted after a refusal, follows kube-scheduler to the letter: the order decides who gets which device.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ksched_cli.api.resource import Device, DeviceClass, ResourceClaim, ResourceSlice
+from ksched_cli.plugins.lib.devices.capacity import consumed_capacity, fits
+from ksched_cli.plugins.lib.devices.claims import AllocatedState, Capacity, DeviceID, add_capacity, key_of
+from ksched_cli.plugins.lib.devices.constraints import Constraint, constraint_of
+from ksched_cli.plugins.lib.devices.counters import AvailableCounters, ConsumedCounters
+from ksched_cli.plugins.lib.devices.errors import AllocationError, AllocationTimeout, NodeAllocationFailed
+from ksched_cli.plugins.lib.devices.inventory import Inventory
+from ksched_cli.plugins.lib.devices.pools import Pool
+from ksched_cli.plugins.lib.devices.requests import ALL, EXACT_COUNT, Pick, RequestView, device_id, views_of
+from ksched_cli.plugins.lib.devices.taints import taint_prevents_allocation
+
+MAX_RESULTS = 32
+_STEPS_PER_LOOK_AT_THE_CLOCK = 512
+_FRAMES_PER_DEVICE = 4
+
+Picks = tuple[tuple[Pick, ...], ...]
+Location = tuple[int, int, int]
+_START: Location = (0, 0, 0)
+
+
+class _TooManyResults(Exception):
+    """errAllocationResultMaxSizeExceeded: this way no claim can stay within its limit."""
+
+
+@dataclass(eq=False, slots=True)
+class _Candidate:
+    device: Device
+    slice: ResourceSlice
+    pool: Pool
+    id: DeviceID
+
+
+@dataclass(eq=False, slots=True)
+class _RequestData:
+    request: RequestView
+    device_class: DeviceClass
+    wanted: int = 0
+    everything: list[_Candidate] = field(default_factory=list)
+
+
+class Allocator:
+    """One pod's search, on as many nodes as are asked about. `allocated` is what other claims hold."""
+
+    def __init__(self, inventory: Inventory, allocated: AllocatedState) -> None:
+        self.inventory = inventory
+        self.allocated = allocated
+        self.available_counters = AvailableCounters(allocated)
+
+    def allocate(self, row: int, claims: Sequence[ResourceClaim], deadline: float | None = None) -> Picks | None:
+        """The devices for each claim, or None where the node does not have them."""
+        pools = self.inventory.pools.pools_of(row)
+        return _Search(self, row, claims, pools, deadline).run()
+
+
+class _Search:
+    """One Allocate call."""
+
+    def __init__(
+        self,
+        allocator: Allocator,
+        row: int,
+        claims: Sequence[ResourceClaim],
+        pools: tuple[Pool, ...],
+        deadline: float | None,
+    ) -> None:
+        self.inventory = allocator.inventory
+        self.features = allocator.inventory.features
+        self.allocated = allocator.allocated
+        self.row = row
+        self.claims = claims
+        self.pools = pools
+        self.deadline = deadline
+        self.counters = ConsumedCounters(allocator.available_counters)
+        self.requests: dict[tuple[int, int], list[_RequestData]] = {}
+        self.constraints: list[list[Constraint]] = []
+        self.selectable: dict[tuple[int, int], bool] = {}
+        self.allocating: dict[DeviceID, set[int]] = {}
+        self.allocating_capacity: dict[DeviceID, Capacity] = {}
+        self.picks: list[list[Pick]] = [[] for _ in claims]
+        self.steps = 0
+
+    def run(self) -> Picks | None:
+        wanted = sum(self._prepare(at, claim) for at, claim in enumerate(self.claims))
+        _allow_frames(_FRAMES_PER_DEVICE * (wanted + MAX_RESULTS * len(self.claims)) + 200)
+        try:
+            done = self._next_request(0, 0)
+        except _TooManyResults as problem:
+            raise AllocationError("allocation max size exceeded") from problem
+        if done:
+            return tuple(map(tuple, self.picks))
+        if any(pool.invalid for pool in self.pools):
+            raise NodeAllocationFailed("invalid resource pools were encountered")
+        return None
+
+    # Before the search: is what is asked for something that can be searched for?
+
+    def _prepare(self, claim_at: int, claim: ResourceClaim) -> int:
+        """How many devices the claim needs at the least."""
+        least = 0
+        for request_at, request in enumerate(claim.spec.devices.requests):
+            views = views_of(request)
+            self._check_features(claim, request.name, views)
+            data = [self._request_data(claim_at, view) for view in views]
+            self.requests[claim_at, request_at] = data
+            least += min(each.wanted for each in data)
+        if least > MAX_RESULTS:
+            raise AllocationError(
+                f"claim {key_of(claim)}: number of requested devices {least} exceeds the claim limit of {MAX_RESULTS}"
+            )
+        constraints: list[Constraint] = []
+        for at, each in enumerate(claim.spec.devices.constraints):
+            constraint = constraint_of(each, lists=self.features.list_attributes)
+            if constraint is None:
+                raise AllocationError(
+                    f"claim {key_of(claim)}, constraint #{at}: empty constraint (unsupported constraint type?)"
+                )
+            constraints.append(constraint)
+        self.constraints.append(constraints)
+        return least
+
+    def _check_features(self, claim: ResourceClaim, name: str, views: Sequence[RequestView]) -> None:
+        if not self.features.prioritized_list and views[0].parent:
+            raise AllocationError(
+                f"claim {key_of(claim)}, request {name}: has subrequests, "
+                "but the DRAPrioritizedList feature is disabled"
+            )
+        for view in views:
+            if not self.features.consumable and view.has_capacity:
+                what = "subrequest" if view.parent else "request"
+                raise AllocationError(
+                    f"claim {key_of(claim)}, {what} {view.name}: has capacity requests, "
+                    "but the DRAConsumableCapacity feature is disabled"
+                )
+
+    def _request_data(self, claim_at: int, view: RequestView) -> _RequestData:
+        """validateDeviceRequest."""
+        whose = f"claim {key_of(self.claims[claim_at])}, request {view.name}"
+        for at, selector in enumerate(view.selectors):
+            if selector.cel is None:
+                raise AllocationError(f"{whose}, selector #{at}: CEL expression empty (unsupported selector type?)")
+        if not self.features.admin_access and view.admin_access is not None:
+            raise AllocationError(f"{whose}: admin access is requested, but the feature is disabled")
+        if not view.device_class_name:
+            raise AllocationError(f"{whose}: missing device class name (unsupported request type?)")
+        device_class = self.inventory.device_class(view.device_class_name)
+        if device_class is None:
+            name = view.device_class_name
+            raise AllocationError(
+                f'{whose}: could not retrieve device class {name}: deviceclass.resource.k8s.io "{name}" not found'
+            )
+        data = _RequestData(view, device_class)
+        if view.mode == EXACT_COUNT:
+            data.wanted = view.count
+        elif view.mode == ALL:
+            data.everything = self._everything(claim_at, data, whose)
+            data.wanted = len(data.everything)
+        else:
+            raise AllocationError(f"{whose}: unsupported count mode {view.mode}")
+        return data
+
+    def _everything(self, claim_at: int, data: _RequestData, whose: str) -> list[_Candidate]:
+        """All devices that a request for all of them means, in use or not."""
+        found: list[_Candidate] = []
+        for pool in self.pools:
+            if not pool.usable:
+                state = "invalid" if pool.invalid else "being updated"
+                raise AllocationError(
+                    f"{whose}: asks for all devices, but resource pool {pool.full_name} is currently {state}"
+                )
+            for home in pool.slices:
+                for device in home.spec.devices:
+                    if self._is_selectable(claim_at, data, home, device) and self._has_capacity(data, home, device):
+                        found.append(_Candidate(device, home, pool, device_id(home, device)))
+        return found
+
+    # The search
+
+    def _next_request(self, claim_at: int, request_at: int) -> bool:
+        """allocateOne between requests: the next one, the next claim's first, or the end."""
+        self._step()
+        if claim_at >= len(self.claims):
+            return True
+        data = self.requests.get((claim_at, request_at))
+        if data is None:
+            try:
+                return self._next_request(claim_at + 1, 0)
+            except _TooManyResults:
+                return False
+        if not data[0].request.parent:
+            return self._next_device(claim_at, request_at, data[0], 0, _START)
+        return self._first_alternative(claim_at, request_at, data)
+
+    def _first_alternative(self, claim_at: int, request_at: int, alternatives: Sequence[_RequestData]) -> bool:
+        """The first alternative that leads to a solution. Where all are too large, no device before them can help."""
+        all_too_large = True
+        for data in alternatives:
+            try:
+                if self._next_device(claim_at, request_at, data, 0, _START):
+                    return True
+            except _TooManyResults:
+                continue
+            all_too_large = False
+        if all_too_large:
+            raise _TooManyResults
+        return False
+
+    def _next_device(self, claim_at: int, request_at: int, data: _RequestData, count: int, start: Location) -> bool:
+        """allocateOne within a request of which `count` devices are picked."""
+        self._step()
+        if data.request.mode == ALL and not data.everything:
+            return False
+        if count >= data.wanted:
+            return self._next_request(claim_at, request_at + 1)
+        if len(self.picks[claim_at]) + data.wanted - count > MAX_RESULTS:
+            raise _TooManyResults
+        if data.request.mode == ALL:
+            candidate = data.everything[count]
+            return self._try(claim_at, request_at, data, count, candidate, _START, must=True)
+        return self._try_each(claim_at, request_at, data, count, start)
+
+    def _try_each(self, claim_at: int, request_at: int, data: _RequestData, count: int, start: Location) -> bool:
+        """Devices from `start` on, so that one set of devices is not tried in every order."""
+        for pool_at in range(start[0], len(self.pools)):
+            pool = self.pools[pool_at]
+            if not pool.usable:
+                continue
+            same_pool = pool_at == start[0]
+            for slice_at in range(start[1] if same_pool else 0, len(pool.slices)):
+                home = pool.slices[slice_at]
+                first = start[2] if same_pool and slice_at == start[1] else 0
+                for device_at in range(first, len(home.spec.devices)):
+                    device = home.spec.devices[device_at]
+                    candidate = _Candidate(device, home, pool, (pool.driver, pool.name, device.name))
+                    if not self._is_candidate(claim_at, data, candidate):
+                        continue
+                    following = (pool_at, slice_at, device_at + 1)
+                    if self._try(claim_at, request_at, data, count, candidate, following, must=False):
+                        return True
+        return False
+
+    def _is_candidate(self, claim_at: int, data: _RequestData, candidate: _Candidate) -> bool:
+        if data.request.admin:
+            if claim_at in self.allocating.get(candidate.id, ()):
+                return False
+        elif self._in_use(candidate.id):
+            return False
+        return self._is_selectable(claim_at, data, candidate.slice, candidate.device) and self._has_capacity(
+            data, candidate.slice, candidate.device
+        )
+
+    def _try(
+        self,
+        claim_at: int,
+        request_at: int,
+        data: _RequestData,
+        count: int,
+        candidate: _Candidate,
+        following: Location,
+        *,
+        must: bool,
+    ) -> bool:
+        """Take the device and go on; give it back if that leads nowhere."""
+        if not self._take(claim_at, data, candidate, must=must):
+            return False
+        try:
+            done = self._next_device(claim_at, request_at, data, count + 1, following)
+        except _TooManyResults:
+            self._give_back(claim_at, data, candidate)
+            raise
+        if not done:
+            self._give_back(claim_at, data, candidate)
+        return done
+
+    def _step(self) -> None:
+        self.steps += 1
+        late = self.deadline is not None and self.steps % _STEPS_PER_LOOK_AT_THE_CLOCK == 0
+        if late and self.deadline is not None and time.monotonic() > self.deadline:
+            raise AllocationTimeout
+
+    # One device
+
+    def _is_selectable(self, claim_at: int, data: _RequestData, home: ResourceSlice, device: Device) -> bool:
+        if not self.features.binding_conditions and device.binding_conditions:
+            return False
+        key = (id(data.request), id(device))
+        found = self.selectable.get(key)
+        if found is None:
+            found = self.selectable[key] = self._selects(claim_at, data, home, device)
+        return found
+
+    def _selects(self, claim_at: int, data: _RequestData, home: ResourceSlice, device: Device) -> bool:
+        driver, named = home.spec.driver, data.device_class
+        return (
+            self.inventory.selected(named.spec.selectors, driver, device, f"class {named.metadata.name}")
+            and self.inventory.selected(
+                data.request.selectors, driver, device, f"claim {key_of(self.claims[claim_at])}"
+            )
+            and (not home.spec.per_device_node_selection or self.inventory.pools.device_reaches(device, self.row))
+        )
+
+    def _has_capacity(self, data: _RequestData, home: ResourceSlice, device: Device) -> bool:
+        if not self.features.consumable:
+            return True
+        device_key = device_id(home, device)
+        return fits(
+            device,
+            data.request.capacity,
+            self.allocated.capacity.get(device_key, {}),
+            self.allocating_capacity.get(device_key, {}),
+        )
+
+    def _in_use(self, device: DeviceID) -> bool:
+        return device in self.allocated.devices or bool(self.allocating.get(device))
+
+    def _take(self, claim_at: int, data: _RequestData, candidate: _Candidate, *, must: bool) -> bool:
+        """allocateDevice, in its order: a refusal takes back only what Go takes back."""
+        request, device = data.request, candidate.device
+        shared = self.features.consumable and bool(device.allow_multiple_allocations)
+        if not shared and request.admin and claim_at in self.allocating.get(candidate.id, ()):
+            return False
+        if not request.admin and self._in_use(candidate.id):
+            return False
+        if not self._take_counters(candidate, shared):
+            return False
+        if self.features.taints and taint_prevents_allocation(device.taints, request.tolerations):
+            return False
+        if not self._add_to_constraints(claim_at, request, candidate, must=must):
+            return False
+        holders = self.allocating.setdefault(candidate.id, set())
+        if not shared:
+            holders.add(claim_at)
+        if not self._has_capacity(data, candidate.slice, device):
+            return False
+        consumed: Capacity | None = None
+        if shared:
+            consumed = consumed_capacity(device, request.capacity)
+            add_capacity(self.allocating_capacity.setdefault(candidate.id, {}), consumed)
+        self.picks[claim_at].append(Pick(request, device, candidate.slice, consumed))
+        return True
+
+    def _take_counters(self, candidate: _Candidate, shared: bool) -> bool:
+        """A device that others share has paid for its counters already."""
+        if not candidate.device.consumes_counters:
+            return True
+        if not self.features.partitionable:
+            return False
+        if shared and (candidate.id in self.allocated.capacity or candidate.id in self.allocating_capacity):
+            return True
+        return self.counters.take(candidate.pool, candidate.device)
+
+    def _add_to_constraints(self, claim_at: int, request: RequestView, candidate: _Candidate, *, must: bool) -> bool:
+        constraints, driver = self.constraints[claim_at], candidate.id[0]
+        for at, constraint in enumerate(constraints):
+            if constraint.add(request, candidate.device, driver):
+                continue
+            if must:
+                raise AllocationError(
+                    f"claim {key_of(self.claims[claim_at])}, request {request.name}: cannot add device "
+                    f"{'/'.join(candidate.id)} because a claim constraint would not be satisfied"
+                )
+            for earlier in constraints[:at]:
+                earlier.remove(request, candidate.device, driver)
+            return False
+        return True
+
+    def _give_back(self, claim_at: int, data: _RequestData, candidate: _Candidate) -> None:
+        for constraint in self.constraints[claim_at]:
+            constraint.remove(data.request, candidate.device, candidate.id[0])
+        self.allocating[candidate.id].discard(claim_at)
+        pick = self.picks[claim_at].pop()
+        if pick.consumed is not None:
+            self._give_back_capacity(candidate.id, pick)
+        elif self.features.partitionable and candidate.device.consumes_counters:
+            self.counters.give_back(candidate.pool, candidate.device)
+
+    def _give_back_capacity(self, device: DeviceID, pick: Pick) -> None:
+        """A device without any capacity in use is not in use."""
+        taken = self.allocating_capacity[device]
+        add_capacity(taken, {name: -amount for name, amount in (pick.consumed or {}).items()})
+        if pick.consumed and not any(taken.values()):
+            del self.allocating_capacity[device]
+
+
+def _allow_frames(frames: int) -> None:
+    """The search nests once or more per device; Python's own limit is for runaways."""
+    if sys.getrecursionlimit() < frames + 1000:
+        sys.setrecursionlimit(frames + 1000)

@@ -1,0 +1,183 @@
+"""matchAttribute and distinctAttribute over the devices of one claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Protocol
+
+from ksched_cli.api.resource import Device, DeviceAttribute, DeviceConstraint
+from ksched_cli.plugins.lib.devices.requests import RequestView
+
+
+class Constraint(Protocol):
+    """`add` refuses a device or counts it in; every successful `add` can be taken back by `remove`."""
+
+    def add(self, request: RequestView, device: Device, driver: str) -> bool: ...
+
+    def remove(self, request: RequestView, device: Device, driver: str) -> None: ...
+
+
+_Values = frozenset[tuple[str, object]]
+
+
+def constraint_of(constraint: DeviceConstraint, *, lists: bool = False) -> Constraint | None:
+    """None for a kind that is not known. With `lists` (DRAListTypeAttributes) an attribute is a set of values."""
+    if constraint.match_attribute is not None:
+        kind = MatchAnyOf if lists else MatchAttribute
+        return kind(constraint.requests, constraint.match_attribute)
+    if constraint.distinct_attribute is not None:
+        clash = _share_a_value if lists else _clash
+        return DistinctAttribute(constraint.requests, constraint.distinct_attribute, clash)
+    return None
+
+
+def look_up(device: Device, driver: str, attribute: str) -> DeviceAttribute | None:
+    """lookupAttribute: by its full name, or by its identifier where the domain is the driver."""
+    found = device.attributes.get(attribute)
+    if found is not None:
+        return found
+    domain, slash, identifier = attribute.partition("/")
+    return device.attributes.get(identifier) if slash and domain == driver else None
+
+
+class _OverRequests:
+    """Without request names a constraint is for all of them."""
+
+    def __init__(self, requests: Collection[str], attribute: str) -> None:
+        self._requests = frozenset(requests)
+        self._attribute = attribute
+        self._devices = 0
+
+    def _concerns(self, request: RequestView) -> bool:
+        if not self._requests:
+            return True
+        if not request.parent:
+            return request.name in self._requests
+        return request.parent in self._requests or request.full_name in self._requests
+
+
+class MatchAttribute(_OverRequests):
+    """All devices have the attribute, with one value."""
+
+    _value: DeviceAttribute | None = None
+
+    def add(self, request: RequestView, device: Device, driver: str) -> bool:
+        if not self._concerns(request):
+            return True
+        found = look_up(device, driver, self._attribute)
+        if found is None:
+            return False
+        if self._devices == 0:
+            self._value = found
+        elif self._value is None or not same_value(found, self._value):
+            return False
+        self._devices += 1
+        return True
+
+    def remove(self, request: RequestView, device: Device, driver: str) -> None:
+        if self._concerns(request):
+            self._devices -= 1
+
+
+class MatchAnyOf(_OverRequests):
+    """All devices have the attribute, with at least one value that they share.
+
+    As in kube-scheduler the values that a device has ruled out stay ruled out when it is given back, until no device
+    is left.
+    """
+
+    _common: _Values | None = None
+
+    def add(self, request: RequestView, device: Device, driver: str) -> bool:
+        if not self._concerns(request):
+            return True
+        found = look_up(device, driver, self._attribute)
+        values = _values(found) if found is not None else None
+        if values is None:
+            return False
+        if self._devices and self._common is not None:
+            values = values & self._common
+            if not values:
+                return False
+        self._common = values
+        self._devices += 1
+        return True
+
+    def remove(self, request: RequestView, device: Device, driver: str) -> None:
+        if self._concerns(request):
+            self._devices -= 1
+
+
+class DistinctAttribute(_OverRequests):
+    """All devices have the attribute, each with a value of its own.
+
+    As in kube-scheduler only one value per request is remembered, so that a request for several devices is compared
+    with the last of its own.
+    """
+
+    def __init__(
+        self, requests: Collection[str], attribute: str, clash: Callable[[DeviceAttribute, DeviceAttribute], bool]
+    ) -> None:
+        super().__init__(requests, attribute)
+        self._clash = clash
+        self._values: dict[str, DeviceAttribute] = {}
+
+    def add(self, request: RequestView, device: Device, driver: str) -> bool:
+        if not self._concerns(request):
+            return True
+        found = look_up(device, driver, self._attribute)
+        if found is None:
+            return False
+        if self._devices and any(self._clash(found, other) for other in self._values.values()):
+            return False
+        self._values[request.parent or request.name] = found
+        self._devices += 1
+        return True
+
+    def remove(self, request: RequestView, device: Device, driver: str) -> None:
+        if self._concerns(request):
+            self._values.pop(request.parent or request.name, None)
+            self._devices -= 1
+
+
+def _typed(attribute: DeviceAttribute) -> tuple[str, object] | None:
+    if attribute.string is not None:
+        return "string", attribute.string
+    if attribute.int_value is not None:
+        return "int", attribute.int_value
+    if attribute.bool_value is not None:
+        return "bool", attribute.bool_value
+    if attribute.version is not None:
+        return "version", attribute.version
+    return None
+
+
+def same_value(left: DeviceAttribute, right: DeviceAttribute) -> bool:
+    """Versions count as the same only when they are written the same."""
+    value = _typed(left)
+    return value is not None and value == _typed(right)
+
+
+def _clash(found: DeviceAttribute, other: DeviceAttribute) -> bool:
+    """A value of no known type cannot be told apart."""
+    return _typed(found) is None or same_value(found, other)
+
+
+def _values(attribute: DeviceAttribute) -> _Values | None:
+    """attributeAsSet: a single value is a list of one; None where there is no value at all."""
+    lists = {
+        "int": attribute.ints,
+        "bool": attribute.bools,
+        "string": attribute.strings,
+        "version": attribute.versions,
+    }
+    for kind, values in lists.items():
+        if values:
+            return frozenset((kind, value) for value in values)
+    single = _typed(attribute)
+    return None if single is None else frozenset({single})
+
+
+def _share_a_value(found: DeviceAttribute, other: DeviceAttribute) -> bool:
+    values, others = _values(found), _values(other)
+    return values is None or (others is not None and bool(values & others))

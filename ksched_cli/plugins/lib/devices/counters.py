@@ -1,0 +1,77 @@
+"""Shared counters that partitions of one device draw on (partitionable devices)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ksched_cli.api.quantity import parse_quantity
+from ksched_cli.api.resource import Device
+from ksched_cli.plugins.lib.devices.claims import AllocatedState
+from ksched_cli.plugins.lib.devices.pools import Pool
+from ksched_cli.plugins.lib.devices.requests import device_id
+
+CounterKey = tuple[str, str]
+Counters = dict[CounterKey, Fraction]
+
+
+class AvailableCounters:
+    """What allocated devices have left of each pool's counters; the same for one pod's whole cycle.
+
+    Kept by the pool's name alone, as kube-scheduler does.
+    """
+
+    def __init__(self, allocated: AllocatedState) -> None:
+        self._allocated = allocated
+        self._pools: dict[str, Counters] = {}
+
+    def of(self, pool: Pool) -> Counters:
+        found = self._pools.get(pool.name)
+        if found is None:
+            found = self._pools[pool.name] = self._remaining(pool)
+        return found
+
+    def _remaining(self, pool: Pool) -> Counters:
+        remaining: Counters = {
+            (counter_set.name, name): parse_quantity(counter.value)
+            for counter_set in pool.counter_sets.values()
+            for name, counter in counter_set.counters.items()
+        }
+        for home in (*pool.slices, *pool.others):
+            for device in home.spec.devices:
+                if device.consumes_counters and self._allocated.is_allocated(device_id(home, device)):
+                    for key, amount in consumption_of(device):
+                        if key in remaining:
+                            remaining[key] -= amount
+        return remaining
+
+
+class ConsumedCounters:
+    """What the devices of the solution under trial use up."""
+
+    def __init__(self, available: AvailableCounters) -> None:
+        self._available = available
+        self._pools: dict[str, Counters] = {}
+
+    def take(self, pool: Pool, device: Device) -> bool:
+        """checkAvailableCounters: False, and nothing taken, where any counter of the pool would be overdrawn."""
+        available = self._available.of(pool)
+        consumed = self._pools.setdefault(pool.name, {})
+        for key, amount in consumption_of(device):
+            consumed[key] = consumed.get(key, Fraction(0)) + amount
+        if any(limit < consumed.get(key, 0) for key, limit in available.items()):
+            self.give_back(pool, device)
+            return False
+        return True
+
+    def give_back(self, pool: Pool, device: Device) -> None:
+        consumed = self._pools.setdefault(pool.name, {})
+        for key, amount in consumption_of(device):
+            consumed[key] = consumed.get(key, Fraction(0)) - amount
+
+
+def consumption_of(device: Device) -> list[tuple[CounterKey, Fraction]]:
+    return [
+        ((consumption.counter_set, name), parse_quantity(counter.value))
+        for consumption in device.consumes_counters
+        for name, counter in consumption.counters.items()
+    ]

@@ -1,0 +1,100 @@
+"""What there is to allocate: pools by node, classes, and which device each selector fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ksched_cli.api.resource import Device, DeviceClass, DeviceSelector, ResourceSlice
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.config.releases import FeatureGates
+from ksched_cli.plugins.lib.cel.expression import compile_selector
+from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError
+from ksched_cli.plugins.lib.devices.errors import AllocationError
+from ksched_cli.plugins.lib.devices.pools import PoolIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """structured.Features (AllocatorFeatures)."""
+
+    admin_access: bool = True
+    prioritized_list: bool = True
+    partitionable: bool = True
+    taints: bool = True
+    binding_conditions: bool = True
+    consumable: bool = True
+    list_attributes: bool = False
+
+    @classmethod
+    def of(cls, gates: FeatureGates) -> Features:
+        return cls(
+            gates.enabled("DRAAdminAccess"),
+            gates.enabled("DRAPrioritizedList"),
+            gates.enabled("DRAPartitionableDevices"),
+            gates.enabled("DRADeviceTaints"),
+            gates.enabled("DRADeviceBindingConditions") and gates.enabled("DRAResourceClaimDeviceStatus"),
+            gates.enabled("DRAConsumableCapacity"),
+            gates.enabled("DRAListTypeAttributes"),
+        )
+
+
+class Inventory:
+    """Follows the cluster: sorted out anew when a slice or a node changes, and only then."""
+
+    def __init__(self, cluster: Cluster, features: Features) -> None:
+        self._cluster = cluster
+        self.features = features
+        self._stamp: tuple[int, int] = (-1, -1)
+        self._slices: list[ResourceSlice] = []
+        self._pools: PoolIndex | None = None
+        self._matches: dict[tuple[str, int], bool | CelError] = {}
+
+    @property
+    def pools(self) -> PoolIndex:
+        stamp = (self._cluster.catalog.version, self._cluster.structure)
+        if self._pools is None or stamp != self._stamp:
+            slices = list(self._cluster.catalog.all(ResourceSlice))
+            if self._pools is None or stamp[1] != self._stamp[1] or not _same_objects(slices, self._slices):
+                self._slices, self._matches = slices, {}
+                self._pools = PoolIndex(self._cluster, slices, partitionable=self.features.partitionable)
+            self._stamp = stamp
+        return self._pools
+
+    def device_class(self, name: str) -> DeviceClass | None:
+        return self._cluster.catalog.get(DeviceClass, name)
+
+    def selected(self, selectors: Iterable[DeviceSelector], driver: str, device: Device, whose: str) -> bool:
+        """selectorsMatch: whether the device fits all of them; AllocationError where one cannot be evaluated."""
+        for position, selector in enumerate(selectors):
+            expression = selector.cel.expression if selector.cel else ""
+            try:
+                matches = self._match(expression, driver, device)
+            except CelCompileError as problem:
+                raise AllocationError(f"{whose}: selector #{position}: CEL compile error: {problem}") from None
+            except CelError as problem:
+                raise AllocationError(f"{whose}: selector #{position}: CEL runtime error: {problem}") from None
+            if not matches:
+                return False
+        return True
+
+    def _match(self, expression: str, driver: str, device: Device) -> bool:
+        """Neither an expression nor a device changes, so neither does the answer."""
+        key = (expression, id(device))
+        found = self._matches.get(key)
+        if found is None:
+            selector = compile_selector(
+                expression, shareable=self.features.consumable, lists=self.features.list_attributes
+            )
+            try:
+                found = selector.matches(driver, device)
+            except CelError as problem:
+                found = problem
+            self._matches[key] = found
+        if isinstance(found, CelError):
+            raise found
+        return found
+
+
+def _same_objects(left: list[ResourceSlice], right: list[ResourceSlice]) -> bool:
+    return len(left) == len(right) and all(one is other for one, other in zip(left, right, strict=True))

@@ -1,0 +1,140 @@
+"""What NodeResourcesFit and NodeResourcesBalancedAllocation measure alike (noderesources.resourceAllocationScorer)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ksched_cli.api.core import Container
+from ksched_cli.api.quantity import milli_value, value
+from ksched_cli.api.resources import DEFAULT_MEMORY, DEFAULT_MILLI_CPU, requests_of, scoring_requests_of
+from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.resources import CPU, MEMORY, is_scalar
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.plugins.lib.devices.totals import DeviceTotals
+
+STAND_INS = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
+
+
+@dataclass(frozen=True)
+class MeasuredResource:
+    """A resource that counts towards a score: where its columns are, and what the pod asks of it."""
+
+    row: int | None
+    asked: int
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """`[resource, node]` each. A resource that does not count on a node has 0 allocatable there."""
+
+    requested: Int64Column
+    allocated: Int64Column
+    allocatable: Int64Column
+
+
+def measured(pod: PodInfo, names: Sequence[str], nodes: NodeRows, *, use_requested: bool) -> list[MeasuredResource]:
+    """calculatePodResourceRequestList. With `use_requested` the pod counts as what it asks for; without, containers
+    that ask for no cpu or memory get stand-ins.
+
+    In Go the scorer of NodeResourcesFit is made without the settings for pod-level resources and resizes in place,
+    so that it counts containers alone, as they are specified.
+    """
+    if use_requested:
+        asked = requests_of(pod.pod, use_status=True)
+    else:
+        cpu, memory = scoring_requests_of(pod.pod)
+        asked = {**requests_of(pod.pod, use_status=False, pod_level=False), "cpu": cpu, "memory": memory}
+    if "cpu" in pod.pod.spec.overhead and not nodes.cluster.release.at_least("1.27"):
+        overhead = pod.pod.spec.overhead["cpu"]
+        asked["cpu"] += _whole_cores(overhead) - milli_value(overhead)
+    found = []
+    for name in names:
+        amount = asked.get(name, 0)
+        # An extended resource that the pod does not ask for is left out of the score altogether.
+        row = None if amount == 0 and is_scalar(name) else nodes.cluster.resources.find(name)
+        found.append(MeasuredResource(row, amount, name))
+    return found
+
+
+def measure_together(pods: Sequence[PodInfo], names: Sequence[str], nodes: NodeRows) -> Allocation:
+    """scorePlacement: the nodes as one large node, and the pods as one large pod. Devices do not count here."""
+    asked = [measured(pod, names, nodes, use_requested=False) for pod in pods]
+    totals = [sum(resource.asked for resource in same) for same in zip(*asked, strict=True)] or [0] * len(names)
+    allocatable, allocated = np.zeros((len(names), 1), dtype=np.int64), np.zeros((len(names), 1), dtype=np.int64)
+    table, usage = nodes.cluster.nodes, nodes.cluster.usage
+    for index, (name, total) in enumerate(zip(names, totals, strict=True)):
+        row = None if total == 0 and is_scalar(name) else nodes.cluster.resources.find(name)
+        if row is None:
+            continue
+        used = usage.nonzero if row in (CPU, MEMORY) else usage.requested
+        here = nodes.take(table.allocatable[row])
+        allocatable[index] = here.sum()
+        allocated[index] = nodes.take(used[row])[here != 0].sum()
+    return Allocation(allocated + np.array(totals, dtype=np.int64)[:, np.newaxis], allocated, allocatable)
+
+
+def measure(
+    resources: Sequence[MeasuredResource], nodes: NodeRows, totals: DeviceTotals, *, use_requested: bool
+) -> Allocation:
+    """calculateNodeAllocatableRequest for all rows at once. Devices count where a node does not announce a resource."""
+    shape = (len(resources), len(nodes))
+    allocatable, allocated = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    table, usage = nodes.cluster.nodes, nodes.cluster.usage
+    for index, resource in enumerate(resources):
+        row = resource.row
+        if row is None:
+            continue
+        used = usage.nonzero if row in (CPU, MEMORY) and not use_requested else usage.requested
+        allocatable[index] = nodes.take(table.allocatable[row])
+        if not nodes.bare:
+            allocated[index] = nodes.take(used[row])
+        devices = totals.of(resource.name)
+        if devices is not None:
+            unannounced = allocatable[index] == 0
+            allocated[index] = np.where(unannounced, nodes.take(devices[1]), allocated[index])
+            allocatable[index] = np.where(unannounced, nodes.take(devices[0]), allocatable[index])
+    asked = np.array([resource.asked for resource in resources], dtype=np.int64)[:, np.newaxis]
+    requested = allocated + asked
+    missing = allocatable == 0
+    if missing.any():
+        allocated[missing] = requested[missing] = 0
+    return Allocation(requested, allocated, allocatable)
+
+
+def measure_before_1_22(pod: PodInfo, names: Sequence[str], nodes: NodeRows) -> Allocation:
+    """What the score plugins of up to 1.21 measured: cpu and memory always with stand-ins for what is not asked for,
+    and extended resources whether or not the pod asks for them."""
+    shape = (len(names), len(nodes))
+    allocatable, allocated = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    asked = np.zeros((len(names), 1), dtype=np.int64)
+    table, usage = nodes.cluster.nodes, nodes.cluster.usage
+    for index, name in enumerate(names):
+        if name not in ("cpu", "memory", "ephemeral-storage") and not is_scalar(name):
+            continue
+        asked[index] = _asked_before_1_22(pod, name)
+        row = nodes.cluster.resources.find(name)
+        if row is not None:
+            used = usage.nonzero if row in (CPU, MEMORY) else usage.requested
+            allocatable[index], allocated[index] = nodes.take(table.allocatable[row]), nodes.take(used[row])
+    return Allocation(allocated + asked, allocated, allocatable)
+
+
+def _asked_before_1_22(pod: PodInfo, name: str) -> int:
+    spec, scale = pod.pod.spec, milli_value if name == "cpu" else value
+
+    def of(container: Container) -> int:
+        quantity = container.resources.requests.get(name)
+        return STAND_INS.get(name, 0) if quantity is None else scale(quantity)
+
+    asked = max([sum(map(of, spec.containers)), *map(of, spec.init_containers)])
+    return asked + (_whole_cores(spec.overhead[name]) if name in spec.overhead else 0)
+
+
+def _whole_cores(overhead: str | int | float) -> int:
+    """Up to 1.26 a score counted the overhead's cpu in whole cores, where everything else is in thousandths."""
+    return value(overhead)

@@ -1,0 +1,77 @@
+"""How full a node is as a score: the strategies of NodeResourcesFit, which were plugins of their own up to 1.21."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.framework.scoring import MAX_NODE_SCORE, MAX_UTILIZATION, broken_linear, floor_quotient
+from ksched_cli.plugins.lib.resource_scoring import Allocation
+
+
+def least_requested(allocation: Allocation, best: int = MAX_NODE_SCORE) -> Int64Column:
+    """leastRequestedScore: the share that stays free."""
+    free = np.maximum(allocation.allocatable - allocation.requested, 0)
+    return floor_quotient(free * best, np.maximum(allocation.allocatable, 1))
+
+
+def most_requested(
+    allocation: Allocation, best: int = MAX_NODE_SCORE, *, exceeding_is_nothing: bool = False
+) -> Int64Column:
+    """mostRequestedScore: the share that is taken; stand-in requests may exceed what there is, and up to 1.19 such a
+    resource scored 0."""
+    capacity = np.maximum(allocation.allocatable, 1)
+    scores = floor_quotient(np.minimum(allocation.requested, allocation.allocatable) * best, capacity)
+    return np.where(allocation.requested > allocation.allocatable, 0, scores) if exceeding_is_nothing else scores
+
+
+def weighted_mean(scores: Int64Column, allocatable: Int64Column, weights: Sequence[int]) -> Int64Column:
+    """Over the resources that the node has; 0 where it has none of them."""
+    weight = np.array(weights, dtype=np.int64)[:, np.newaxis]
+    mean: Int64Column
+    if allocatable.all():
+        mean = (scores * weight).sum(axis=0) // max(sum(weights), 1)
+        return mean
+    counted = (allocatable != 0) * weight
+    total = counted.sum(axis=0)
+    mean = (scores * counted).sum(axis=0) // np.maximum(total, 1)
+    return mean
+
+
+def mean_over_all(scores: Int64Column, weights: Sequence[int]) -> Int64Column:
+    """The mean up to 1.21: a resource that the node does not have counts as one that scores 0."""
+    weight = np.array(weights, dtype=np.int64)[:, np.newaxis]
+    mean: Int64Column = (scores * weight).sum(axis=0) // max(sum(weights), 1)
+    return mean
+
+
+def requested_to_capacity_ratio(
+    allocation: Allocation,
+    points: Sequence[tuple[int, int]],
+    weights: Sequence[int],
+    *,
+    missing_is_full: bool = False,
+    best: int = MAX_NODE_SCORE,
+) -> Int64Column:
+    """buildRequestedToCapacityRatioScorerFunction: a broken line over the utilisation in whole per cent.
+
+    A resource that scores 0 does not count in the mean, and the mean is rounded and not cut off. Up to 1.21 a resource
+    that the node does not have counted as used up, and what was free was cut off to whole per cent.
+    """
+    line = np.array([broken_linear(points, percent, best) for percent in range(MAX_UTILIZATION + 1)], dtype=np.int64)
+    capacity = np.maximum(allocation.allocatable, 1)
+    if missing_is_full:
+        free = np.maximum(allocation.allocatable - allocation.requested, 0)
+        scores = line[MAX_UTILIZATION - free * MAX_UTILIZATION // capacity]
+    else:
+        utilization = np.where(
+            allocation.requested > allocation.allocatable,
+            MAX_UTILIZATION,
+            allocation.requested * MAX_UTILIZATION // capacity,
+        )
+        scores = np.where(allocation.allocatable != 0, line[np.clip(utilization, 0, MAX_UTILIZATION)], 0)
+    counted = (scores > 0) * np.array(weights, dtype=np.int64)[:, np.newaxis]
+    total, weight = (scores * counted).sum(axis=0), counted.sum(axis=0)
+    return np.where(weight == 0, 0, (2 * total + weight) // np.maximum(2 * weight, 1))

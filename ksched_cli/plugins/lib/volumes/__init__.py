@@ -1,0 +1,1 @@
+"""Facts about claims and volumes, and CSI migration."""

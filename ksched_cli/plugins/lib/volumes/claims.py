@@ -1,0 +1,52 @@
+"""Facts about claims and volumes that more than one plugin needs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ksched_cli.api.quantity import parse_quantity
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from ksched_cli.cluster.catalog import Catalog
+
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+_STORAGE = "storage"
+
+
+def class_of_claim(claim: PersistentVolumeClaim) -> str:
+    beta = claim.metadata.annotations.get(_BETA_CLASS)
+    return beta if beta is not None else claim.spec.storage_class_name or ""
+
+
+def class_of_volume(volume: PersistentVolume) -> str:
+    beta = volume.metadata.annotations.get(_BETA_CLASS)
+    return beta if beta is not None else volume.spec.storage_class_name
+
+
+def requested_storage(claim: PersistentVolumeClaim) -> Fraction | None:
+    amount = claim.spec.resources.requests.get(_STORAGE)
+    return None if amount is None else parse_quantity(amount)
+
+
+def storage_of(volume: PersistentVolume) -> Fraction:
+    return parse_quantity(volume.spec.capacity.get(_STORAGE, 0))
+
+
+def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
+    return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
+
+
+def waits_for_consumer(claim: PersistentVolumeClaim, catalog: Catalog) -> bool:
+    """Whether the scheduler binds the claim; without a class that says so the volume controller does."""
+    found = catalog.get(StorageClass, class_of_claim(claim))
+    return found is not None and found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+
+
+def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """The volume is meant for the claim, by name and, where it gives one, by uid."""
+    ref = volume.spec.claim_ref
+    if ref is None or (ref.namespace, ref.name) != (claim.metadata.namespace, claim.metadata.name):
+        return False
+    return not ref.uid or ref.uid == claim.metadata.uid

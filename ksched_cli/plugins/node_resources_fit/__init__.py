@@ -1,0 +1,1 @@
+"""NodeResourcesFit: a pod's requests against the free resources of each node."""

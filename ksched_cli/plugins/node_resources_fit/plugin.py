@@ -1,0 +1,227 @@
+"""NodeResourcesFit: whether the pod's requests fit, and how full a node would be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ksched_cli.api.pod_facts import holds_place
+from ksched_cli.cluster.columns import BoolColumn, Int64Column, distinct
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_extended
+from ksched_cli.config.plugin_args import NodeResourcesFitArgs, ScoringStrategy
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.handle import Handle
+from ksched_cli.framework.interfaces import (
+    Detail,
+    FilterPlugin,
+    Placement,
+    PlacementScorePlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+)
+from ksched_cli.framework.pod_groups import GroupKey
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import Code, Status, error, unresolvable
+from ksched_cli.framework.verdict import Reasons, Verdict
+from ksched_cli.plugins.lib.blocking_pods import largest_holders
+from ksched_cli.plugins.lib.devices.extended import ExtendedResourceIndex
+from ksched_cli.plugins.lib.devices.totals import DeviceTotals
+from ksched_cli.plugins.lib.resource_scoring import (
+    Allocation,
+    MeasuredResource,
+    measure,
+    measure_together,
+    measured,
+)
+from ksched_cli.plugins.lib.resource_strategies import (
+    least_requested,
+    most_requested,
+    requested_to_capacity_ratio,
+    weighted_mean,
+)
+from ksched_cli.plugins.node_resources_fit.hints import AskedOfNode, class_may_help, scale_down_may_help
+
+_HOPELESS, _SHORT = np.int8(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), np.int8(Code.UNSCHEDULABLE)
+TOO_MANY_PODS = "Too many pods"
+SIDECARS_OFF = unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
+
+Scorer = Callable[[Allocation], Int64Column]
+
+
+@dataclass(frozen=True)
+class FitState:
+    """(resource row, amount) of what has to fit, cpu, memory and storage first as kube-scheduler lists them."""
+
+    requests: tuple[tuple[int, int], ...]
+
+
+class NodeResourcesFit(
+    PreFilterPlugin[FitState],
+    FilterPlugin[FitState],
+    PreScorePlugin[FitState, list[MeasuredResource]],
+    ScorePlugin[list[MeasuredResource]],
+    PlacementScorePlugin,
+):
+    name = "NodeResourcesFit"
+    points_since = (("score", "1.22"), ("preScore", "1.27"), ("placementScore", "1.36"))
+    summary = "Rejects nodes without room for the pod's requests; scores by the profile's scoring strategy."
+    args: NodeResourcesFitArgs
+    events = (
+        ClusterEvent("Pod", Action.DELETE | Action.UPDATE_POD_SCALE_DOWN),
+        ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_ALLOCATABLE),
+    )
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        enabled = handle.gates.enabled("DRAExtendedResource")
+        self._extended = ExtendedResourceIndex(handle.cluster.catalog, enabled=enabled)
+        self._totals = DeviceTotals(handle)
+        # Before 1.34 every lack of resources was one that eviction might mend.
+        self._sees_hopeless = handle.release.at_least("1.34")
+        # Before 1.28 a node with more requested than it has took no pod that asks for anything at all.
+        self._asked_only = handle.release.at_least("1.28")
+        # While the gate is off, nodes may have a kubelet that adds up less than sidecars need.
+        self._refuses_sidecars = not handle.gates.enabled("SidecarContainers")
+
+    def events_to_register(self) -> Sequence[ClusterEvent]:
+        if not self.handle.gates.enabled("DRAExtendedResource"):
+            return self.events
+        return (*self.events, ClusterEvent("DeviceClass", Action.ADD | Action.UPDATE))
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        match event.resource:
+            case "Node":
+                empty = AskedOfNode(pod, self.handle.cluster.resources, self._extended)
+                return empty.fits(new) and (old is None or empty.more_than(old, new))
+            case "DeviceClass":
+                return class_may_help(pod.pod, old, new)
+            case _:
+                return holds_place(old) if new is None else scale_down_may_help(pod.pod, old, new)
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[FitState] | Status:
+        wanted = [pair for pair in pod.incoming_requests if not self._ignored(pair[0])]
+        if wanted and not self._asked_only:
+            wanted += [(resource, 0) for resource in (CPU, MEMORY, EPHEMERAL_STORAGE) if resource not in dict(wanted)]
+        wanted.sort(key=lambda pair: (pair[0] not in (CPU, MEMORY, EPHEMERAL_STORAGE), pair[0]))
+        return PreFilterResult(FitState(tuple(wanted)))
+
+    def _ignored(self, resource: int) -> bool:
+        name = self.handle.cluster.resources.names[resource]
+        return is_extended(name) and (
+            name in self.args.ignored_resources or name.split("/")[0] in self.args.ignored_resource_groups
+        )
+
+    def filter(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        """fitsRequest: every resource that lacks is a reason; one that no eviction can free makes the node hopeless."""
+        if self._refuses_sidecars and _has_sidecar(pod):
+            return Verdict.rejecting(np.ones(len(nodes), dtype=np.bool_), SIDECARS_OFF)
+        if state is None:
+            missing = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
+            return Verdict.from_statuses([missing] * len(nodes))
+        table, usage = nodes.cluster.nodes, nodes.cluster.usage
+        crowded = nodes.take(usage.pod_count) + 1 > nodes.take(table.allowed_pods)
+        lacks = crowded.astype(np.int64)
+        hopeless = np.zeros(len(nodes), dtype=np.bool_)
+        for bit, (resource, amount) in enumerate(state.requests, start=1):
+            allocatable = nodes.take(table.allocatable[resource])
+            short = amount > allocatable - nodes.take(usage.requested[resource])
+            if self._extended.backs(nodes.cluster.resources.names[resource]):
+                # shouldDelegateResourceToDRA: devices may provide what the node does not announce.
+                short &= allocatable > 0
+            if np.count_nonzero(short):
+                lacks |= short.astype(np.int64) << bit
+                if self._sees_hopeless:
+                    hopeless |= short & (amount > allocatable)
+        return self._verdict(state, lacks, hopeless)
+
+    def sign(self, pod: PodInfo) -> Hashable:
+        backed = self._extended.backs
+        names = self.handle.cluster.resources.names
+        requests = tuple((resource, amount, backed(names[resource])) for resource, amount in pod.incoming_requests)
+        return requests, self._refuses_sidecars and _has_sidecar(pod)
+
+    def _verdict(self, state: FitState, lacks: Int64Column, hopeless: BoolColumn) -> Verdict:
+        """`lacks` has one bit per reason; each distinct combination becomes one reason tuple."""
+        if not np.count_nonzero(lacks):
+            return Verdict.passing(len(lacks))
+        codes = np.where(hopeless, _HOPELESS, _SHORT).astype(np.int8)
+        if len(lacks) == 1:
+            return Verdict(codes, np.ones(1, dtype=np.int32), ((), self._reasons(state, int(lacks[0]))))
+        combinations, reason_ids = distinct(lacks)
+        reasons = [self._reasons(state, combination) for combination in combinations.tolist()]
+        if combinations[0] != 0:  # entry 0 of a verdict is a pass, whether or not any row passes
+            reasons.insert(0, ())
+            reason_ids = reason_ids + 1
+        return Verdict(np.where(lacks != 0, codes, np.int8(0)), reason_ids.astype(np.int32), reasons)
+
+    def _reasons(self, state: FitState, combination: int) -> Reasons:
+        names = self.handle.cluster.resources.names
+        too_many = "Insufficient pods" if self.handle.release.has_predicates else TOO_MANY_PODS
+        texts = (too_many, *(f"Insufficient {names[resource]}" for resource, _ in state.requests))
+        return tuple(text for bit, text in enumerate(texts) if combination >> bit & 1)
+
+    def explain(self, state: FitState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        """What lacks: asked, allocatable, used, free, and who holds it. Cpu is in thousandths."""
+        row, cluster = int(nodes.rows[index]), nodes.cluster
+        numbers: dict[str, dict[str, Any]] = {}
+        if cluster.usage.pod_count[row] + 1 > cluster.nodes.allowed_pods[row]:
+            numbers["pods"] = _figures(1, int(cluster.usage.pod_count[row]), int(cluster.nodes.allowed_pods[row]))
+        for resource, amount in state.requests if state else ():
+            used = int(cluster.usage.requested[resource, row])
+            limit = int(cluster.nodes.allocatable[resource, row])
+            name = cluster.resources.names[resource]
+            delegated = self._extended.backs(name) and limit == 0
+            if amount > limit - used and not delegated:
+                numbers[name] = {**_figures(amount, used, limit), **largest_holders(cluster, row, resource)}
+        return numbers
+
+    def pre_score(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> list[MeasuredResource]:
+        names = [resource.name for resource in self.args.scoring_strategy.resources]
+        return measured(pod, names, nodes, use_requested=False)
+
+    def sign_score(self, state: list[MeasuredResource] | None, pod: PodInfo) -> Hashable | None:
+        # Devices behind a resource come and go without a placement on the node.
+        if state is None or any(self._totals.backs(resource.name) for resource in state):
+            return None
+        return tuple(state)
+
+    def score(self, state: list[MeasuredResource] | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+        if not self.args.scoring_strategy.resources:
+            return error("resources not found")
+        resources = self.pre_score(None, pod, nodes) if state is None else state
+        return scorer_of(self.args.scoring_strategy)(measure(resources, nodes, self._totals, use_requested=False))
+
+    def score_placement(self, key: GroupKey, placement: Placement, proposed: Sequence[PodInfo]) -> int:
+        """How full the placement would be with these pods, whatever the profile's strategy: fuller is better."""
+        resources = self.args.scoring_strategy.resources
+        nodes = NodeRows(self.handle.cluster, placement.rows)
+        allocation = measure_together(proposed, [resource.name for resource in resources], nodes)
+        weights = [resource.weight for resource in resources]
+        return int(weighted_mean(most_requested(allocation), allocation.allocatable, weights)[0])
+
+
+def _has_sidecar(pod: PodInfo) -> bool:
+    return any(container.restart_policy == "Always" for container in pod.pod.spec.init_containers)
+
+
+def _figures(asked: int, used: int, allocatable: int) -> dict[str, Any]:
+    free = allocatable - used
+    return {"asked": asked, "used": used, "allocatable": allocatable, "free": free, "short": asked - free}
+
+
+def scorer_of(strategy: ScoringStrategy) -> Scorer:
+    """nodeResourceStrategyTypeMap."""
+    weights = [resource.weight for resource in strategy.resources]
+    if strategy.type == "MostAllocated":
+        return lambda allocation: weighted_mean(most_requested(allocation), allocation.allocatable, weights)
+    if strategy.type == "RequestedToCapacityRatio":
+        ratio = strategy.requested_to_capacity_ratio
+        points = [(point.utilization, point.score) for point in (ratio.shape if ratio else ())]
+        return lambda allocation: requested_to_capacity_ratio(allocation, points, weights)
+    return lambda allocation: weighted_mean(least_requested(allocation), allocation.allocatable, weights)

@@ -1,0 +1,1 @@
+"""NodeVolumeLimits: how many CSI volumes may be attached to a node."""

@@ -1,0 +1,119 @@
+"""The CSI volumes that a pod brings to a node, by the names under which they are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.storage import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.cluster.claims import claim_names, find_claim, foreign_claim, missing_claim
+from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.plugins.lib.volumes.claims import class_of_claim
+from ksched_cli.plugins.lib.volumes.migration import (
+    CSI_DRIVER,
+    counts_as_csi,
+    in_tree_plugin,
+    volume_handle,
+    zones_of,
+)
+
+Attached = dict[str, str]
+"""Driver by unique volume name."""
+
+Migrated = Callable[[str], bool]
+"""Whether the volumes of an in-tree plugin count as its driver's."""
+
+# kube-scheduler draws a random prefix; all that matters is that no driver gives out such handles.
+_UNBOUND = "unbound claim "
+
+
+class MissingClaim(LookupError):
+    """A claim that the pod cannot run without."""
+
+
+class ForeignClaim(LookupError):
+    """The claim of an ephemeral volume that was made for another pod."""
+
+
+def unique_name(driver: str, handle: str) -> str:
+    return f"{driver}/{handle}"
+
+
+def attachable_volumes(
+    pod: Pod, catalog: Catalog, csi_node: CSINode | None, gates: FeatureGates, release: Release, *, required: bool
+) -> Attached:
+    """The pod's volumes that a driver has to attach; with `required` all its claims have to be there."""
+    # Disks that the pod names itself count since 1.25, and claims of ephemeral volumes since 1.23.
+    migrated = partial(counts_as_csi, csi_node=csi_node, gates=gates, release=release)
+    found: Attached = dict(_inline_volumes(pod, migrated)) if release.at_least("1.25") else {}
+    for name, ephemeral in claim_names(pod):
+        if ephemeral and not release.at_least("1.23"):
+            continue
+        if not name:
+            raise ForeignClaim("PersistentVolumeClaim had no name")
+        claim = find_claim(catalog, pod, name)
+        if claim is None and required:
+            raise MissingClaim(f"looking up PVC {pod.metadata.namespace}/{name}: {missing_claim(name)}")
+        if claim is None:
+            continue
+        problem = foreign_claim(pod, claim) if ephemeral else None
+        if problem:
+            raise ForeignClaim(problem)
+        driver, handle = _volume_of(claim, catalog, migrated, release)
+        if driver and handle:
+            found[unique_name(driver, handle)] = driver
+    return found
+
+
+def attached_by_controller(node: str, catalog: Catalog) -> Attached:
+    """What VolumeAttachments say is on the node."""
+    found: Attached = {}
+    for attachment in catalog.all(VolumeAttachment):
+        spec = attachment.spec
+        if spec.node_name != node or not spec.attacher or spec.source.persistent_volume_name is None:
+            continue
+        volume = catalog.get(PersistentVolume, spec.source.persistent_volume_name)
+        if volume is not None and volume.spec.csi is not None:
+            found[unique_name(spec.attacher, volume.spec.csi.volume_handle)] = spec.attacher
+    return found
+
+
+def _inline_volumes(pod: Pod, migrated: Migrated) -> Iterator[tuple[str, str]]:
+    for volume in pod.spec.volumes:
+        plugin = in_tree_plugin(volume)
+        if plugin is not None and migrated(plugin):
+            driver = CSI_DRIVER[plugin]
+            yield unique_name(driver, volume_handle(volume)), driver
+
+
+def _volume_of(claim: PersistentVolumeClaim, catalog: Catalog, migrated: Migrated, release: Release) -> tuple[str, str]:
+    """Driver and handle of the claim's volume, empty where it does not count."""
+    name = claim.spec.volume_name
+    volume = catalog.get(PersistentVolume, name) if name else None
+    if volume is None:
+        return _future_volume(claim, catalog, migrated)
+    if volume.spec.csi is not None:
+        return volume.spec.csi.driver, volume.spec.csi.volume_handle
+    plugin = in_tree_plugin(volume.spec)
+    if plugin is None or not migrated(plugin):
+        return "", ""
+    return CSI_DRIVER[plugin], volume_handle(volume.spec, zones_of(volume, release))
+
+
+def _future_volume(claim: PersistentVolumeClaim, catalog: Catalog, migrated: Migrated) -> tuple[str, str]:
+    """A claim without a volume will get one from its class's driver."""
+    found = catalog.get(StorageClass, class_of_claim(claim))
+    if found is None:
+        return "", ""
+    handle = f"{_UNBOUND}{claim.metadata.namespace}/{claim.metadata.name}"
+    if found.provisioner not in CSI_DRIVER:
+        return found.provisioner, handle
+    return (CSI_DRIVER[found.provisioner], handle) if migrated(found.provisioner) else ("", "")

@@ -1,0 +1,158 @@
+"""NodeVolumeLimits: how many volumes a CSI driver can attach to a node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import holds_place
+from ksched_cli.api.quantity import value
+from ksched_cli.api.storage import CSIDriver, CSINode
+from ksched_cli.cluster.claims import claim_names
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
+from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.volumes.migration import CSI_DRIVER, in_tree_plugin
+from ksched_cli.plugins.node_volume_limits.attached import (
+    Attached,
+    ForeignClaim,
+    MissingClaim,
+    attachable_volumes,
+    attached_by_controller,
+)
+
+_TOO_MANY = unschedulable("node(s) exceed max volume count")
+
+
+class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
+    name = "NodeVolumeLimits"
+    points_since = (("preFilter", "1.28"),)
+    summary = "Rejects nodes to which a CSI driver cannot attach as many volumes more as the pod needs."
+    events = (
+        ClusterEvent("CSINode", Action.ADD | Action.UPDATE),
+        ClusterEvent("Pod", Action.DELETE),
+        ClusterEvent("PersistentVolumeClaim", Action.ADD),
+        ClusterEvent("VolumeAttachment", Action.DELETE),
+    )
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        match event.resource:
+            case "CSINode":
+                return old is None or _raises_a_limit(old, new)
+            case "Pod":
+                return holds_place(old) and _has_attachable(old)
+            case "PersistentVolumeClaim":
+                mine = new.metadata.namespace == pod.namespace
+                return mine and any(new.metadata.name == claim.name for claim in claim_names(pod.pod))
+            case _:
+                return any(
+                    volume.persistent_volume_claim is not None
+                    or CSI_DRIVER.get(in_tree_plugin(volume) or "") == old.spec.attacher
+                    for volume in pod.pod.spec.volumes
+                )
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
+        return PreFilterResult(None) if _has_attachable(pod.pod) else SKIP
+
+    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        if not pod.pod.spec.volumes:
+            # Before there was a PreFilter it was asked about every pod.
+            return Verdict.passing(len(nodes))
+        return Verdict.from_statuses([self._check(pod, int(row)) for row in nodes.rows])
+
+    def is_indifferent(self, pod: PodInfo) -> bool:
+        return not _has_attachable(pod.pod)
+
+    def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        row = int(nodes.rows[index])
+        csi_node = self._csi_node(row)
+        new, used = self._counts(pod, row, csi_node)
+        limits = self._limits(row, csi_node)
+        return {driver: {"limit": limits[driver], "attached": used[driver], "new": new[driver]} for driver in limits}
+
+    def _check(self, pod: PodInfo, row: int) -> Status:
+        csi_node = self._csi_node(row)
+        limits = self._limits(row, csi_node)
+        try:
+            wanted = self._volumes(pod.pod, csi_node, required=True)
+            missing = self._missing_driver(wanted, csi_node)
+            if missing:
+                return unschedulable(f"{missing} CSI driver is not installed on the node")
+            if not wanted or not limits:
+                return SUCCESS
+            new, used = self._counts(pod, row, csi_node)
+        except MissingClaim as problem:
+            return unresolvable(str(problem))
+        except ForeignClaim as problem:
+            return error(str(problem))
+        exceeded = any(driver in limits and used[driver] + count > limits[driver] for driver, count in new.items())
+        return _TOO_MANY if exceeded else SUCCESS
+
+    def _missing_driver(self, wanted: Attached, csi_node: CSINode | None) -> str | None:
+        """A driver that wants its pods kept away from nodes where it does not run (gate VolumeLimitScaling); in 1.35
+        every driver did."""
+        if not self.handle.gates.enabled("VolumeLimitScaling"):
+            return None
+        installed = {driver.name for driver in csi_node.spec.drivers} if csi_node is not None else set()
+        for name in sorted(set(wanted.values()) - installed):
+            driver = self.handle.cluster.catalog.get(CSIDriver, name)
+            if driver is None:
+                continue
+            if driver.spec.prevent_pod_scheduling_if_missing or not self.handle.release.at_least("1.36"):
+                return name
+        return None
+
+    def _counts(self, pod: PodInfo, row: int, csi_node: CSINode | None) -> tuple[Counter[str], Counter[str]]:
+        """Volumes by driver: those that the pod would add, and those that are there. One volume counts once."""
+        cluster = self.handle.cluster
+        present: Attached = {}
+        for other in cluster.usage.pods[row]:
+            present |= self._volumes(cluster.pods.infos[other].pod, csi_node, required=False)
+        wanted = self._volumes(pod.pod, csi_node, required=True)
+        new = Counter(driver for name, driver in wanted.items() if name not in present)
+        if self.handle.release.at_least("1.32"):
+            present |= attached_by_controller(cluster.nodes.names[row], cluster.catalog)
+        return new, Counter(present.values())
+
+    def _volumes(self, pod: Pod, csi_node: CSINode | None, *, required: bool) -> Attached:
+        # Before 1.23 a claim that is not there was no volume and that was that.
+        needed = required and self.handle.release.at_least("1.23")
+        catalog, gates = self.handle.cluster.catalog, self.handle.gates
+        return attachable_volumes(pod, catalog, csi_node, gates, self.handle.release, required=needed)
+
+    def _csi_node(self, row: int) -> CSINode | None:
+        return self.handle.cluster.catalog.get(CSINode, self.handle.cluster.nodes.names[row])
+
+    def _limits(self, row: int, csi_node: CSINode | None) -> Mapping[str, int]:
+        """Drivers that say how many volumes they can attach to the node; up to 1.31 the node itself could say it too,
+        as a resource named after the driver."""
+        limits: dict[str, int] = {}
+        if not self.handle.release.at_least("1.32"):
+            announced = self.handle.cluster.nodes.objects[row].status.allocatable
+            prefix = "attachable-volumes-csi-"
+            limits = {
+                name.removeprefix(prefix): value(each) for name, each in announced.items() if name.startswith(prefix)
+            }
+        return limits | _announced(csi_node)
+
+
+def _has_attachable(pod: Pod) -> bool:
+    claims = any(True for _ in claim_names(pod))
+    return claims or any(in_tree_plugin(volume) is not None for volume in pod.spec.volumes)
+
+
+def _raises_a_limit(old: CSINode, new: CSINode) -> bool:
+    before, now = _announced(old), _announced(new)
+    return any(limit > before.get(driver, 0) for driver, limit in now.items())
+
+
+def _announced(csi_node: CSINode | None) -> dict[str, int]:
+    """Drivers that say how many volumes they can attach to the node."""
+    drivers = csi_node.spec.drivers if csi_node is not None else ()
+    counted = ((driver.name, driver.allocatable) for driver in drivers)
+    return {name: most.count for name, most in counted if most is not None and most.count is not None}

@@ -1,0 +1,1 @@
+"""PodTopologySpread: the spread constraints of a pod."""

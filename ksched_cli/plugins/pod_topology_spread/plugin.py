@@ -1,0 +1,328 @@
+"""PodTopologySpread: keeps the pods that a selector matches evenly spread over zones, hosts, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ksched_cli.api.node_affinity import RequiredNodeAffinity
+from ksched_cli.api.selectors import SelectorError
+from ksched_cli.api.tolerations import find_untolerated
+from ksched_cli.cluster.columns import BoolColumn, FloatColumn, IdColumn, Int64Column
+from ksched_cli.cluster.labels import ABSENT, LabelColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.config.plugin_args import PodTopologySpreadArgs
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.handle import Handle
+from ksched_cli.framework.interfaces import (
+    Detail,
+    FilterPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+)
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.scoring import MAX_NODE_SCORE, go_log, go_round
+from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
+from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.blocking_pods import NAMED
+from ksched_cli.plugins.lib.topology_spread import (
+    HARD,
+    HOSTNAME,
+    SOFT,
+    SYSTEM_DEFAULTS,
+    Constraint,
+    DefaultSelectors,
+    constraints_of,
+    default_constraints_of,
+)
+from ksched_cli.plugins.pod_topology_spread.hints import counts_for, node_may_help, pod_may_help
+
+_MISMATCH = "node(s) didn't match pod topology spread constraints"
+_STATUSES = (SUCCESS, unresolvable(f"{_MISMATCH} (missing required label)"), unschedulable(_MISMATCH))
+_MISSING, _SKEWED = 1, 2
+# What Go starts looking for the least count with; it shows where no node is eligible.
+_NO_MINIMUM = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Domains:
+    """A hard constraint's topology: matching pods by label value id, and which values have an eligible node."""
+
+    constraint: Constraint
+    ids: IdColumn
+    counts: Int64Column
+    present: BoolColumn
+    eligible: BoolColumn
+    matches_itself: bool
+
+    @property
+    def minimum(self) -> int:
+        """minMatchNum: 0 while there are fewer domains than the constraint asks for."""
+        if int(self.present.sum()) < self.constraint.min_domains:
+            return 0
+        return int(self.counts[self.present].min(initial=_NO_MINIMUM))
+
+    def outcomes(self) -> IdColumn:
+        """What becomes of a node, by the id of its label value: 0 where the pod may go."""
+        skewed = self.counts + int(self.matches_itself) - self.minimum > self.constraint.max_skew
+        outcomes: IdColumn = np.where(skewed, np.int32(_SKEWED), np.int32(0))
+        outcomes[ABSENT] = _MISSING
+        return outcomes
+
+
+@dataclass(frozen=True)
+class SpreadState:
+    """preFilterState."""
+
+    domains: tuple[Domains, ...]
+
+
+@dataclass(frozen=True)
+class SoftDomains:
+    """A soft constraint's counts as the nodes see them, and the weight of its topology."""
+
+    constraint: Constraint
+    seen: Int64Column
+    labelled: BoolColumn
+    weight: float
+
+
+@dataclass(frozen=True)
+class SoftState:
+    """preScoreState."""
+
+    domains: tuple[SoftDomains, ...]
+    ignored: BoolColumn
+
+
+class PodTopologySpread(
+    PreFilterPlugin[SpreadState],
+    FilterPlugin[SpreadState],
+    PreScorePlugin[SpreadState, SoftState],
+    ScorePlugin[SoftState],
+):
+    name = "PodTopologySpread"
+    scope = "cluster"
+    summary = "Honours topologySpreadConstraints, and spreads the pods of a service or controller that has none."
+    normalizes = True
+    args: PodTopologySpreadArgs
+    events = (
+        ClusterEvent("Pod", Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL | Action.UPDATE_POD_TOLERATION),
+        ClusterEvent("Node", Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT),
+    )
+
+    def __init__(self, args: PodTopologySpreadArgs, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._selectors = DefaultSelectors(handle.cluster.catalog, handle.release)
+
+    # Constraints
+
+    def _constraints(self, pod: PodInfo, action: str) -> tuple[Constraint, ...]:
+        own = pod.pod.spec.topology_spread_constraints
+        if own:
+            keys = self.handle.gates.enabled("MatchLabelKeysInPodTopologySpread")
+            return constraints_of(own, pod.labels, action, match_label_keys=keys)
+        system = self.args.defaulting_type == "System"
+        defaults = SYSTEM_DEFAULTS if system else self.args.default_constraints
+        return default_constraints_of(defaults, pod.pod, self._selectors, action)
+
+    def _included(self, constraint: Constraint, pod: PodInfo) -> BoolColumn:
+        """matchNodeInclusionPolicies for every node."""
+        cluster = self.handle.cluster
+        included = np.ones(len(cluster.nodes), dtype=np.bool_)
+        if constraint.honor_affinity:
+            included &= cluster.selection.matching(RequiredNodeAffinity.of(pod.pod.spec))
+        if constraint.honor_taints:
+            comparison = self.handle.gates.enabled("TaintTolerationComparisonOperators")
+            tolerated = [
+                find_untolerated(taints, pod.pod.spec.tolerations, ("NoSchedule", "NoExecute"), comparison=comparison)
+                is None
+                for taints in cluster.nodes.taint_sets.values
+            ]
+            included &= np.array(tolerated, dtype=np.bool_)[cluster.nodes.taint_set]
+        return included
+
+    def _fully_labelled(self, constraints: Sequence[Constraint]) -> BoolColumn:
+        """Nodes that have every topology key."""
+        nodes = self.handle.cluster.nodes
+        labelled = np.ones(len(nodes), dtype=np.bool_)
+        for each in constraints:
+            labelled &= nodes.labels.column(each.topology_key).present
+        return labelled
+
+    def _counts(self, constraint: Constraint, pod: PodInfo) -> Int64Column:
+        # An empty selector counts nobody; up to 1.26 it counted everybody.
+        if constraint.selector.everything and self.handle.release.at_least("1.27"):
+            return np.zeros(len(self.handle.cluster.nodes), dtype=np.int64)
+        return self.handle.cluster.counts.per_node(pod.namespace, constraint.selector)
+
+    # Queueing hints
+
+    def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
+        try:
+            constraints = self._constraints(pod, HARD)
+        except SelectorError:
+            # kube-scheduler cannot tell either, and tries again.
+            constraints = None
+        if event.resource == "Node":
+            return constraints is None or node_may_help(constraints, old, new)
+        if not all(counts_for(each, pod.pod) for each in (old, new) if each is not None):
+            return False
+        return constraints is None or pod_may_help(constraints, pod.pod, old, new)
+
+    # Filter
+
+    def pre_filter(self, pod: PodInfo) -> PreFilterResult[SpreadState] | Status:
+        try:
+            constraints = self._constraints(pod, HARD)
+        except SelectorError as problem:
+            return error(f"get constraints from pod: obtaining pod's hard topology spread constraints: {problem}")
+        if not constraints:
+            return SKIP
+        labelled = self._fully_labelled(constraints)
+        return PreFilterResult(SpreadState(tuple(self._domains(each, pod, labelled) for each in constraints)))
+
+    def _domains(self, constraint: Constraint, pod: PodInfo, labelled: BoolColumn) -> Domains:
+        column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
+        eligible = labelled & self._included(constraint, pod)
+        size = len(column.values)
+        present = np.bincount(column.ids[eligible], minlength=size) > 0
+        counted = eligible
+        if not self.handle.release.at_least("1.24"):
+            # Nodes that the pod may not go to counted too, where a domain has one that it may go to.
+            counted, eligible = present[column.ids], labelled & present[column.ids]
+        weights = self._counts(constraint, pod)[counted]
+        counts = np.bincount(column.ids[counted], weights=weights, minlength=size).astype(np.int64)
+        return Domains(constraint, column.ids, counts, present, eligible, constraint.selector.matches(pod.labels))
+
+    def clone_state(self, state: SpreadState) -> SpreadState:
+        return SpreadState(
+            tuple(
+                Domains(each.constraint, each.ids, each.counts.copy(), each.present, each.eligible, each.matches_itself)
+                for each in state.domains
+            )
+        )
+
+    def add_pod(self, state: SpreadState, pod: PodInfo, other: int, row: int) -> None:
+        self._update(state, pod, other, row, 1)
+
+    def remove_pod(self, state: SpreadState, pod: PodInfo, other: int, row: int) -> None:
+        self._update(state, pod, other, row, -1)
+
+    def _update(self, state: SpreadState, pod: PodInfo, other: int, row: int, delta: int) -> None:
+        """updateWithPod. Pods that are leaving are not told apart here, in Go neither."""
+        info = self.handle.cluster.pods.infos[other]
+        if info.namespace != pod.namespace:
+            return
+        for each in state.domains:
+            if each.eligible[row] and each.constraint.selector.matches(info.labels):
+                each.counts[each.ids[row]] += delta
+
+    def filter(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        if state is None:
+            missing = error('reading "PreFilterPodTopologySpread" from cycleState: not found')
+            return Verdict.from_statuses([missing] * len(nodes))
+        failing: IdColumn = np.zeros(len(nodes), dtype=np.int32)
+        for each in state.domains:
+            found = each.outcomes()[nodes.take(each.ids)]
+            failing = np.where(failing == 0, found, failing)
+        return Verdict.by_group(failing, _STATUSES)
+
+    def explain(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
+        """Of every constraint that the node breaks its domain, how many pods match there and in the emptiest."""
+        row = int(nodes.rows[index])
+        broken = [each for each in (state.domains if state else ()) if each.outcomes()[each.ids[row]]]
+        return {"constraints": [self._explained(each, row) for each in broken]}
+
+    def _explained(self, each: Domains, row: int) -> dict[str, Any]:
+        column = self.handle.cluster.nodes.labels.column(each.constraint.topology_key)
+        domain = each.ids[row]
+        found: dict[str, Any] = {"topologyKey": each.constraint.topology_key, "domain": column.values[domain]}
+        if domain == ABSENT:
+            return found
+        skew = int(each.counts[domain]) + int(each.matches_itself) - each.minimum
+        emptiest = [
+            column.values[value]
+            for value in np.nonzero(each.present & (each.counts == each.minimum))[0].tolist()
+            if value != ABSENT
+        ]
+        found |= {"matching": int(each.counts[domain]), "minimum": each.minimum, "emptiest": emptiest[:NAMED]}
+        found |= {"skew": skew, "maxSkew": each.constraint.max_skew}
+        if int(each.present.sum()) < each.constraint.min_domains:
+            found |= {"domains": int(each.present.sum()), "minDomains": each.constraint.min_domains}
+        return found
+
+    # Score
+
+    def pre_score(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows) -> SoftState | Status:
+        try:
+            constraints = self._constraints(pod, SOFT)
+        except SelectorError as problem:
+            return error(f"calculating preScoreState: obtaining pod's soft topology spread constraints: {problem}")
+        if not constraints and self.handle.release.at_least("1.28"):
+            return SKIP
+        # Under the system's defaults a node without a zone is still spread over by host.
+        require_all = bool(pod.pod.spec.topology_spread_constraints) or self.args.defaulting_type != "System"
+        # Which is so since 1.20.
+        require_all |= not self.handle.release.at_least("1.20")
+        size = len(nodes.cluster.nodes)
+        labelled = self._fully_labelled(constraints) if require_all else np.ones(size, dtype=np.bool_)
+        scored = np.zeros(size, dtype=np.bool_)
+        scored[nodes.rows] = True
+        scored &= labelled
+        domains = tuple(self._soft(each, pod, scored, labelled, bare=nodes.bare) for each in constraints)
+        return SoftState(domains, ~labelled)
+
+    def _soft(
+        self, constraint: Constraint, pod: PodInfo, scored: BoolColumn, labelled: BoolColumn, *, bare: bool
+    ) -> SoftDomains:
+        column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
+        counts = self._counts(constraint, pod)
+        if constraint.topology_key == HOSTNAME:
+            # A host is its own domain, and is counted whether or not the policies would include it.
+            seen = np.zeros_like(counts) if bare else counts
+            return SoftDomains(constraint, seen, column.present, _weight(int(scored.sum())))
+        ids = _by_text(column) if (labelled & ~column.present).any() else column.ids
+        wanted = np.bincount(ids[scored], minlength=len(column.values)) > 0
+        counted = labelled & self._included(constraint, pod)
+        by_value = np.bincount(ids[counted], weights=counts[counted], minlength=len(column.values)).astype(np.int64)
+        return SoftDomains(constraint, by_value[ids], column.present, _weight(int(wanted.sum())))
+
+    def score(self, state: SoftState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+        """The matching pods of the node's domains, each topology with its weight."""
+        if state is None:
+            return error('error reading "PreScorePodTopologySpread" from cycleState: not found')
+        total: FloatColumn = np.zeros(len(nodes))
+        for each in state.domains:
+            share = nodes.take(each.seen).astype(np.float64) * each.weight + float(each.constraint.max_skew - 1)
+            total = total + np.where(nodes.take(each.labelled), share, 0.0)
+        # Up to 1.23 the sum was cut off.
+        whole = go_round(total) if self.handle.release.at_least("1.24") else total.astype(np.int64)
+        return np.where(nodes.take(state.ignored), 0, whole)
+
+    def normalize(self, state: SoftState, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+        """Fewer matching pods score higher; nodes that lack a label get nothing."""
+        ignored = nodes.take(state.ignored)
+        counted = scores[~ignored]
+        highest = int(counted.max(initial=0))
+        if highest == 0:
+            return np.where(ignored, 0, MAX_NODE_SCORE)
+        lowest = int(counted.min())
+        return np.where(ignored, 0, MAX_NODE_SCORE * (highest + lowest - scores) // highest)
+
+
+def _by_text(column: LabelColumn) -> IdColumn:
+    """A node without the label and one with an empty value are of one domain, as in Go's map of strings. They meet
+    only where nodes that lack a label are spread over all the same."""
+    empty = np.array([value == "" for value in column.values], dtype=np.bool_)
+    return np.where(empty[column.ids], np.int32(ABSENT), column.ids)
+
+
+def _weight(size: int) -> float:
+    """topologyNormalizingWeight: small topologies must not be drowned by large ones."""
+    return go_log(float(size + 2))

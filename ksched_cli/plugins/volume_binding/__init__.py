@@ -1,0 +1,1 @@
+"""VolumeBinding: bound, matching and provisionable volumes for a pod's claims."""

@@ -1,0 +1,248 @@
+"""Which volume each claim of a pod would get on each node (volumebinding.FindPodVolumes, for all nodes at once)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ksched_cli.api.selectors import Requirement
+from ksched_cli.api.storage import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    TopologySelectorTerm,
+)
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import BoolColumn, IdColumn
+from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.framework.status import SUCCESS, Status, error, unresolvable
+from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.volumes.claims import SELECTED_NODE, class_of_claim, requested_storage
+from ksched_cli.plugins.lib.volumes.migration import in_tree_plugin, is_migrated, translated_terms
+from ksched_cli.plugins.volume_binding.capacity import with_enough_capacity
+from ksched_cli.plugins.volume_binding.matching import candidates_for
+
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+_REASONS = (
+    "node(s) didn't match PersistentVolume's node affinity",
+    "node(s) didn't find available persistent volumes to bind",
+    "node(s) did not have enough free storage",
+    "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+)
+_REASONS_1_32 = ("node(s) had volume node affinity conflict", *_REASONS[1:])
+_REASONS_1_22 = (*_REASONS_1_32[:3], "pvc(s) bound to non-existent pv(s)")
+_AFFINITY, _BIND, _SPACE, _EXISTS = range(4)
+_NONE = -1
+
+
+@dataclass(frozen=True)
+class PodClaims:
+    """The claims of a pod that reached the nodes: bound ones, and those that wait for a node to be chosen."""
+
+    bound: tuple[PersistentVolumeClaim, ...]
+    delayed: tuple[PersistentVolumeClaim, ...]
+
+
+@dataclass
+class StaticChoice:
+    """For every node the index of the volume that the claim would get there, -1 for none."""
+
+    claim: PersistentVolumeClaim
+    volumes: Sequence[PersistentVolume]
+    chosen: IdColumn
+
+
+@dataclass
+class Placement:
+    """The answer for every node of the cluster: what is wrong, and what would be bound or provisioned."""
+
+    size: int
+    reasons: tuple[str, ...] = _REASONS
+    static: list[StaticChoice] = field(default_factory=list)
+    provisioned: list[tuple[PersistentVolumeClaim, BoolColumn]] = field(default_factory=list)
+    errors: list[Status] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.failing: BoolColumn = np.zeros((len(_REASONS), self.size), dtype=np.bool_)
+        self.error: IdColumn = np.full(self.size, _NONE, dtype=np.int32)
+
+    def raise_error(self, rows: BoolColumn, message: str) -> None:
+        self.error[rows] = len(self.errors)
+        self.errors.append(error(message))
+
+    def verdict(self) -> Verdict:
+        """Every reason of a node in kube-scheduler's order; an error hides them."""
+        bits_of = sum(self.failing[index].astype(np.int32) << index for index in range(len(_REASONS)))
+        combinations = 1 << len(_REASONS)
+        group = np.where(self.error == _NONE, bits_of, self.error + combinations).astype(np.int32)
+        return Verdict.by_group(
+            group, [*(_status_of(bits, self.reasons) for bits in range(combinations)), *self.errors]
+        )
+
+
+def _status_of(bits: int, texts: Sequence[str]) -> Status:
+    reasons = [reason for index, reason in enumerate(texts) if bits >> index & 1]
+    return unresolvable(*reasons) if reasons else SUCCESS
+
+
+def _reasons(release: Release) -> tuple[str, ...]:
+    if release.at_least("1.33"):
+        return _REASONS
+    return _REASONS_1_32 if release.at_least("1.23") else _REASONS_1_22
+
+
+def place_claims(cluster: Cluster, claims: PodClaims, gates: FeatureGates) -> Placement:
+    placement = Placement(len(cluster.nodes), _reasons(cluster.release))
+    _check_bound(cluster, claims.bound, placement, gates)
+    on_selected = _selected_rows(cluster, claims.delayed)
+    placement.failing[_BIND] = ~on_selected
+    to_provision = [(claim, on_selected) for claim in claims.delayed if SELECTED_NODE in claim.metadata.annotations]
+    to_match = [claim for claim in claims.delayed if SELECTED_NODE not in claim.metadata.annotations]
+    to_provision += _match(cluster, to_match, on_selected, placement, gates)
+    _provision(cluster, to_provision, placement, gates)
+    return placement
+
+
+def affinity_mask(cluster: Cluster, volume: PersistentVolume) -> BoolColumn:
+    """Nodes that can reach the volume."""
+    affinity = volume.spec.node_affinity
+    if affinity is None or affinity.required is None:
+        return np.ones(len(cluster.nodes), dtype=np.bool_)
+    return cluster.selection.terms_mask(affinity.required.node_selector_terms)
+
+
+def _check_bound(
+    cluster: Cluster, claims: Sequence[PersistentVolumeClaim], placement: Placement, gates: FeatureGates
+) -> None:
+    """The first claim that fails on a node is the one that is reported there."""
+    undecided = np.ones(placement.size, dtype=np.bool_)
+    for claim in claims:
+        volume = cluster.catalog.get(PersistentVolume, claim.spec.volume_name)
+        if volume is None:
+            if cluster.release.at_least("1.19"):
+                placement.failing[_EXISTS] |= undecided
+            else:
+                placement.raise_error(undecided, f'could not find v1.PersistentVolume "{claim.spec.volume_name}"')
+            return
+        reachable = _reachable(cluster, volume, gates)
+        placement.failing[_AFFINITY] |= undecided & ~reachable
+        undecided &= reachable
+
+
+def _reachable(cluster: Cluster, volume: PersistentVolume, gates: FeatureGates) -> BoolColumn:
+    """A node to which the volume's plugin has been migrated is asked for its driver's labels (tryTranslatePVToCSI)."""
+    mask = affinity_mask(cluster, volume)
+    plugin, terms = in_tree_plugin(volume.spec), translated_terms(volume, cluster.release)
+    if plugin is None or not terms:
+        return mask
+    migrated = np.zeros(len(mask), dtype=np.bool_)
+    for csi_node in cluster.catalog.all(CSINode):
+        row = cluster.nodes.row_of.get(csi_node.metadata.name)
+        if row is not None:
+            migrated[row] = is_migrated(plugin, csi_node, gates)
+    return np.where(migrated, cluster.selection.terms_mask(terms), mask)
+
+
+def _selected_rows(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> BoolColumn:
+    """Nodes that no claim rules out by having been promised to another one."""
+    rows = np.ones(len(cluster.nodes), dtype=np.bool_)
+    for claim in claims:
+        selected = claim.metadata.annotations.get(SELECTED_NODE)
+        if selected is not None:
+            rows &= np.array([name == selected for name in cluster.nodes.names], dtype=np.bool_)
+    return rows
+
+
+def _match(
+    cluster: Cluster,
+    claims: Sequence[PersistentVolumeClaim],
+    rows: BoolColumn,
+    placement: Placement,
+    gates: FeatureGates,
+) -> list[tuple[PersistentVolumeClaim, BoolColumn]]:
+    """Gives out existing volumes, the smallest claim first, and returns where each claim is left without one."""
+    left: list[tuple[PersistentVolumeClaim, BoolColumn]] = []
+    taken: dict[str, BoolColumn] = {}
+    # The binder asks since 1.31. An API server that has the gate off keeps no such classes.
+    by_attributes = cluster.release.at_least("1.31") and gates.enabled("VolumeAttributesClass")
+    for claim in sorted(claims, key=lambda each: requested_storage(each) or 0):
+        prebound, others = candidates_for(claim, cluster.catalog, by_attributes=by_attributes)
+        choice = StaticChoice(claim, [*prebound, *others], np.full(placement.size, _NONE, dtype=np.int32))
+        open_rows = rows.copy()
+        for index, volume in enumerate(choice.volumes):
+            if not open_rows.any():
+                break
+            free = open_rows & ~taken[volume.metadata.name] if volume.metadata.name in taken else open_rows
+            here = free & affinity_mask(cluster, volume)
+            choice.chosen[here] = index
+            taken[volume.metadata.name] = taken.get(volume.metadata.name, False) | here
+            # A volume that was made for the claim is the only one it may have, on whatever node.
+            open_rows = open_rows & ~(free if index < len(prebound) else here)
+        placement.static.append(choice)
+        unmatched = rows & (choice.chosen == _NONE)
+        placement.failing[_BIND] |= unmatched
+        left.append((claim, unmatched))
+    return left
+
+
+def _provision(
+    cluster: Cluster,
+    claims: Sequence[tuple[PersistentVolumeClaim, BoolColumn]],
+    placement: Placement,
+    gates: FeatureGates,
+) -> None:
+    """Claims without a volume are fine where their class can make one; the first that cannot be decides."""
+    undecided = np.ones(placement.size, dtype=np.bool_)
+    for _, rows in claims:
+        placement.failing[_BIND] &= ~rows
+    for claim, wanted in claims:
+        rows = wanted & undecided
+        if not rows.any():
+            continue
+        problem, unbindable, full = _provisioning_of(cluster, claim, rows, gates)
+        if problem:
+            placement.raise_error(rows, problem)
+        placement.failing[_BIND] |= unbindable
+        placement.failing[_SPACE] |= full
+        undecided &= ~(unbindable | full | (rows if problem else False))
+        placement.provisioned.append((claim, rows))
+
+
+def _provisioning_of(
+    cluster: Cluster, claim: PersistentVolumeClaim, rows: BoolColumn, gates: FeatureGates
+) -> tuple[str, BoolColumn, BoolColumn]:
+    """What is wrong on any node, the nodes of `rows` where no volume can be made, and those without the space."""
+    nowhere = np.zeros(len(rows), dtype=np.bool_)
+    name = class_of_claim(claim)
+    if not name:
+        return f'no class for claim "{claim.metadata.namespace}/{claim.metadata.name}"', nowhere, nowhere
+    found = cluster.catalog.get(StorageClass, name)
+    if found is None:
+        return f'failed to find storage class "{name}"', nowhere, nowhere
+    if found.provisioner in ("", NO_PROVISIONER):
+        return "", rows, nowhere
+    served = rows & _topology_mask(cluster, found.allowed_topologies)
+    if not gates.enabled("CSIStorageCapacity"):
+        return "", rows & ~served, nowhere
+    roomy = with_enough_capacity(cluster, claim, found)
+    return "", rows & ~served, served & ~roomy
+
+
+def _topology_mask(cluster: Cluster, terms: Sequence[TopologySelectorTerm]) -> BoolColumn:
+    """v1helper.MatchTopologySelectorTerms: terms are alternatives, none at all means anywhere."""
+    size = len(cluster.nodes)
+    if not terms:
+        return np.ones(size, dtype=np.bool_)
+    matching = np.zeros(size, dtype=np.bool_)
+    for term in terms:
+        if not term.match_label_expressions:
+            continue
+        here = np.ones(size, dtype=np.bool_)
+        for wanted in term.match_label_expressions:
+            here &= cluster.selection.requirement(Requirement(wanted.key, "In", wanted.values))
+        matching |= here
+    return matching

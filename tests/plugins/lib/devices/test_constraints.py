@@ -1,0 +1,194 @@
+"""matchAttribute and distinctAttribute: single values of every type, and lists of values behind their gate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ksched_cli.plugins.lib.devices.errors import AllocationError
+from ksched_cli.plugins.lib.devices.inventory import Features
+from tests.plugins.lib.devices.resources import (
+    DRIVER,
+    GPU,
+    allocate,
+    alternative,
+    device,
+    exactly,
+    first_of,
+    make_claim,
+    make_slice,
+    selectors,
+)
+
+LISTS = Features(list_attributes=True)
+
+
+def slice_of(*values: dict[str, Any] | None, **more: Any) -> Any:
+    """d0, d1, … with the attribute `a` as given, or without it."""
+    made = [
+        {**device(f"d{at}", **more), "attributes": {} if value is None else {"a": value}}
+        for at, value in enumerate(values)
+    ]
+    return make_slice("s", made, node="node")
+
+
+def match(*requests: str) -> dict[str, Any]:
+    return {"matchAttribute": f"{DRIVER}/a", "requests": list(requests)}
+
+
+def distinct(*requests: str) -> dict[str, Any]:
+    return {"distinctAttribute": f"{DRIVER}/a", "requests": list(requests)}
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"string": value}
+
+
+def texts(*values: str) -> dict[str, Any]:
+    return {"strings": list(values)}
+
+
+def whole(value: int) -> dict[str, Any]:
+    return {"int": value}
+
+
+def found(claim: Any, objects: Any, features: Features | None = None) -> list[str] | None:
+    picked = allocate([claim], [GPU, objects], features)
+    return None if picked is None else picked[0]
+
+
+TWO, THREE = [exactly(count=2)], [exactly(count=3)]
+
+
+@pytest.mark.parametrize(
+    ("requests", "constraint", "values", "expected"),
+    [
+        pytest.param(TWO, match(), [text("x"), text("y")], None, id="strings differ"),
+        pytest.param(TWO, match(), [text("x"), text("x")], ["r=d0", "r=d1"], id="strings agree"),
+        pytest.param(TWO, match(), [{"bool": True}, {"bool": False}], None, id="bools differ"),
+        pytest.param(TWO, match(), [{"bool": False}, {"bool": False}], ["r=d0", "r=d1"], id="bools agree"),
+        pytest.param(TWO, match(), [{"version": "1.0.0"}, {"version": "2.0.0"}], None, id="versions differ"),
+        pytest.param(TWO, match(), [{"version": "1.0.0"}, {"version": "1.0.0"}], ["r=d0", "r=d1"], id="versions agree"),
+        pytest.param(TWO, match(), [whole(1), whole(2)], None, id="ints differ"),
+        pytest.param(TWO, match(), [text("1"), whole(1)], None, id="types differ"),
+        pytest.param(TWO, match(), [text("x"), None], None, id="one without"),
+        pytest.param(
+            [exactly("a"), exactly("b"), exactly("c")], match("a", "b"), [text("x"), text("y"), text("y")],
+            ["a=d1", "b=d2", "c=d0"], id="the first device has to be another one",
+        ),
+        pytest.param(
+            [exactly("a"), first_of("b", alternative("s"), alternative("t"))], match("a", "b"),
+            [text("x"), text("y"), text("y")], ["a=d1", "b/s=d2"], id="over all alternatives of a request",
+        ),
+        pytest.param(
+            [exactly("a"), first_of("b", alternative("s", count=2), alternative("t"))], match("a", "b/s"),
+            [text("x"), text("y"), text("y")], ["a=d0", "b/t=d1"], id="over one alternative",
+        ),
+        pytest.param(
+            [exactly("a"), exactly("b"), exactly("c")], distinct(), [text("x"), text("x"), text("y"), text("z")],
+            ["a=d0", "b=d2", "c=d3"], id="distinct strings",
+        ),
+        pytest.param(
+            [exactly("a"), exactly("b")], distinct(), [{"version": "1.0.0"}, {"version": "1.0.0"}, {"version": "1.0.1"}],
+            ["a=d0", "b=d2"], id="distinct versions",
+        ),
+        pytest.param([exactly("a"), exactly("b")], distinct(), [{"bool": True}, {"bool": True}, {"bool": False}],
+                     ["a=d0", "b=d2"], id="distinct bools"),
+        pytest.param([exactly("a"), exactly("b")], distinct(), [whole(0), text("0")], ["a=d0", "b=d1"],
+                     id="distinct by type"),
+        pytest.param([exactly("a"), exactly("b")], distinct(), [whole(0), None], None, id="distinct, one without"),
+        pytest.param(
+            [first_of("a", alternative("s"), alternative("t")), first_of("b", alternative("s"))], distinct("a/s", "b"),
+            [{"bool": True}, {"bool": True}, {"bool": False}], ["a/s=d0", "b/s=d2"], id="distinct alternatives",
+        ),
+    ],
+)  # fmt: skip
+def test_single_values(
+    requests: list[Any], constraint: dict[str, Any], values: list[Any], expected: list[str] | None
+) -> None:
+    assert found(make_claim("claim", *requests, constraints=[constraint]), slice_of(*values)) == expected
+
+
+@pytest.mark.parametrize("constraint", [match(), distinct()], ids=["match", "distinct"])
+@pytest.mark.parametrize("features", [Features(), LISTS], ids=["without the gate", "with the gate"])
+@pytest.mark.parametrize("odd", [{}, {"odd": 1}], ids=["no value", "unknown type"])
+def test_a_value_that_cannot_be_read(constraint: Any, features: Features, odd: Any) -> None:
+    """A selector is asked about the device first, and cannot be; the pod waits rather than go where it should not."""
+    claim = make_claim("claim", exactly(count=2, selectors=selectors("true")), constraints=[constraint])
+    with pytest.raises(AllocationError, match="attribute a: unsupported attribute value"):
+        found(claim, slice_of(odd, odd), features)
+
+
+@pytest.mark.parametrize("constraint", [match(), distinct()], ids=["match", "distinct"])
+def test_lists_need_their_gate(constraint: Any) -> None:
+    claim = make_claim("claim", exactly(count=2, selectors=selectors("true")), constraints=[constraint])
+    with pytest.raises(AllocationError, match="attribute a: unsupported attribute value"):
+        found(claim, slice_of(texts("x", "y"), texts("x", "y")))
+
+
+@pytest.mark.parametrize(
+    ("values", "count", "expected"),
+    [
+        pytest.param([text("x"), text("x")], 2, ["r=d0", "r=d1"], id="single values"),
+        pytest.param([texts("x", "y", "z"), texts("y", "z", "w")], 2, ["r=d0", "r=d1"], id="some in common"),
+        pytest.param([texts("x", "y"), texts("y", "z"), texts("z", "x")], 3, None, id="none common to all three"),
+        pytest.param([texts("x", "y"), texts("z", "w")], 2, None, id="none in common"),
+        pytest.param([text("x"), texts("x", "y")], 2, ["r=d0", "r=d1"], id="a value and a list with it"),
+        pytest.param([text("x"), texts("x", "y"), texts("y", "z")], 3, None, id="a value, and a list without it"),
+        pytest.param([text("x"), texts("y", "z")], 2, None, id="a value and a list without it"),
+        pytest.param([{"ints": [0, 1, 2]}, {"ints": [1, 2, 3]}], 2, ["r=d0", "r=d1"], id="ints"),
+        pytest.param([{"bools": [True, False]}, {"bools": [True]}], 2, ["r=d0", "r=d1"], id="bools"),
+        pytest.param([{"versions": ["1.0.0", "1.1.0"]}, {"versions": ["1.1.0", "2.0.0"]}], 2, ["r=d0", "r=d1"],
+                     id="versions"),
+        pytest.param([{"ints": [1]}, {"strings": ["1"]}], 2, None, id="of different types"),
+        pytest.param([{}, {"strings": []}], 2, None, id="nothing to compare"),
+    ],
+)  # fmt: skip
+def test_lists_that_have_to_match(values: list[Any], count: int, expected: list[str] | None) -> None:
+    assert found(make_claim("c", exactly(count=count), constraints=[match()]), slice_of(*values), LISTS) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        pytest.param([text("x"), text("y")], ["a=d0", "b=d1"], id="single values"),
+        pytest.param([text("x"), text("x")], None, id="the same value"),
+        pytest.param([texts("x", "y"), texts("y", "z"), texts("z", "w")], ["a=d0", "b=d2"], id="none in common"),
+        pytest.param([texts("x", "y", "z"), texts("y", "v", "w")], None, id="one in common"),
+        pytest.param([text("x"), texts("x", "y"), texts("y", "z")], ["a=d0", "b=d2"], id="a value and a list"),
+        pytest.param([text("x"), texts("x", "y")], None, id="a value and a list with it"),
+        pytest.param([{"ints": [0, 1]}, {"ints": [1, 2]}, {"ints": [2, 3]}], ["a=d0", "b=d2"], id="ints"),
+        pytest.param([{"bools": [True]}, {"bools": [True, False]}, {"bools": [False]}], ["a=d0", "b=d2"], id="bools"),
+        pytest.param(
+            [{"versions": ["1.0.0", "1.1.0"]}, {"versions": ["1.1.0"]}, {"versions": ["2.0.0"]}], ["a=d0", "b=d2"],
+            id="versions",
+        ),
+    ],
+)  # fmt: skip
+def test_lists_that_have_to_differ(values: list[Any], expected: list[str] | None) -> None:
+    claim = make_claim("c", exactly("a"), exactly("b"), constraints=[distinct()])
+    assert found(claim, slice_of(*values), LISTS) == expected
+
+
+def test_a_shared_device_is_like_itself_and_not_distinct() -> None:
+    one = slice_of(text("x"), allowMultipleAllocations=True)
+    two = slice_of(text("x"), text("y"), allowMultipleAllocations=True)
+    requests = [exactly("a"), exactly("b")]
+    assert found(make_claim("c", *requests, constraints=[match()]), one) == ["a=d0", "b=d0"]
+    assert found(make_claim("c", *requests, constraints=[distinct()]), one) is None
+    assert found(make_claim("c", *requests, constraints=[distinct()]), two) == ["a=d0", "b=d1"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        pytest.param("includes('x')", True, id="in a list"),
+        pytest.param("includes('z')", False, id="not in a list"),
+        pytest.param("exists(v, v == 'y')", True, id="any of a list"),
+        pytest.param("size() == 2", True, id="size of a list"),
+    ],
+)
+def test_selectors_read_lists(expression: str, expected: bool) -> None:
+    claim = make_claim("c", exactly(selectors=selectors(f'device.attributes["{DRIVER}"].a.{expression}')))
+    assert (found(claim, slice_of(texts("x", "y")), LISTS) is not None) is expected

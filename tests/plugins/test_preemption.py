@@ -1,0 +1,305 @@
+"""Which pods leave, and which node is chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.plugins.default_preemption.budgets import Budgets
+from ksched_cli.plugins.default_preemption.importance import Importance
+from ksched_cli.plugins.default_preemption.outcomes import Outcomes
+from tests.builders import make_node, make_pod
+from tests.harness import decide, make_scheduler
+
+NEW_YEAR, LATER, LATEST = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"
+
+
+def pod(name: str, node: str, cpu: str, priority: int = 0, started: str | None = NEW_YEAR) -> Any:
+    builder = make_pod(name).requests(cpu=cpu).priority(priority).on(node).label(app=name)
+    return (builder.started(started) if started else builder).obj()
+
+
+def budget(name: str, allowed: int, namespace: str = "default", **fields: Any) -> PodDisruptionBudget:
+    """Of the pods labelled app=<name>, unless there is a selector among the fields."""
+    selector = fields.pop("selector", {"matchLabels": {"app": name}})
+    document = {
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"selector": selector},
+        "status": {"disruptionsAllowed": allowed, **fields},
+    }
+    return msgspec.convert(document, PodDisruptionBudget)
+
+
+def preempt(running: list[Any], wanted: Any, objects: list[Any] | None = None, nodes: list[Any] | None = None) -> Any:
+    """(node, victims, violations), or the message."""
+    made = nodes or [make_node(name).obj() for name in sorted({each.spec.node_name for each in running})]
+    scheduler = make_scheduler(made, [*running, wanted], objects=objects or [])
+    (decision,) = decide(scheduler).values()
+    if decision.preemption is None:
+        return decision.message
+    infos = scheduler.cluster.pods.infos
+    done = decision.preemption
+    return done.nominated_node, [infos[row].name for row in done.victims], done.pdb_violations
+
+
+PREEMPTOR = make_pod("new").requests(cpu="2").priority(100)
+
+
+# Who leaves a node
+
+
+@pytest.mark.parametrize(
+    ("running", "expected"),
+    [
+        pytest.param([pod("a", "n", "3")], ["a"], id="the only pod"),
+        pytest.param([pod("a", "n", "1"), pod("b", "n", "2")], ["b"], id="who can stay stays"),
+        pytest.param([pod("a", "n", "2", 5), pod("b", "n", "2", 1)], ["b"], id="the least important leaves"),
+        pytest.param(
+            [pod("mid", "n", "3", 5), pod("low", "n", "1", 1)], ["mid"], id="a small pod of low priority stays"
+        ),
+        pytest.param(
+            [pod("a", "n", "1", 3), pod("b", "n", "1", 2), pod("c", "n", "1", 1), pod("d", "n", "1", 200)],
+            ["b", "c"],
+            id="mixed priorities, the most important victim first",
+        ),
+        pytest.param([pod("old", "n", "2"), pod("young", "n", "2", 0, LATER)], ["young"], id="the younger leaves"),
+        pytest.param([pod("young", "n", "2", 0, LATER), pod("old", "n", "2")], ["young"], id="in whichever order"),
+        pytest.param([pod("a", "n", "2"), pod("b", "n", "2")], ["b"], id="of equals the later comer"),
+        pytest.param([pod("a", "n", "2", 0, None), pod("b", "n", "2")], ["a"], id="not started is youngest"),
+        pytest.param(
+            [pod("a", "n", "2", 0, None), pod("b", "n", "2", 0, None)], ["a"], id="neither started: the first comer"
+        ),
+    ],
+)
+def test_victims(running: list[Any], expected: list[str]) -> None:
+    assert preempt(running, PREEMPTOR.obj()) == ("n", expected, 0)
+
+
+def test_a_pod_with_anti_affinity_leaves() -> None:
+    rule = {"labelSelector": {"matchLabels": {"app": "guard"}}, "topologyKey": "kubernetes.io/hostname"}
+    wish = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [rule]}}
+    guard = make_pod("guard").label(app="guard").on("n").started(NEW_YEAR).obj()
+    bystander = pod("bystander", "n", "1")
+    wanted = make_pod("new").priority(9).spec(affinity=wish).obj()
+    assert preempt([guard, bystander], wanted) == ("n", ["guard"], 0)
+
+
+def test_a_skewed_topology_is_put_right() -> None:
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "topology.kubernetes.io/zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    nodes = [make_node("a").zone("a").obj(), make_node("b").zone("b").cordoned().obj()]
+    running = [make_pod("web").label(app="web").on("a").started(NEW_YEAR).obj(), pod("other", "a", "1")]
+    wanted = make_pod("new").label(app="web").priority(9).spec(topologySpreadConstraints=[constraint]).obj()
+    assert preempt(running, wanted, nodes=nodes) == ("a", ["web"], 0)
+
+
+def test_a_host_port_is_freed() -> None:
+    running = [
+        make_pod("holder").host_port(80).on("n").obj(),
+        make_pod("other").host_port(81).on("n").obj(),
+    ]
+    assert preempt(running, make_pod("new").host_port(80).priority(1).obj()) == ("n", ["holder"], 0)
+
+
+# Disruption budgets
+
+
+@pytest.mark.parametrize(
+    ("running", "objects", "expected"),
+    [
+        pytest.param([pod("a", "n", "2"), pod("b", "n", "2")], [budget("b", 0)], (["a"], 0), id="it protects"),
+        pytest.param([pod("a", "n", "3")], [budget("a", 0)], (["a"], 1), id="it does not forbid"),
+        pytest.param([pod("a", "n", "3")], [budget("a", 1)], (["a"], 0), id="it has room"),
+        pytest.param(
+            [pod("a", "n", "3", 1), pod("b", "n", "1", 0)],
+            [budget("b", 0), budget("a", 0)],
+            (["a"], 1),
+            id="only those who leave count",
+        ),
+        pytest.param(
+            [pod("a", "n", "2", 1), pod("b", "n", "2", 0, LATER)],
+            [budget("b", 0)],
+            (["a"], 0),
+            id="a protected pod stays before a more important one",
+        ),
+        pytest.param(
+            [pod("a", "n", "3", 5), pod("b", "n", "1", 4)],
+            [budget("b", 0), budget("all", 0, selector={})],
+            (["a"], 0),
+            id="an empty selector covers nothing",
+        ),
+        pytest.param([pod("a", "n", "3")], [budget("all", 0, selector=None)], (["a"], 0), id="no selector neither"),
+        pytest.param(
+            [pod("a", "n", "3")],
+            [budget("x", 0, selector={"matchExpressions": [{"key": "app", "operator": "Near"}]})],
+            (["a"], 0),
+            id="nor one that cannot be read",
+        ),
+        pytest.param([pod("a", "n", "3")], [budget("a", 0, "other")], (["a"], 0), id="of another namespace"),
+        pytest.param(
+            [pod("a", "n", "3")],
+            [budget("a", 0, disruptedPods={"a": NEW_YEAR})],
+            (["a"], 0),
+            id="the eviction was processed already",
+        ),
+        pytest.param(
+            [pod("a", "n", "3")],
+            [budget("a", 0, disruptedPods={"b": NEW_YEAR})],
+            (["a"], 1),
+            id="that of another pod was",
+        ),
+    ],
+)
+def test_budgets(running: list[Any], objects: list[Any], expected: Any) -> None:
+    assert preempt(running, PREEMPTOR.obj(), objects) == ("n", *expected)
+
+
+def test_victims_of_one_budget_use_it_up_one_by_one() -> None:
+    running = [make_pod(name).requests(cpu="1").label(app="web").on("n").started(NEW_YEAR).obj() for name in "abc"]
+    wanted = make_pod("new").requests(cpu="4").priority(1).obj()
+    assert preempt(running, wanted, [budget("web", 1)]) == ("n", ["b", "c", "a"], 2)
+
+
+def test_every_budget_that_covers_a_pod_is_used() -> None:
+    pods = [make_pod(name).label(app="web", tier=name).on("n").obj() for name in "ab"]
+    shared, own = budget("web", 1), budget("b", 0, selector={"matchLabels": {"tier": "b"}})
+    cluster = Cluster([make_node("n").obj()], pods, Catalog([shared, own]))
+    budgets = Budgets(cluster)
+    rows, one_node = np.array([0, 1]), np.array([0, 0])
+    assert budgets.violating(rows, one_node).tolist() == [False, True]
+    assert budgets.violating(rows[::-1], one_node).tolist() == [True, True]
+    assert budgets.violating(rows, np.array([0, 1])).tolist() == [False, True]
+
+
+def test_budgets_are_read_again_when_one_changes() -> None:
+    cluster = Cluster([make_node("n").obj()], [pod("a", "n", "1")], Catalog([budget("a", 0)]))
+    budgets, first = Budgets(cluster), np.array([0])
+    assert budgets.violating(first, first).tolist() == [True]
+    cluster.catalog.put(budget("a", 1))
+    assert budgets.violating(first, first).tolist() == [False]
+
+
+# Which node
+
+
+@pytest.mark.parametrize(
+    ("running", "objects", "expected"),
+    [
+        pytest.param(
+            [pod("a", "m", "3"), pod("b", "n", "3", 9)], [budget("a", 0)], ("n", ["b"], 0), id="1 fewest violations"
+        ),
+        pytest.param([pod("a", "m", "3", 5), pod("b", "n", "3", 1)], [], ("n", ["b"], 0), id="2 lowest top priority"),
+        pytest.param(
+            [pod("a", "m", "2", 5), pod("b", "m", "2", 4), pod("c", "n", "2", 5), pod("d", "n", "2", 3)],
+            [],
+            ("n", ["c", "d"], 0),
+            id="3 lowest sum of priorities",
+        ),
+        pytest.param(
+            [pod("a", "m", "2", -5), pod("b", "m", "2", -5), pod("c", "n", "4", -5)],
+            [],
+            ("n", ["c"], 0),
+            id="3 more victims never sum up to less",
+        ),
+        pytest.param([pod("a", "m", "4"), pod("b", "n", "4", 0, LATER)], [], ("n", ["b"], 0), id="5 latest start"),
+        pytest.param(
+            [
+                pod("a", "m", "2", 5, LATEST),
+                pod("b", "m", "2", 5, NEW_YEAR),
+                pod("c", "n", "2", 5, LATER),
+                pod("d", "n", "2", 5, LATER),
+            ],
+            [],
+            ("n", ["c", "d"], 0),
+            id="5 of the oldest victim",
+        ),
+        pytest.param(
+            [
+                pod("a", "m", "2", 5, LATER),
+                pod("b", "m", "2", 1, LATEST),
+                pod("c", "n", "2", 5, LATEST),
+                pod("d", "n", "2", 1, NEW_YEAR),
+            ],
+            [],
+            ("n", ["c", "d"], 0),
+            id="5 of those with the top priority",
+        ),
+        pytest.param([pod("a", "m", "4"), pod("b", "n", "4")], [], ("m", ["a"], 0), id="6 lowest name"),
+        pytest.param([pod("b", "n", "4"), pod("a", "m", "4")], [], ("m", ["a"], 0), id="6 whoever was there first"),
+    ],
+)
+def test_the_choice_of_a_node(running: list[Any], objects: list[Any], expected: Any) -> None:
+    assert preempt(running, make_pod("new").requests(cpu="4").priority(100).obj(), objects) == expected
+
+
+def test_fewer_victims_decide_when_priorities_sum_up_alike() -> None:
+    """4: pods cannot be made to tie like this but by hand."""
+    outcomes = Outcomes(2)
+    outcomes.count[:] = 2, 1
+    outcomes.list_victims(np.array([0, 1]), np.array([7, 8, 9]), np.array([0, 2]))
+    best = outcomes.best(np.array([0, 1]), np.array([0, 1]))
+    assert (best.row, best.victims) == (1, (9,))
+
+
+# The order of importance
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.sampled_from((NEW_YEAR, LATER, None))), max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_many_nodes_are_sorted_as_each_alone(drawn: list[tuple[int, int, str | None]]) -> None:
+    owners = sorted(owner for owner, _, _ in drawn)
+    running = [
+        pod(f"p{index}", f"n{owners[index]}", "1", priority, started)
+        for index, (_, priority, started) in enumerate(drawn)
+    ]
+    cluster = Cluster([make_node(f"n{index}").obj() for index in range(3)], running)
+    importance, rows, owner = Importance(cluster), np.arange(len(running)), np.array(owners, dtype=np.int64)
+    alone: list[int] = []
+    for each in range(3):
+        members = rows[owner == each].tolist()
+        alone += [members[at] for at in importance.sort(members)]
+    assert rows[importance.order(rows, owner)].tolist() == alone
+
+
+def test_pods_that_came_later_are_known_too() -> None:
+    cluster = Cluster([make_node("n").obj()], [pod("a", "n", "1", 0, LATER)])
+    importance = Importance(cluster)
+    assert importance.order(np.array([0]), np.array([0])).tolist() == [0]
+    cluster.add_pod(pod("b", "n", "1"))
+    assert importance.order(np.array([0, 1]), np.array([0, 0])).tolist() == [1, 0]
+
+
+# What was found out is kept
+
+
+def test_pods_of_a_kind_take_node_after_node() -> None:
+    names = ["n0", "n1", "n2"]
+    running = [pod(f"run-{name}", name, "4") for name in names]
+    pending = [make_pod(f"new-{index}").requests(cpu="3").priority(5).obj() for index in range(4)]
+    scheduler = make_scheduler([make_node(name).obj() for name in names], [*running, *pending])
+    decisions = list(decide(scheduler).values())
+    assert [each.preemption and each.preemption.nominated_node for each in decisions] == [*names, None]
+    assert decisions[3].message.endswith("0/3 nodes are available: 3 Insufficient cpu.")
+
+
+def test_a_change_to_a_node_is_noticed() -> None:
+    running = [pod("a", "m", "4", 1), pod("b", "n", "4", 2)]
+    pending = [make_pod(f"new-{index}").requests(cpu="3").priority(5).gate("held").obj() for index in range(2)]
+    scheduler = make_scheduler([make_node(name).obj() for name in ("m", "n")], [*running, *pending])
+    first, second = (scheduler.cluster.pods.row_of[f"default/new-{index}"] for index in range(2))
+    assert scheduler.schedule(first).nominated_node == "m"
+    scheduler.nominator.delete(first)
+    scheduler.cluster.add_pod(pod("guard", "m", "2", 9))
+    assert scheduler.schedule(second).nominated_node == "n"
