@@ -238,6 +238,8 @@ complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l from
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -s o -l output
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l redact
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l redact-names
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l config
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l redact-config
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from demo' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name'
@@ -558,6 +560,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -s o -l output
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l redact
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l redact-names
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l redact-config
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name'

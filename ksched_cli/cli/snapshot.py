@@ -6,24 +6,35 @@ import datetime
 import json
 import os
 import sys
-from pathlib import Path
-from typing import Annotated, Optional
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import LiveClusterOptions, shown_progress, takes_groups
+from ksched_cli.cli.running import warn
+from ksched_cli.cli.writing import OutputFile, check_outputs, write_files
 from ksched_cli.errors import UsageError
 
+if TYPE_CHECKING:
+    from ksched_cli.wiring.snapshots import Taken
+
 SHORT = "Put what scheduling reads of a cluster into one file."
-HELP = """What scheduling reads of a cluster in one compressed file, which every command reads with --from.
+HELP = """Writes everything that scheduling reads of a cluster to one compressed file, which --from reads.
 
-The same objects make the same bytes, in whatever order they come. Environment variables, commands, secrets and
-managed fields are not in it.
+The same objects make the same bytes, in whatever order they come. A snapshot holds only fields on an allow-list.
+Environment variables, commands, secrets, managed fields, the parameters of StorageClasses and volumes, and all
+annotations that ksched does not read are not in it. A digest stands for such annotations of a pod template, so that
+a changed template is still recognised.
 
---redact also replaces names, label values and images by numbered pseudonyms, and drops annotations. Every selector
-matches what it did, and pods go to the same nodes. Keys of labels and taints, and the names of resources, drivers,
-device classes, devices and schedulers stay."""
+--redact also replaces names, label values, images, host addresses, scheduling gates, device attribute strings, and
+the groups and kinds of custom resources by numbered pseudonyms. Every selector still matches the same objects, and
+pods go to the same nodes. --config FILE --redact-config OUT redacts the configuration with the same pseudonyms.
+
+These stay: keys of labels and taints; label values that are numbers and are compared with Gt or Lt; names of
+resources, drivers, device classes, devices, counters and schedulers; versions of devices. If a CEL expression looks
+into strings, as with startsWith or matches, all device attribute strings and CEL literals stay."""
 
 EPILOG = """Examples:
 
@@ -37,6 +48,8 @@ EPILOG = """Examples:
 
   ksched snapshot --redact --redact-names names.json -o share.ksched.gz
 
+  ksched snapshot --redact --config scheduler.yaml --redact-config share.yaml -o share.ksched.gz
+
   ksched simulate --from cluster.ksched.gz
 
 Exit codes: 0 the file is written, 2 the input or the command line is wrong, 3 the cluster
@@ -49,7 +62,15 @@ Out = Annotated[
 Redact = Annotated[bool, typer.Option("--redact", help="Replace names, label values and images, for sharing.")]
 RedactNames = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option(metavar="FILE", help="Where to write who is who, for yourself."),
+    typer.Option(metavar="FILE", help="Where to write the names behind the pseudonyms; only you may read the file."),
+]
+Config = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(metavar="FILE", help="A KubeSchedulerConfiguration to redact along with the cluster."),
+]
+RedactConfig = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(metavar="FILE", help="Where to write the redacted configuration."),
 ]
 
 
@@ -60,37 +81,57 @@ def snapshot(
     output: Out = None,
     redact: Redact = False,
     redact_names: RedactNames = None,
+    config: Config = None,
+    redact_config: RedactConfig = None,
 ) -> None:
-    if redact_names is not None and not redact:
-        raise UsageError("--redact-names goes with --redact: without it the names are in the snapshot")
-    to_stdout = output in (None, "-")
-    if to_stdout and sys.stdout.isatty():
+    _check(redact, redact_names, config, redact_config)
+    path = None if output == "-" else output
+    if path is None and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("a snapshot is not for the terminal to show: give a file with -o, or redirect stdout")
+    outputs = [each for each in (path, redact_config, redact_names) if each is not None]
+    check_outputs(outputs, [*sources, *([config] if config else [])])
     from ksched_cli.wiring import Setup
     from ksched_cli.wiring.snapshots import take_snapshot
 
-    setup = Setup(sources=sources, live=live.read(), progress=shown_progress())
+    setup = Setup(sources=sources, live=live.read(), progress=shown_progress(), config=config)
     taken = take_snapshot(setup, sys.stdin.buffer, _time(), redacted=redact)
-    if redact_names is not None:
-        _write(redact_names, json.dumps(taken.names, indent=1, ensure_ascii=False).encode() + b"\n")
-    if output is None or to_stdout:
+    if path is None:
         sys.stdout.buffer.write(taken.data)
-        return
-    _write(output, taken.data)
-    for warning in taken.warnings:
-        print(f"ksched: warning: {warning}", file=sys.stderr)  # noqa: T201
+        sys.stdout.buffer.flush()
+    write_files(list(_files(taken, path, redact_config, redact_names)))
+    warn(taken.warnings)
+    if path is not None:
+        _print_summary(taken, path)
+
+
+def _check(redact: bool, redact_names: str | None, config: str | None, redact_config: str | None) -> None:
+    if redact_names is not None and not redact:
+        raise UsageError("--redact-names goes with --redact: without it the names are in the snapshot")
+    if (config is None) != (redact_config is None):
+        raise UsageError("--config and --redact-config go together: one is read, the other is written")
+    if config is not None and not redact:
+        raise UsageError("--redact-config goes with --redact: both use the same pseudonyms")
+
+
+def _files(taken: Taken, path: str | None, redact_config: str | None, redact_names: str | None) -> Iterator[OutputFile]:
+    """The names come last: there are none without a snapshot."""
+    if path is not None:
+        yield OutputFile(path, taken.data)
+    if redact_config is not None:
+        import yaml
+
+        yield OutputFile(redact_config, yaml.safe_dump(taken.config, sort_keys=False).encode())
+    if redact_names is not None:
+        names = json.dumps(taken.names, indent=1, ensure_ascii=False)
+        yield OutputFile(redact_names, names.encode("utf-8", "surrogatepass") + b"\n", private=True)
+
+
+def _print_summary(taken: Taken, path: str) -> None:
     held = ", ".join(f"{number} {kind}" for kind, number in taken.counts.items())
-    print(f"{output}: {len(taken.data) / 1024:.1f} KiB; {held}")  # noqa: T201
+    print(f"{path}: {len(taken.data) / 1024:.1f} KiB; {held}")  # noqa: T201
     if taken.not_read:
         listed = ", ".join(f"{number} {kind}" for kind, number in taken.not_read.items())
         print(f"not in it: {listed}")  # noqa: T201
-
-
-def _write(path: str, data: bytes) -> None:
-    try:
-        Path(path).write_bytes(data)
-    except OSError as problem:
-        raise UsageError(f"cannot write {path}: {(problem.strerror or str(problem)).lower()}") from None
 
 
 def _time() -> str:

@@ -1,7 +1,8 @@
 """A cluster in one file: what scheduling reads of it, compressed, and the same bytes for the same cluster.
 
-The objects are written from their typed form. That leaves out what scheduling does not read, such as environment
-variables and commands, and whatever is added to a kind later is not in snapshots of before: hence the format's number.
+The objects are written from their typed form, without the text that nothing reads (see `redaction.fields`). Environment
+variables, commands, most annotations and the parameters of storage are not in a snapshot. A field that ksched begins to
+read later is not in older snapshots: hence the format's number.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from msgspec import Raw, Struct
 from ksched_cli.api.kinds import KINDS
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.redaction.unread import without_unread
 
 API_VERSION, KIND = "ksched/v1", "Snapshot"
 FORMAT = 1
@@ -80,4 +82,4 @@ def _items(loaded: Loaded) -> Iterator[bytes]:
         identity = f'{{"apiVersion":"{_VERSION_OF[kind]}","kind":"{kind.__name__}",'.encode()
         items: list[Any] = sorted(loaded.objects[kind], key=lambda item: (item.metadata.namespace, item.metadata.name))
         for item in items:
-            yield identity + msgspec.json.encode(item)[1:]
+            yield identity + msgspec.json.encode(without_unread(item))[1:]

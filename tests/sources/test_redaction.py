@@ -11,42 +11,28 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from msgspec import Struct
 
 from ksched_cli.api.kinds import KINDS
 from ksched_cli.cli.main import run
-from ksched_cli.sources.redaction.fields import (
-    EMPTIED,
-    EMPTIED_OF,
-    NAMES,
-    NAMES_OF,
-    PLAIN,
-    PLAIN_OF,
-    TOGETHER,
-    Role,
-)
+from ksched_cli.sources.redaction.fields import UNREAD, UNREAD_OF, Role
+from ksched_cli.sources.redaction.unread import is_read
 from ksched_cli.wiring import Setup, prepare
 from ksched_cli.wiring.snapshots import take_snapshot
 from tests.builders import make_node, make_pod
+from tests.clusters import clusters
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 SUBJECTS = sorted({path.name.rpartition("-")[0] for path in CORPUS.iterdir() if path.is_dir()})
 
 
-def by_values_of_labels(case: Path) -> bool:
-    """Whether the configuration itself names labels' values, which it would have to be redacted for, too."""
-    config = case / "config.yaml"
-    return config.exists() and any(word in config.read_text() for word in ("addedAffinity", "matchLabels"))
+CASES = [case for subject in SUBJECTS for case in sorted(CORPUS.glob(f"{subject}-*"))[:4]]
 
 
-CASES = [
-    case for subject in SUBJECTS for case in sorted(CORPUS.glob(f"{subject}-*"))[:4] if not by_values_of_labels(case)
-]
-
-
-def placements(source: str, case: Path) -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...]]]:
-    config = case / "config.yaml"
-    simulation = prepare(Setup([source], config=str(config) if config.exists() else None)).simulate()
+def placements(source: str, config: str | None) -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...]]]:
+    simulation = prepare(Setup([source], config=config)).simulate()
     return [
         (
             each.pod,
@@ -59,12 +45,15 @@ def placements(source: str, case: Path) -> list[tuple[str, str, str, tuple[str, 
     ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_same_placements_under_the_renaming(case: Path, tmp_path: Path) -> None:
-    source = str(case / "cluster.json")
-    taken = take_snapshot(Setup([source]), None, "", redacted=True)
-    path = tmp_path / "redacted.gz"
+def check_same_placements(source: str, config: str | None, folder: Path) -> None:
+    """The redacted cluster under the redacted configuration gives the same placements, under the pseudonyms."""
+    taken = take_snapshot(Setup([source], config=config), None, "", redacted=True)
+    path = folder / "redacted.gz"
     path.write_bytes(taken.data)
+    redacted_config = None
+    if taken.config is not None:
+        (folder / "redacted.yaml").write_text(yaml.safe_dump(dict(taken.config)))
+        redacted_config = str(folder / "redacted.yaml")
     nodes, namespaces, pods = (taken.names.get(role, {}) for role in (Role.NODE, Role.NAMESPACE, Role.POD))
 
     def renamed(key: str) -> str:
@@ -73,10 +62,16 @@ def test_the_same_placements_under_the_renaming(case: Path, tmp_path: Path) -> N
 
     before = [
         (renamed(pod), result, nodes.get(node, ""), tuple(nodes[tie] for tie in ties), tuple(map(renamed, victims)))
-        for pod, result, node, ties, victims in placements(source, case)
+        for pod, result, node, ties, victims in placements(source, config)
     ]
     assert before
-    assert placements(str(path), case) == before
+    assert placements(str(path), redacted_config) == before
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_same_placements_under_the_renaming(case: Path, tmp_path: Path) -> None:
+    config = case / "config.yaml"
+    check_same_placements(str(case / "cluster.json"), str(config) if config.exists() else None, tmp_path)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -129,9 +124,7 @@ def test_every_text_of_every_kind_is_spoken_for() -> None:
     texts = {each for kind in set(KINDS.values()) for each in _texts_of(kind, seen)}
     assert len(texts) > 150
     spoken_for = {
-        (own, field)
-        for own, field in texts
-        if (own, field) in {*NAMES_OF, *PLAIN_OF, *EMPTIED_OF, *TOGETHER} or field in {*NAMES, *PLAIN, *EMPTIED}
+        (own, field) for own, field in texts if is_read(own, field) or (own, field) in UNREAD_OF or field in UNREAD
     }
     assert texts - spoken_for == set()
 
@@ -209,3 +202,238 @@ def test_what_a_redacted_snapshot_holds(tmp_path: Path, capsys: pytest.CaptureFi
 def test_names_without_redaction_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["snapshot", "--from", write(tmp_path), "--redact-names", "x", "-o", "y"]) == 2
     assert "--redact-names goes with --redact" in capsys.readouterr().err
+
+
+def written_cluster(tmp_path: Path, *items: dict[str, Any]) -> str:
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)}))
+    return str(path)
+
+
+def redacted_items(source: str, **setup: Any) -> list[dict[str, Any]]:
+    taken = take_snapshot(Setup([source], **setup), None, "", redacted=True)
+    items: list[dict[str, Any]] = json.loads(gzip.decompress(taken.data))["items"]
+    return items
+
+
+def test_host_ports_clash_as_before(tmp_path: Path) -> None:
+    """Two pods with one port and two addresses share a node."""
+    source = written_cluster(
+        tmp_path,
+        make_node("n").doc(),
+        make_pod("a").host_port(80, address="10.0.0.1").on("n").phase("Running").doc(),
+        make_pod("b").host_port(80, address="10.0.0.2").doc(),
+        make_pod("c").host_port(80, address="0.0.0.0").doc(),
+    )
+    check_same_placements(source, None, tmp_path)
+    addresses = [
+        port["hostIP"]
+        for item in redacted_items(source)
+        if item["kind"] == "Pod"
+        for port in item["spec"]["containers"][0]["ports"]
+    ]
+    assert len(set(addresses)) == 3
+    assert "0.0.0.0" in addresses
+
+
+@settings(max_examples=40, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(clusters(), st.booleans())
+def test_random_clusters_keep_their_placements(
+    tmp_path: Path, drawn: tuple[list[Any], list[Any], Any], configured: bool
+) -> None:
+    nodes, running, pending = drawn
+    items = [
+        {"apiVersion": "v1", "kind": type(each).__name__, **msgspec.to_builtins(each)}
+        for each in (*nodes, *running, pending)
+    ]
+    config = tmp_path / "config.yaml"
+    config.write_text(yaml.safe_dump(CONFIG))
+    check_same_placements(written_cluster(tmp_path, *items), str(config) if configured else None, tmp_path)
+
+
+CONFIG: dict[str, Any] = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "clientConnection": {"kubeconfig": "/home/carol/.kube/config"},
+    "profiles": [
+        {
+            "schedulerName": "default-scheduler",
+            "pluginConfig": [
+                {
+                    "name": "NodeAffinity",
+                    "args": {
+                        "addedAffinity": {
+                            "requiredDuringSchedulingIgnoredDuringExecution": {
+                                "nodeSelectorTerms": [
+                                    {"matchExpressions": [{"key": "disk", "operator": "NotIn", "values": ["a"]}]},
+                                    {"matchExpressions": [{"key": "gen", "operator": "In", "values": ["secret", "b"]}]},
+                                ]
+                            }
+                        }
+                    },
+                }
+            ],
+        }
+    ],
+    "extenders": [
+        {"urlPrefix": "https://carol:pw@quota.corp:8888", "filterVerb": "filter", "tlsConfig": {"insecure": True}}
+    ],
+}
+
+
+def test_the_configuration_is_redacted_with_the_same_pseudonyms(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = written_cluster(tmp_path, make_node("n").label(disk="b", gen="secret").doc(), make_pod("p").doc())
+    config, out, snapshot = (tmp_path / name for name in ("config.yaml", "share.yaml", "share.gz"))
+    config.write_text(yaml.safe_dump(CONFIG))
+    arguments = ["snapshot", "--from", source, "--redact", "--config", str(config), "--redact-config", str(out)]
+    assert run([*arguments, "-o", str(snapshot)]) == 0
+    text = out.read_text()
+    assert not any(word in text for word in ("carol", "corp", "secret", "kubeconfig", "tlsConfig"))
+    document = yaml.safe_load(text)
+    terms = document["profiles"][0]["pluginConfig"][0]["args"]["addedAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]["nodeSelectorTerms"]
+    (node,) = [item for item in json.loads(gzip.decompress(snapshot.read_bytes()))["items"] if item["kind"] == "Node"]
+    assert node["metadata"]["labels"]["gen"] in terms[1]["matchExpressions"][0]["values"]
+    assert run(["simulate", "--from", str(snapshot), "--config", str(out), "-o", "name"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--config", "c"], "--config and --redact-config go together"),
+        (["--redact", "--redact-config", "c"], "--config and --redact-config go together"),
+        (["--config", "c", "--redact-config", "d"], "--redact-config goes with --redact"),
+    ],
+)
+def test_options_that_go_together(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["snapshot", "--from", "x", "-o", "y", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_policy_is_not_redacted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "policy.json"
+    config.write_text('{"apiVersion": "v1", "kind": "Policy"}')
+    source = written_cluster(tmp_path, make_node("n").doc())
+    arguments = ["--redact", "--config", str(config), "--redact-config", str(tmp_path / "o"), "-o", str(tmp_path / "s")]
+    assert run(["snapshot", "--from", source, *arguments]) == 2
+    assert "config migrate" in capsys.readouterr().err
+    assert not (tmp_path / "s").exists()
+
+
+def slice_of(model: str) -> dict[str, Any]:
+    device = {"name": "gpu-0", "attributes": {"model": {"string": model}, "firmware": {"version": "1.2.3"}}}
+    spec = {"driver": "gpu.corp.example", "pool": {"name": "n", "generation": 1, "resourceSliceCount": 1}}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "slice"},
+        "spec": {**spec, "nodeName": "n", "devices": [device]},
+    }
+
+
+def class_of(expression: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "gpu"},
+        "spec": {"selectors": [{"cel": {"expression": expression}}]},
+    }
+
+
+MODEL = 'device.attributes["gpu.corp.example"].model'
+
+
+@pytest.mark.parametrize(
+    ("expression", "redacted"),
+    [
+        (f'{MODEL} == "prototype"', f'{MODEL} == "attribute-1"'),
+        (f"'prototype' == {MODEL}", f'"attribute-1" == {MODEL}'),
+        (f'{MODEL} in ["prototype", "zeta"]', f'{MODEL} in ["attribute-1", "attribute-2"]'),
+        (
+            f'device.driver == "gpu.corp.example" && {MODEL} != "zeta"',
+            f'device.driver == "gpu.corp.example" && {MODEL} != "attribute-2"',
+        ),
+        (
+            'device.capacity["gpu.corp.example"].memory.compareTo(quantity("8Gi")) >= 0',
+            'device.capacity["gpu.corp.example"].memory.compareTo(quantity("8Gi")) >= 0',
+        ),
+    ],
+)
+def test_strings_of_devices_that_are_compared_have_pseudonyms(expression: str, redacted: str, tmp_path: Path) -> None:
+    items = {
+        item["kind"]: item
+        for item in redacted_items(written_cluster(tmp_path, slice_of("prototype"), class_of(expression)))
+    }
+    assert items["DeviceClass"]["spec"]["selectors"][0]["cel"]["expression"] == redacted
+    attributes = items["ResourceSlice"]["spec"]["devices"][0]["attributes"]
+    assert attributes["model"]["string"] == "attribute-1"
+    assert attributes["firmware"]["version"] == "1.2.3"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f'{MODEL}.startsWith("proto")',
+        f'{MODEL}.matches("^proto")',
+        f'{MODEL} + "x" == "prototypex"',
+        f"size({MODEL}) == 9",
+        f'{MODEL}.lowerAscii() == "prototype"',
+        f'{MODEL} == "proto\\x74ype"',
+        'device.attributes["gpu.corp.example"].exists(k, k == "model")',
+        f'"prototype" in {MODEL}',
+    ],
+)
+def test_an_expression_that_looks_into_strings_keeps_them(expression: str, tmp_path: Path) -> None:
+    items = {
+        item["kind"]: item
+        for item in redacted_items(written_cluster(tmp_path, slice_of("prototype"), class_of(expression)))
+    }
+    assert items["DeviceClass"]["spec"]["selectors"][0]["cel"]["expression"] == expression
+    assert items["ResourceSlice"]["spec"]["devices"][0]["attributes"]["model"]["string"] == "prototype"
+
+
+def test_more_that_has_a_pseudonym(tmp_path: Path) -> None:
+    gated = make_pod("p").label(app="x").doc()
+    gated["spec"]["schedulingGates"] = [{"name": "corp.example/secret-gate"}]
+    gated["metadata"]["ownerReferences"] = [
+        {"apiVersion": "corp.example/v1", "kind": "SecretSet", "name": "s", "uid": "u", "controller": True}
+    ]
+    gated["spec"]["affinity"] = {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [{"matchExpressions": [{"key": "rack", "operator": "Gt", "values": ["5"]}]}]
+            }
+        }
+    }
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "default"},
+        "spec": {"hard": {"count/secrets.corp.example": "3", "count/pods": "9", "cpu": "1"}},
+    }
+    widget = {"apiVersion": "corp.example/v1", "kind": "SecretSet", "metadata": {"name": "s"}}
+    node = make_node("n").label(rack="7").doc()
+    hidden = make_node("m").label(rack="north-wing").doc()
+    source = written_cluster(tmp_path, gated, quota, widget, node, hidden)
+    taken = take_snapshot(Setup([source]), None, "", redacted=True)
+    text = gzip.decompress(taken.data).decode()
+    assert not any(word in text for word in ("corp.example", "Secret", "secret", "north-wing"))
+    document = json.loads(text)
+    assert document["notRead"] == {"group-1/v1/Kind-1": 1}
+    items = {item["kind"]: item for item in document["items"]}
+    assert items["Pod"]["metadata"]["ownerReferences"][0]["apiVersion"] == "group-1/v1"
+    assert items["ResourceQuota"]["spec"]["hard"] == {"count/pods": "9", "cpu": "1"}
+    racks = {item["metadata"]["labels"].get("rack") for item in document["items"] if item["kind"] == "Node"}
+    assert "7" in racks
+
+
+def test_the_file_of_names_is_for_its_owner_and_comes_last(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, names = written_cluster(tmp_path, make_node("n").doc()), tmp_path / "names.json"
+    arguments = ["snapshot", "--from", source, "--redact", "--redact-names", str(names)]
+    assert run([*arguments, "-o", str(tmp_path / "none" / "s.gz")]) == 2
+    assert not names.exists()
+    assert run([*arguments, "-o", str(tmp_path / "s.gz")]) == 0
+    assert names.stat().st_mode & 0o777 == 0o600

@@ -12,6 +12,7 @@ from ksched_cli.api.defaults import default_pod
 from ksched_cli.api.meta import ObjectMeta, OwnerReference
 from ksched_cli.api.workloads import PodTemplateSpec
 from ksched_cli.sources.controllers.naming import template_hash, uid_of
+from ksched_cli.sources.redaction.unread import without_unread
 
 S = TypeVar("S", bound=Struct)
 _DECODERS: dict[type[Struct], msgspec.msgpack.Decoder[Any]] = {}
@@ -52,6 +53,7 @@ def stamp(template: PodTemplateSpec, namespace: str, name: str, owner: OwnerRefe
 
 
 def defaulted(template: PodTemplateSpec) -> PodTemplateSpec:
-    """With what the API server would have filled in, so that two templates can be compared."""
+    """The template with the API server's defaults, in a form that can be compared with a template from a snapshot."""
     pod = stamp(template, "", "", None)
-    return PodTemplateSpec(ObjectMeta(labels=pod.metadata.labels, annotations=pod.metadata.annotations), pod.spec)
+    metadata = ObjectMeta(labels=pod.metadata.labels, annotations=pod.metadata.annotations)
+    return without_unread(PodTemplateSpec(metadata, pod.spec))

@@ -1,67 +1,123 @@
-"""All objects of a cluster under pseudonyms, and which they are."""
+"""All objects of a cluster under pseudonyms, together with the names behind the pseudonyms."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.resource import DeviceClass, DeviceSelector, ResourceClaim, ResourceClaimTemplate
+from ksched_cli.cluster.ports import ANY_ADDRESS
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.redaction.expressions import only_compare_strings
 from ksched_cli.sources.redaction.fields import Role
+from ksched_cli.sources.redaction.unread import without_unread
 from ksched_cli.sources.redaction.walk import Walk, numeric_keys
 
-# Classes that Kubernetes brings along, and that admission knows by name.
+# Classes that Kubernetes itself creates, and that admission knows by name.
 _BUILT_IN = "system-"
+# Requests that DynamicResources makes for containers' extended resources.
+_EXTENDED_REQUEST = re.compile(r"container-\d+-request-\d+")
+
+Names = Mapping[Role, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
 class Redacted:
-    """`names`: for each role the pseudonym of each name. Whoever has these can undo it."""
+    """`names`: for each role the pseudonym of each name. Whoever has these can undo it. `parts`: the structs that were
+    given beside the cluster, redacted with the same pseudonyms."""
 
     loaded: Loaded
-    names: Mapping[Role, Mapping[str, str]]
+    names: Names
+    parts: tuple[Any, ...] = ()
 
 
-def redact(loaded: Loaded) -> Redacted:
-    """The same cluster for everything that scheduling looks at. What was given stays as it is."""
-    numeric = set().union(*(numeric_keys(item) for items in loaded.objects.values() for item in items))
-    names = {role: _pseudonyms(role, found) for role, found in _found(loaded, numeric).items()}
+def redact(loaded: Loaded, parts: Sequence[Struct] = ()) -> Redacted:
+    """The same cluster for everything that scheduling reads. The given objects are not changed."""
+    objects = {kind: [without_unread(item) for item in items] for kind, items in loaded.objects.items()}
+    every = [item for items in objects.values() for item in items]
+    numeric: set[str] = set().union(*map(numeric_keys, (*every, *parts)))
+    strings = only_compare_strings(_expressions(every))
+    found = _found((*every, *parts), loaded.unknown, numeric, strings)
+    names = {role: _pseudonyms(role, each) for role, each in found.items()}
     _name_claims_after_pods(loaded, names)
-    walk = Walk(lambda role, name: names[role][name], numeric)
+    walk = Walk(lambda role, name: names[role][name], numeric, strings)
     redacted = Loaded(
-        {kind: [walk.object(item) for item in items] for kind, items in loaded.objects.items()},
-        unknown=loaded.unknown.copy(),
-        missing=dict(loaded.missing),
+        {kind: [walk.object(item) for item in items] for kind, items in objects.items()},
+        unknown=Counter({_unknown(walk, kind): count for kind, count in loaded.unknown.items()}),
+        missing=dict.fromkeys(loaded.missing, "not shown"),
         server_version=loaded.server_version,
     )
-    return Redacted(redacted, names)
+    return Redacted(redacted, names, tuple(map(walk.object, parts)))
 
 
-def _found(loaded: Loaded, numeric: set[str]) -> dict[Role, set[str]]:
-    """A first walk, which renames nothing, to see what there is."""
+def _expressions(items: Iterable[Any]) -> Iterator[str]:
+    for item in items:
+        if isinstance(item, DeviceClass):
+            yield from _texts(item.spec.selectors)
+        elif isinstance(item, ResourceClaim | ResourceClaimTemplate):
+            spec = item.spec if isinstance(item, ResourceClaim) else item.spec.spec
+            for request in spec.devices.requests:
+                for each in (request.exactly, *request.first_available):
+                    yield from _texts(each.selectors if each is not None else ())
+
+
+def _texts(selectors: Iterable[DeviceSelector]) -> Iterator[str]:
+    return (each.cel.expression for each in selectors if each.cel is not None)
+
+
+def _found(items: Iterable[Any], unknown: Iterable[str], numeric: set[str], strings: bool) -> dict[Role, set[str]]:
+    """All names by role. This walk renames nothing."""
     found: dict[Role, set[str]] = {role: set() for role in Role}
 
     def note(role: Role, name: str) -> str:
         found[role].add(name)
         return name
 
-    walk = Walk(note, numeric)
-    for items in loaded.objects.values():
-        for item in items:
-            walk.object(item)
+    walk = Walk(note, numeric, strings)
+    for item in items:
+        walk.object(item)
+    for kind in unknown:
+        _unknown(walk, kind)
     return found
+
+
+def _unknown(walk: Walk, name: str) -> str:
+    """`example.com/v1/Widget`, of which only the number of objects is in a snapshot."""
+    api_version, slash, kind = name.rpartition("/")
+    return f"{walk.api_version(api_version)}{slash}{walk.kind(api_version, kind)}"
 
 
 def _pseudonyms(role: Role, names: set[str]) -> dict[str, str]:
     """Numbered in the order of the names."""
     if role is Role.IMAGE:
         return _image_names(names)
-    kept = {name for name in names if role is Role.CLASS and name.startswith(_BUILT_IN)}
+    kept = {name for name in names if _is_kept(role, name)}
     # Pods are taken in the order of namespace/name, in which the slash counts.
     ordered = sorted(names - kept, key=lambda name: f"{name}/" if role is Role.NAMESPACE else name)
     width = len(str(len(ordered)))
-    made = {name: f"{role.value}-{number:0{width}}" for number, name in enumerate(ordered, start=1)}
+    made = {name: _pseudonym(role, number, width) for number, name in enumerate(ordered, start=1)}
     return made | {name: name for name in kept}
+
+
+def _pseudonym(role: Role, number: int, width: int) -> str:
+    if role is Role.ADDRESS:
+        return f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+    return f"{role.value}-{number:0{width}}"
+
+
+def _is_kept(role: Role, name: str) -> bool:
+    """Names that are words of Kubernetes."""
+    if role is Role.CLASS:
+        return name.startswith(_BUILT_IN)
+    if role is Role.REQUEST:
+        return _EXTENDED_REQUEST.fullmatch(name) is not None
+    return role is Role.ADDRESS and name == ANY_ADDRESS
 
 
 def _image_names(names: set[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Through all texts of an object, asking for each name what it is to be called."""
+"""Visits every text of an object and replaces each name by what a callback returns for it."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from ksched_cli.sources.redaction import expressions
 from ksched_cli.sources.redaction.fields import (
-    ANNOTATION_ROLES,
-    EMPTIED,
-    EMPTIED_OF,
+    ANNOTATIONS,
+    AVOID_PODS_ANNOTATION,
     KIND_ROLES,
     LABEL_ROLES,
+    LEFT_OUT_ANNOTATION,
     NAMES,
     NAMES_OF,
     NODE_SELECTOR_ANNOTATION,
     PLAIN,
     PLAIN_OF,
     PLAIN_VALUES,
+    REASONS,
     Role,
 )
+from ksched_cli.sources.redaction.unread import avoided_controllers
 
 S = TypeVar("S", bound=Struct)
 Rename = Callable[[Role, str], str]
@@ -29,17 +32,20 @@ Rename = Callable[[Role, str], str]
 _STORAGE_QUOTA = ".storageclass.storage.k8s.io/"
 _ZONE_SEPARATOR = "__"
 _NUMERIC = ("Gt", "Lt")
+_CUSTOM_COUNT = "count/"
 
 
 class Walk:
-    """`rename` gives the name's place; `numeric` are the labels and taints that are compared as numbers."""
+    """`rename` returns the pseudonym of a name; `numeric` are the keys of labels and taints that are compared as
+    numbers; `device_strings`: strings of device attributes have pseudonyms. The objects are without unread text."""
 
-    def __init__(self, rename: Rename, numeric: Collection[str]) -> None:
+    def __init__(self, rename: Rename, numeric: Collection[str], device_strings: bool) -> None:
         self._rename = rename
         self._numeric = numeric
+        self._device_strings = device_strings
 
     def object(self, item: S, kind: str = "") -> S:
-        """The object with every text seen to."""
+        """A copy of the object with every name replaced."""
         kind = kind or type(item).__name__
         changed = {
             field: self._field(item, kind, field, getattr(item, field)) for field in type(item).__struct_fields__
@@ -56,15 +62,13 @@ class Walk:
         role = NAMES_OF.get((own, field)) or (NAMES.get(field) if _is_text(value) else None)
         if role is not None:
             return self._named(role, value)
-        if (own, field) in EMPTIED_OF or (field in EMPTIED and _is_text(value)):
-            return type(value)()
         if field in PLAIN or (own, field) in PLAIN_OF:
             return value if _is_text(value) else self._value(value, kind, field)
         return type(value)() if isinstance(value, str) else self._value(value, kind, field)
 
     def _value(self, value: Any, kind: str, field: str) -> Any:
         if isinstance(value, Struct):
-            # The metadata of an object bears its name; those of templates within it bear none.
+            # The metadata of an object holds the object's name.
             return self.object(value, kind if field == "metadata" else "")
         if isinstance(value, tuple | list):
             return type(value)(self._value(each, kind, field) for each in value)
@@ -86,7 +90,7 @@ class Walk:
 
     def label_value(self, key: str, value: str) -> str:
         role = LABEL_ROLES.get(key, Role.VALUE)
-        if role is None or value in PLAIN_VALUES or key in self._numeric:
+        if role is None or value in PLAIN_VALUES or (key in self._numeric and _is_number(value)):
             return value
         # The label of a volume may list several zones.
         return _ZONE_SEPARATOR.join(self._rename(role, part) for part in value.split(_ZONE_SEPARATOR))
@@ -94,15 +98,18 @@ class Walk:
     def labels(self, _item: Struct, _kind: str, labels: Mapping[str, str]) -> dict[str, str]:
         return {key: self.label_value(key, value) for key, value in labels.items()}
 
-    def annotations(self, _item: Struct, _kind: str, annotations: Mapping[str, str]) -> dict[str, str]:
-        kept: dict[str, str] = {}
-        for key, text in annotations.items():
-            if key == NODE_SELECTOR_ANNOTATION:
-                kept[key] = ",".join(self._assignment(each) for each in text.split(","))
-            elif key in ANNOTATION_ROLES:
-                role = ANNOTATION_ROLES[key]
-                kept[key] = text if role is None or not text else self._rename(role, text)
-        return kept
+    def annotations(self, _item: Struct, kind: str, annotations: Mapping[str, str]) -> dict[str, str]:
+        roles = ANNOTATIONS.get(kind, {})
+        return {key: self._annotation(key, roles[key], text) for key, text in annotations.items() if key in roles}
+
+    def _annotation(self, key: str, role: Role | None, text: str) -> str:
+        if key == NODE_SELECTOR_ANNOTATION:
+            return ",".join(self._assignment(each) for each in text.split(","))
+        if key == AVOID_PODS_ANNOTATION:
+            return avoided_controllers(text, lambda uid: self._rename(Role.UID, uid))
+        if role is None:
+            return "" if key == LEFT_OUT_ANNOTATION else text
+        return self._rename(role, text) if text else text
 
     def _assignment(self, text: str) -> str:
         key, sign, value = text.partition("=")
@@ -118,17 +125,67 @@ class Walk:
         return tuple(self._rename(Role.CLASS, value) for value in values)
 
     def quota(self, _item: Struct, _kind: str, amounts: Mapping[str, Any]) -> dict[str, Any]:
-        """The name of a storage class is part of what a quota counts."""
-        return {self._counted(name): amount for name, amount in amounts.items()}
+        """The name of a storage class is part of what a quota counts. Counts of custom resources are left out."""
+        return {self._counted(name): amount for name, amount in amounts.items() if not _counts_custom(name)}
 
     def _counted(self, name: str) -> str:
         storage_class, mark, rest = name.partition(_STORAGE_QUOTA)
         return f"{self._rename(Role.CLASS, storage_class)}{mark}{rest}" if mark else name
 
+    def owner_kind(self, item: Any, _kind: str, value: str) -> str:
+        return self.kind(item.api_version, value)
+
+    def kind(self, api_version: str, kind: str) -> str:
+        return self._rename(Role.KIND, kind) if is_custom(api_version) and kind else kind
+
+    def owner_version(self, _item: Struct, _kind: str, value: str) -> str:
+        return self.api_version(value)
+
+    def api_version(self, value: str) -> str:
+        """The group of a custom resource has a pseudonym, its version stays."""
+        group, slash, version = value.partition("/")
+        return f"{self._rename(Role.GROUP, group)}{slash}{version}" if is_custom(value) else value
+
+    def reason(self, _item: Struct, _kind: str, value: str) -> str:
+        return value if value in REASONS else ""
+
+    def nothing(self, _item: Struct, _kind: str, _value: str) -> str:
+        return ""
+
+    def request(self, _item: Struct, _kind: str, value: str) -> str:
+        """`request`, or `request/subrequest`."""
+        return "/".join(self._rename(Role.REQUEST, part) if part else part for part in value.split("/"))
+
+    def requests(self, item: Struct, kind: str, values: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self.request(item, kind, value) for value in values)
+
+    def attribute(self, _item: Struct, _kind: str, value: str | None) -> str | None:
+        if not value or not self._device_strings:
+            return value
+        return self._rename(Role.ATTRIBUTE, value)
+
+    def attribute_list(self, _item: Struct, _kind: str, values: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if values is None or not self._device_strings:
+            return values
+        return tuple(self._rename(Role.ATTRIBUTE, value) if value else value for value in values)
+
+    def expression(self, _item: Struct, _kind: str, value: str) -> str:
+        if not self._device_strings:
+            return value
+        return expressions.with_literals(value, lambda text: self._rename(Role.ATTRIBUTE, text) if text else text)
+
+    def policy(self, _item: Struct, _kind: str, value: Any) -> Any:
+        """Only keys on the allow-list are left in it, and their values are quantities."""
+        return value
+
 
 _SPECIAL: Mapping[tuple[str, str], Callable[[Walk, Any, str, Any], Any]] = {
     ("ObjectMeta", "name"): Walk.name,
     ("OwnerReference", "name"): Walk.name,
+    ("OwnerReference", "kind"): Walk.owner_kind,
+    ("OwnerReference", "api_version"): Walk.owner_version,
+    ("PodCondition", "reason"): Walk.reason,
+    ("PodCondition", "message"): Walk.nothing,
     ("ObjectMeta", "labels"): Walk.labels,
     ("ObjectMeta", "annotations"): Walk.annotations,
     ("PodSpec", "node_selector"): Walk.labels,
@@ -147,7 +204,31 @@ _SPECIAL: Mapping[tuple[str, str], Callable[[Walk, Any, str, Any], Any]] = {
     ("ResourceQuotaSpec", "hard"): Walk.quota,
     ("ResourceQuotaStatus", "hard"): Walk.quota,
     ("ResourceQuotaStatus", "used"): Walk.quota,
+    ("ContainerResourceClaim", "request"): Walk.request,
+    ("DeviceRequestAllocationResult", "request"): Walk.request,
+    ("DeviceConstraint", "requests"): Walk.requests,
+    ("DeviceAttribute", "string"): Walk.attribute,
+    ("DeviceAttribute", "strings"): Walk.attribute_list,
+    ("CELDeviceSelector", "expression"): Walk.expression,
+    ("DeviceCapacity", "request_policy"): Walk.policy,
 }
+
+
+def is_custom(api_version: str) -> bool:
+    """Whether the group is not one of Kubernetes' own."""
+    group, slash, _ = api_version.partition("/")
+    return bool(slash) and "." in group and not group.endswith(".k8s.io")
+
+
+def _counts_custom(name: str) -> bool:
+    """`count/widgets.example.com`."""
+    resource, dot, group = name.removeprefix(_CUSTOM_COUNT).partition(".")
+    return name.startswith(_CUSTOM_COUNT) and bool(resource and dot) and is_custom(f"{group}/")
+
+
+def _is_number(value: str) -> bool:
+    """As strconv.ParseInt reads it."""
+    return value.removeprefix("-").removeprefix("+").isdigit()
 
 
 def _is_text(value: Any) -> bool:

@@ -1,0 +1,132 @@
+"""String literals in the CEL expressions of device selectors, as far as redaction has to understand them.
+
+A pseudonym can stand for a device attribute's string only where strings are compared for equality or order. One
+expression that looks into a string (`startsWith`, `matches`, `+`, `size`) keeps the strings of all devices as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+_STRING = r"""[rR]?(?:'''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")"""
+_TOKEN = re.compile(rf"(?P<string>{_STRING})|(?P<name>[A-Za-z_]\w*)|(?P<sign>==|!=|<=|>=|&&|\|\||\S)", re.DOTALL)
+_PLAIN_LITERAL = re.compile(r"""(['"])[^'"\\]*\1""")
+
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+# Functions of a literal that is a number, a version or an address, and none of a device's strings.
+_PARSING = ("quantity", "semver", "isQuantity", "isSemver", "duration", "timestamp", "ip", "cidr", "isIP", "isCIDR")
+# Functions that do not look into strings.
+_BLIND = (
+    *_PARSING,
+    "has",
+    "all",
+    "exists",
+    "exists_one",
+    "filter",
+    "compareTo",
+    "isGreaterThan",
+    "isLessThan",
+    "includes",
+)
+_MEMBER = "in"
+_DRIVER = "driver"
+_MAPS = ([_MEMBER, "device", ".", "attributes"], [_MEMBER, "device", ".", "capacity"])
+_JOINING = "+"
+
+
+@dataclass(frozen=True)
+class _Token:
+    text: str
+    group: str
+    start: int
+
+
+def only_compare_strings(expressions: Iterable[str]) -> bool:
+    """Whether pseudonyms can stand for the strings of device attributes and for the literals compared with them."""
+    return all(map(_only_compares, set(expressions)))
+
+
+def with_literals(expression: str, rename: Callable[[str], str]) -> str:
+    """The expression with its compared literals replaced."""
+    parts: list[str] = []
+    end = 0
+    for token in _compared(_tokens(expression)):
+        parts += [expression[end : token.start], f'"{rename(token.text[1:-1])}"']
+        end = token.start + len(token.text)
+    return "".join([*parts, expression[end:]])
+
+
+def _tokens(expression: str) -> list[_Token]:
+    found = _TOKEN.finditer(expression)
+    return [_Token(each.group(), each.lastgroup or "", each.start()) for each in found]
+
+
+def _only_compares(expression: str) -> bool:
+    """Whether no function looks into a string and every literal is read as one of the known forms."""
+    tokens = _tokens(expression)
+    names = [one.text for one, after in pairwise(tokens) if after.text == "(" and one.group == "name"]
+    if any(name not in (*_BLIND, _MEMBER) for name in names) or any(token.text == _JOINING for token in tokens):
+        return False
+    compared = {token.start for token in _compared(tokens)}
+    strings = [at for at, token in enumerate(tokens) if token.group == "string"]
+    return all(
+        _is_key(tokens, at)
+        or _is_parsed(tokens, at)
+        or _names_driver(tokens, at)
+        or (tokens[at].start in compared and _PLAIN_LITERAL.fullmatch(tokens[at].text))
+        for at in strings
+    )
+
+
+def _compared(tokens: list[_Token]) -> Iterator[_Token]:
+    """The literals that are compared with a selected value, or that are in a list of such."""
+    for at, token in enumerate(tokens):
+        if token.group != "string" or _names_driver(tokens, at):
+            continue
+        before, after = _text(tokens, at - 1), _text(tokens, at + 1)
+        selected = _is_selected(tokens, at - 2) if before in _COMPARISONS else _selection_follows(tokens, at, after)
+        if selected or (before in ("[", ",") and _in_member_list(tokens, at)):
+            yield token
+
+
+def _text(tokens: list[_Token], at: int) -> str:
+    return tokens[at].text if 0 <= at < len(tokens) else ""
+
+
+def _is_selected(tokens: list[_Token], at: int) -> bool:
+    """Whether an operand ends here that is a field or an element: no variable, and no result of a call."""
+    return at >= 0 and (tokens[at].text == "]" or (tokens[at].group == "name" and _text(tokens, at - 1) == "."))
+
+
+def _selection_follows(tokens: list[_Token], at: int, after: str) -> bool:
+    """`"text" == device.…`."""
+    return after in _COMPARISONS and _text(tokens, at + 2) == "device" and _text(tokens, at + 3) == "."
+
+
+def _is_key(tokens: list[_Token], at: int) -> bool:
+    """`attributes["driver"]`, or `"driver" in device.attributes`."""
+    indexed = _text(tokens, at - 1) == "[" and _text(tokens, at + 1) == "]" and _is_selected(tokens, at - 2)
+    after = [token.text for token in tokens[at + 1 : at + 6]]
+    whole_map = after[:4] in _MAPS and after[4:] not in (["["], ["."])
+    return indexed or whole_map
+
+
+def _is_parsed(tokens: list[_Token], at: int) -> bool:
+    return _text(tokens, at - 1) == "(" and _text(tokens, at - 2) in _PARSING
+
+
+def _names_driver(tokens: list[_Token], at: int) -> bool:
+    """`device.driver == "x"`, or the other way round: the names of drivers stay."""
+    left = [token.text for token in tokens[max(at - 4, 0) : at]]
+    right = [token.text for token in tokens[at + 1 : at + 5]]
+    return left == ["device", ".", _DRIVER, "=="] or right == ["==", "device", ".", _DRIVER]
+
+
+def _in_member_list(tokens: list[_Token], at: int) -> bool:
+    """Whether the literal stands in `x in ["a", "b"]`."""
+    while at > 0 and (tokens[at].group == "string" or tokens[at].text == ","):
+        at -= 1
+    return tokens[at].text == "[" and _text(tokens, at - 1) == _MEMBER and _is_selected(tokens, at - 2)

@@ -1,0 +1,184 @@
+"""Objects without the text that nothing in ksched reads, as every snapshot holds them.
+
+`fields` is the allow-list. A text field that it does not name is reset to its default.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import NODEFAULT, Struct
+
+from ksched_cli.api.core import PodCondition
+from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.resource import DeviceCapacity
+from ksched_cli.api.workloads import PodTemplateSpec
+from ksched_cli.sources.redaction.fields import (
+    ANNOTATIONS,
+    AVOID_PODS_ANNOTATION,
+    HIDDEN,
+    LEFT_OUT_ANNOTATION,
+    NAMES,
+    NAMES_OF,
+    PLAIN,
+    PLAIN_OF,
+    POLICY_KEYS,
+    READ_CONDITIONS,
+    TOGETHER,
+)
+
+S = TypeVar("S", bound=Struct)
+_Change = Callable[[Any], Any]
+
+
+def without_unread(item: S) -> S:
+    """The object with unread text left out; the same object if it has none."""
+    changes = {}
+    for field, change in _changes_of(type(item)):
+        value = getattr(item, field)
+        if value is not None and (changed := change(value)) is not value:
+            changes[field] = changed
+    if not changes:
+        return item
+    reduced = msgspec.structs.replace(item, **changes)
+    if isinstance(item, PodTemplateSpec) and isinstance(reduced, PodTemplateSpec):
+        _mark(item, reduced)
+    return reduced
+
+
+def is_read(own: str, field: str) -> bool:
+    """Whether the text field of the type is on the allow-list."""
+    pair = (own, field)
+    by_type = pair in NAMES_OF or pair in PLAIN_OF or pair in TOGETHER
+    return by_type or field in NAMES or field in PLAIN or field in HIDDEN
+
+
+@cache
+def _changes_of(kind: type[Struct]) -> tuple[tuple[str, _Change], ...]:
+    """Only the fields that hold unread text at any depth: most of an object need not be visited."""
+    changes = ((field.name, _change_of(kind, field)) for field in msgspec.structs.fields(kind))
+    return tuple((name, change) for name, change in changes if change is not None)
+
+
+def _change_of(kind: type[Struct], field: msgspec.structs.FieldInfo) -> _Change | None:
+    if field.type is ObjectMeta:
+        return partial(_with_read_annotations, ANNOTATIONS.get(kind.__name__, {}))
+    if kind is DeviceCapacity and field.name == "request_policy":
+        return _policy
+    structs = [each for each in _types_in(field.type) if isinstance(each, type) and issubclass(each, Struct)]
+    if structs:
+        return _inside if any(each is PodCondition or _changes_of(each) for each in structs) else None
+    if str not in _types_in(field.type) or is_read(kind.__name__, field.name):
+        return None
+    return partial(_cleared, _default(field))
+
+
+def _types_in(annotation: Any) -> Iterator[Any]:
+    """The types that an annotation such as `dict[str, tuple[T, ...]] | None` is made of, keys of dicts left out."""
+    parts = typing.get_args(annotation)
+    if not parts:
+        yield annotation
+    # The keys of a dict of texts belong to its content; those of others are labels, resources or drivers.
+    keyed = typing.get_origin(annotation) is dict and parts[1] is not str
+    for part in parts[1:] if keyed else parts:
+        yield from _types_in(part)
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    return field.default if field.default is not NODEFAULT else field.default_factory()
+
+
+def _cleared(default: Any, value: Any) -> Any:
+    return value if value == default else default
+
+
+def _inside(value: Any) -> Any:
+    """The value with all structs in it reduced; the same value if none changes."""
+    if isinstance(value, PodCondition):
+        return value if value.type in READ_CONDITIONS else _without_text(value)
+    if isinstance(value, Struct):
+        return without_unread(value)
+    if isinstance(value, dict):
+        changed = {key: _inside(each) for key, each in value.items()}
+        return changed if any(changed[key] is not value[key] for key in value) else value
+    if isinstance(value, tuple | list):
+        reduced = [_inside(each) for each in value]
+        return type(value)(reduced) if any(new is not old for new, old in zip(reduced, value, strict=True)) else value
+    return value
+
+
+def _without_text(condition: PodCondition) -> PodCondition:
+    if not condition.reason and not condition.message:
+        return condition
+    return msgspec.structs.replace(condition, reason="", message="")
+
+
+def _policy(policy: dict[str, Any]) -> dict[str, Any]:
+    return policy if policy.keys() <= POLICY_KEYS else {key: policy[key] for key in policy if key in POLICY_KEYS}
+
+
+def _with_read_annotations(read: Mapping[str, object], metadata: ObjectMeta) -> ObjectMeta:
+    annotations = metadata.annotations
+    if not annotations or (annotations.keys() <= read.keys() and AVOID_PODS_ANNOTATION not in annotations):
+        return metadata
+    kept = {key: text for key, text in annotations.items() if key in read}
+    if AVOID_PODS_ANNOTATION in kept:
+        kept[AVOID_PODS_ANNOTATION] = avoided_controllers(kept[AVOID_PODS_ANNOTATION])
+    return msgspec.structs.replace(metadata, annotations=kept)
+
+
+class _Controller(Struct, frozen=True, omit_defaults=True):
+    kind: str = ""
+    uid: str = ""
+
+
+class _Signature(Struct, rename="camel", frozen=True):
+    pod_controller: _Controller | None = None
+
+
+class _AvoidPod(Struct, rename="camel", frozen=True):
+    pod_signature: _Signature = _Signature()
+
+
+class _AvoidPods(Struct, rename="camel", frozen=True):
+    prefer_avoid_pods: tuple[_AvoidPod, ...] = ()
+
+
+def avoided_controllers(annotation: str, rename: Callable[[str], str] = str) -> str:
+    """A node's preferAvoidPods annotation with nothing but the controllers' kinds and uids, which `rename` replaces."""
+    try:
+        avoided = msgspec.json.decode(annotation, type=_AvoidPods).prefer_avoid_pods
+    except msgspec.MsgspecError:
+        return ""
+    found = [each.pod_signature.pod_controller for each in avoided]
+    named = [_Controller(each.kind, rename(each.uid)) for each in found if each is not None]
+    return msgspec.json.encode(_AvoidPods(tuple(_AvoidPod(_Signature(each)) for each in named))).decode()
+
+
+def _mark(template: PodTemplateSpec, reduced: PodTemplateSpec) -> None:
+    """Put a digest of what was left out into the reduced template's annotations, which are not shared."""
+    left_out = list(_differences(template, reduced, ""))
+    digest = hashlib.sha256(msgspec.json.encode(left_out, order="deterministic")).hexdigest()[:16]
+    annotations = {**reduced.metadata.annotations, LEFT_OUT_ANNOTATION: digest}
+    reduced.metadata = msgspec.structs.replace(reduced.metadata, annotations=annotations)
+
+
+def _differences(before: Any, after: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Each part of a value that is not in the reduced one."""
+    if before is after:
+        return
+    if isinstance(before, Struct):
+        for field in type(before).__struct_fields__:
+            yield from _differences(getattr(before, field), getattr(after, field), f"{path}.{field}")
+    elif isinstance(before, tuple) and len(before) == len(after):
+        for number, (one, other) in enumerate(zip(before, after, strict=True)):
+            yield from _differences(one, other, f"{path}[{number}]")
+    elif isinstance(before, dict):
+        yield path, {key: text for key, text in before.items() if after.get(key) != text}
+    else:
+        yield path, before
