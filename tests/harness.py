@@ -13,7 +13,6 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.plugin_args import ARGS_OF
-from ksched_cli.config.releases import NEWEST, Release
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.scheduler import Scheduler, SchedulerHandle
@@ -21,6 +20,7 @@ from ksched_cli.framework.interfaces import FilterPlugin, Plugin, PreFilterPlugi
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.releases.minors import NEWEST, Release
 from ksched_cli.wiring import make_registry, plugin_points
 
 P = TypeVar("P", bound=Plugin)

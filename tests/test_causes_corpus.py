@@ -8,10 +8,10 @@ from msgspec.structs import replace as replace_struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key
-from ksched_cli.config.releases import RELEASES
 from ksched_cli.config.rule_changes import Rules, changed_between
 from ksched_cli.plan.diff import Diff
 from ksched_cli.plan.place import place
+from ksched_cli.releases.minors import RELEASES
 from ksched_cli.wiring import Setup, gather, make_scheduler
 from ksched_cli.wiring.comparison import compare
 from tests.test_conformance import CORPUS

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.config.releases import RELEASES
+from ksched_cli.releases.minors import RELEASES
 from tests.test_conformance import CORPUS, SUBJECTS, disagreements, simulate
 
 RECORDINGS = Path(__file__).parent.parent / "fixtures" / "conformance" / "other-minors"

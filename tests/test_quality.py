@@ -46,7 +46,7 @@ def test_importing_what_the_help_needs_loads_nothing_heavy() -> None:
 def test_the_plugins_of_1_22_and_before_are_imported_for_those_minors_only() -> None:
     code = (
         "import sys\n"
-        "from ksched_cli.config.releases import release\n"
+        "from ksched_cli.releases.minors import release\n"
         "from ksched_cli.plugins.in_tree import plugins_of\n"
         "for minor in ('1.36', '1.23', '1.22'):\n"
         "    plugins_of(release(minor)); print('ksched_cli.plugins.legacy' in sys.modules)"

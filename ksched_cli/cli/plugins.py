@@ -60,10 +60,11 @@ def plugins(
 
 
 def _describe(name: str, setting: Setting) -> dict[str, Any]:
+    from ksched_cli.config.enabled_plugins import default_weights
     from ksched_cli.framework.interfaces import extension_points
 
     plugin = setting.registry[name]
-    weights = setting.release.default_weights(setting.gates)
+    weights = default_weights(setting.release, setting.gates)
     return {
         "name": name,
         "summary": plugin.summary or (vars(plugin).get("__doc__") or "").strip().partition("\n")[0],

@@ -18,7 +18,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOWHERE, PodTable
 from ksched_cli.cluster.resources import ResourceIndex
 from ksched_cli.cluster.usage import Usage
-from ksched_cli.config.releases import NEWEST, Release
+from ksched_cli.releases.minors import NEWEST, Release
 
 
 class Cluster:

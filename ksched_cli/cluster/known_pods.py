@@ -5,7 +5,7 @@ from __future__ import annotations
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import ResourceIndex
-from ksched_cli.config.releases import NEWEST, Release
+from ksched_cli.releases.minors import NEWEST, Release
 
 
 class KnownPods:

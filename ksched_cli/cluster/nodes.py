@@ -14,7 +14,7 @@ from ksched_cli.cluster.images import ImageIndex
 from ksched_cli.cluster.labels import LabelColumns
 from ksched_cli.cluster.node_tree import listing_order, zone_key
 from ksched_cli.cluster.resources import CPU, ResourceIndex, is_scalar
-from ksched_cli.config.releases import NEWEST, Release
+from ksched_cli.releases.minors import NEWEST, Release
 
 
 class NodeTable:

@@ -13,12 +13,11 @@ from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.config.model import Extender, PluginConfig, Plugins, Profile, SchedulerConfiguration
 from ksched_cli.config.own_args import needs_arguments, own_args
-from ksched_cli.config.plugin_args import ARGS_SINCE_1_20, args_of, completed
+from ksched_cli.config.plugin_args import LATE_ARGS, args_of, completed
 from ksched_cli.config.policy.load import MIGRATE, AlphaReading, PolicyReading
 from ksched_cli.config.policy.model import is_policy
 from ksched_cli.config.profiles import ResolvedProfile, expand_profile, merge_with_defaults
 from ksched_cli.config.reading import KIND, Reading, read_one
-from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.config.restate import STRATEGY_OF, restate
 from ksched_cli.config.serving import (
     ClientConnection,
@@ -27,9 +26,12 @@ from ksched_cli.config.serving import (
     client_connection_complaints,
     leader_election_complaints,
 )
-from ksched_cli.config.since import unknown_fields
+from ksched_cli.config.unknown_fields import unknown_fields
 from ksched_cli.config.validate_args import complaints
 from ksched_cli.errors import ConfigError, Problem
+from ksched_cli.releases.configuration import ConfigurationRules
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 _RATIO = "RequestedToCapacityRatio"
 
@@ -79,7 +81,7 @@ def load_config(
     document = read_one(text, source)
     if is_policy(document.value):
         return PolicyReading(document, source, release, gates).load()
-    if release.has_predicates and document.value.get("apiVersion") in release.config_versions:
+    if release.before_plugins and document.value.get("apiVersion") in release.config_versions:
         return AlphaReading(document, source, release, gates).load(extension_points_of, own_models or {})
     return _Loader(document, source, release, gates, own_models or {}).load(extension_points_of)
 
@@ -202,7 +204,8 @@ class _Loader(Reading):
         struct = args_of(config.name, self._release)
         if struct is None:
             return config.args
-        if config.name in ARGS_SINCE_1_20 and not self._release.at_least("1.20") and not self._restated_from:
+        takes_args = config.name not in LATE_ARGS or ConfigurationRules.of(self._release).every_plugin_takes_args
+        if not takes_args and not self._restated_from:
             path = written(steps)
             text = f"{config.name} takes no arguments in Kubernetes {self._release.version}: they have no effect"
             self._notes.append(str(Problem(text, self.source, self.document.line_of(steps), path)))

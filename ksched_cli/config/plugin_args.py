@@ -9,7 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.affinity import NodeAffinity, TopologySpreadConstraint
-from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.releases.configuration import ConfigurationRules
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 DEFAULT_WEIGHT = 1
 
@@ -149,13 +151,14 @@ _GONE = frozenset(
 )
 
 
-# Plugins that took no arguments up to 1.19.
-ARGS_SINCE_1_20 = frozenset({"DefaultPreemption", "NodeAffinity"})
+# Plugins that took no arguments at first.
+LATE_ARGS = frozenset({"DefaultPreemption", "NodeAffinity"})
 
 
 def args_of(plugin: str, release: Release) -> type[Struct] | None:
     """The type of an in-tree plugin's arguments, where the minor has the plugin and it takes any."""
-    return None if plugin in _GONE and release.at_least("1.23") else ARGS_OF.get(plugin)
+    gone = plugin in _GONE and not ConfigurationRules.of(release).removed_plugins_take_args
+    return None if gone else ARGS_OF.get(plugin)
 
 
 # How volumes are scored by their size, where a gate has them scored: it was the fullest first, and is the emptiest.

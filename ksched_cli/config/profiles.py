@@ -8,11 +8,13 @@ from typing import Any
 
 from msgspec import structs
 
+from ksched_cli.config.enabled_plugins import default_plugins
 from ksched_cli.config.extenders import ignored_resources
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS, Extender, PluginRef, Plugins, PluginSet, Profile
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs, args_by_default
-from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.errors import ConfigError, Problem
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 MAX_NODE_SCORE = 100
 MAX_TOTAL_SCORE = 2**63 - 1
@@ -36,7 +38,7 @@ class ResolvedProfile:
 
 def merge_with_defaults(profile: Profile, release: Release, gates: FeatureGates) -> Plugins:
     """mergePlugins. The default plugins are in MultiPoint, or in every point's own list (up to v1beta2)."""
-    default = release.default_plugins(gates, profile.config_version)
+    default = default_plugins(release, gates, profile.config_version)
     defaults = dict(default.points())
     sets = {name: _merge(defaults[name], own) for name, own in profile.plugins.points()}
     by_field = {EXTENSION_POINT_FIELDS[name]: own for name, own in sets.items()}
@@ -99,7 +101,7 @@ def leave_to_extenders(profile: ResolvedProfile, extenders: Sequence[Extender], 
     if not ignored:
         return profile
     told = {name: args for name, args in profile.args.items() if isinstance(args, NodeResourcesFitArgs)}
-    if not told and not release.has_predicates:
+    if not told and not release.before_plugins:
         text = (
             f'profile "{profile.scheduler_name}" has no NodeResourcesFit to leave {", ".join(ignored)} to an extender'
         )

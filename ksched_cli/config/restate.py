@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ksched_cli.config.enabled_plugins import default_plugins
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS, PluginRef, Plugins, PluginSet, Profile
 from ksched_cli.config.plugin_args import (
     CPU_AND_MEMORY,
@@ -17,7 +18,9 @@ from ksched_cli.config.plugin_args import (
     ScoringStrategy,
 )
 from ksched_cli.config.policy.restate import Unsaid, restate_algorithm
-from ksched_cli.config.releases import FeatureGates, Release, has_multi_point
+from ksched_cli.releases.configuration import ConfigurationRules, takes
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release, has_multi_point
 
 _ALL = PluginRef("*")
 _FIT, _BALANCED = "NodeResourcesFit", "NodeResourcesBalancedAllocation"
@@ -35,19 +38,20 @@ def restate(
     profile: Profile, release: Release, gates: FeatureGates, points_of: Mapping[str, Collection[str]]
 ) -> tuple[Profile, list[Unsaid]]:
     """The profile, and what of it the minor has no words for."""
-    if release.has_predicates:
+    if release.before_plugins:
         return restate_algorithm(profile, release, gates)
     unsaid: list[Unsaid] = []
+    rules = ConfigurationRules.of(release)
     if not has_multi_point(release.newest_config_version):
-        defaults = release.default_plugins(gates)
+        defaults = default_plugins(release, gates)
         profile = replace(profile, plugins=_spread_out(profile.plugins, defaults, points_of))
-    if not release.at_least("1.22"):
+    if not rules.fit_has_strategies:
         profile = _with_strategy_as_plugin(profile, unsaid)
-    if not release.at_least("1.20"):
+    if not rules.every_plugin_takes_args:
         added = profile.args.get("NodeAffinity")
         if added is not None and added.added_affinity is not None:
             unsaid.append(("NodeAffinity", "addedAffinity"))
-    if not release.at_least("1.27"):
+    if not takes(release, "InterPodAffinity", "ignorePreferredTermsOfExistingPods"):
         affinity = profile.args.get("InterPodAffinity")
         if affinity is not None and affinity.ignore_preferred_terms_of_existing_pods:
             unsaid.append(("InterPodAffinity", "ignorePreferredTermsOfExistingPods"))

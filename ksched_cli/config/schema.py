@@ -11,7 +11,7 @@ from msgspec.json import schema_components
 from ksched_cli.config.load import ConfigDocument
 from ksched_cli.config.plugin_args import ARGS_OF, args_of
 from ksched_cli.config.policy.load import AlphaDocument
-from ksched_cli.config.releases import Release
+from ksched_cli.releases.minors import Release
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
@@ -20,8 +20,8 @@ _REF = "#/$defs/{name}"
 def schema(release: Release) -> dict[str, Any]:
     """Derived from the types that decode a file, so that the two cannot part. Go reads null as absent: so does this."""
     # Before there were profiles a file had no arguments of plugins but one's own.
-    document_type: type[Struct] = AlphaDocument if release.has_predicates else ConfigDocument
-    named = () if release.has_predicates else ARGS_OF
+    document_type: type[Struct] = AlphaDocument if release.before_plugins else ConfigDocument
+    named = () if release.before_plugins else ARGS_OF
     args = {name: struct for name in named if (struct := args_of(name, release)) is not None}
     (root, *_), components = schema_components([document_type, *args.values()], ref_template=_REF)
     definitions = {name: _nullable(component) for name, component in components.items()}

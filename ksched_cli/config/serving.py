@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from ksched_cli.config.durations import parse
-from ksched_cli.config.releases import Release
+from ksched_cli.releases.configuration import ConfigurationRules
+from ksched_cli.releases.minors import Release
 
 Complaint = tuple[str, str]
 
@@ -55,15 +56,15 @@ def leader_election_complaints(election: LeaderElection, release: Release) -> It
     if seconds["leaseDuration"] <= seconds["renewDeadline"]:
         lease, renew = (texts[name] or defaults[name] for name in ("leaseDuration", "renewDeadline"))
         yield "leaseDuration", f"{lease} is not greater than renewDeadline, {renew}"
-    locks = (LOCK,) if release.at_least("1.27") else (LOCK, *_OLD_LOCKS)
+    locks = (LOCK, *_OLD_LOCKS) if ConfigurationRules.of(release).locks_other_than_leases else (LOCK,)
     if election.resource_lock not in ("", *locks):
         allowed = " or ".join(f'"{each}"' for each in locks)
         yield "resourceLock", f"{election.resource_lock!r} must be {allowed}"
 
 
 def address_complaints(addresses: Mapping[str, str | None], release: Release) -> Iterator[Complaint]:
-    """The port without encryption went away with 1.23, so that an address can only say that there is none."""
-    if release.at_least("1.23"):
+    """Where there is no port without encryption an address can only say so."""
+    if not ConfigurationRules.of(release).serves_http:
         for name, address in addresses.items():
             if address and not _is_no_port(address):
                 yield name, f"{address!r} must be empty, or an address with port 0"

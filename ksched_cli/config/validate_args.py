@@ -25,7 +25,9 @@ from ksched_cli.config.plugin_args import (
     UtilizationShapePoint,
     VolumeBindingArgs,
 )
-from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.releases.configuration import ConfigurationRules
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 # (path below args, what is wrong)
 Complaint = tuple[str, str]
@@ -38,7 +40,11 @@ def complaints(args: Any, gates: FeatureGates, release: Release) -> Iterator[Com
     check = _CHECKS.get(type(args))
     if check is not None:
         yield from check(args, gates)
-    if isinstance(args, VolumeBindingArgs) and not args.bind_timeout_seconds and not release.at_least("1.21"):
+    if (
+        isinstance(args, VolumeBindingArgs)
+        and not args.bind_timeout_seconds
+        and not ConfigurationRules.of(release).bind_timeout_may_be_zero
+    ):
         yield "bindTimeoutSeconds", "must be positive"
 
 

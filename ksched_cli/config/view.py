@@ -9,11 +9,13 @@ import msgspec
 
 from ksched_cli.config.model import PluginSet, Profile, SchedulerConfiguration
 from ksched_cli.config.own_args import default_args
-from ksched_cli.config.plugin_args import ARGS_SINCE_1_20, args_by_default, args_of
+from ksched_cli.config.plugin_args import LATE_ARGS, args_by_default, args_of
 from ksched_cli.config.policy.view import algorithm_document
 from ksched_cli.config.profiles import merge_with_defaults
-from ksched_cli.config.releases import FeatureGates, Release, has_multi_point
-from ksched_cli.config.since import known_args
+from ksched_cli.config.unknown_fields import known_args
+from ksched_cli.releases.configuration import ConfigurationRules
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release, has_multi_point
 
 
 def to_document(
@@ -24,12 +26,12 @@ def to_document(
 ) -> dict[str, Any]:
     """A KubeSchedulerConfiguration with every default written out, those of one's own plugins too. Predicates and
     priorities are said in a Policy."""
-    if release.has_predicates:
+    if release.before_plugins:
         return algorithm_document(configuration, release, gates)
     document: dict[str, Any] = {
         "apiVersion": release.config_versions[0],
         "kind": "KubeSchedulerConfiguration",
-        **({"parallelism": configuration.parallelism} if release.at_least("1.20") else {}),
+        **({"parallelism": configuration.parallelism} if ConfigurationRules.of(release).has_parallelism else {}),
         "percentageOfNodesToScore": configuration.percentage_of_nodes_to_score,
         "podInitialBackoffSeconds": configuration.pod_initial_backoff_seconds,
         "podMaxBackoffSeconds": configuration.pod_max_backoff_seconds,
@@ -52,7 +54,7 @@ def _profile(
         plugins = {name: {**own, "disabled": [{"name": "*"}]} for name, own in plugins.items()}
     named = {plugin.name for plugin in merged.multi_point.enabled}
     named |= {plugin.name for _, own in merged.points() for plugin in own.enabled} | set(profile.args)
-    named -= frozenset() if release.at_least("1.20") else ARGS_SINCE_1_20
+    named -= frozenset() if ConfigurationRules.of(release).every_plugin_takes_args else LATE_ARGS
     document: dict[str, Any] = {"schedulerName": profile.scheduler_name}
     if profile.percentage_of_nodes_to_score is not None:
         document["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from ksched_cli.api.core import Node, Pod, Quantities
 from ksched_cli.api.quantity import nano_value
 from ksched_cli.api.resources import requests_of
-from ksched_cli.config.releases import FeatureGates
 from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, Action, ClusterEvent
+from ksched_cli.releases.gates import FeatureGates
 
 
 def pod_changes(old: Pod, new: Pod, gates: FeatureGates) -> list[ClusterEvent]:

@@ -16,7 +16,6 @@ from ksched_cli.api.pod_facts import is_terminal, pod_key, pod_priority
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOWHERE
-from ksched_cli.config.releases import FeatureGates
 from ksched_cli.engine.changes import node_changes, pod_changes
 from ksched_cli.engine.queueing.scheduling_queue import PreCheck, SchedulingQueue
 from ksched_cli.engine.waiting import WaitingPods
@@ -27,6 +26,7 @@ from ksched_cli.framework.events import (
     Action,
     ClusterEvent,
 )
+from ksched_cli.releases.gates import FeatureGates
 
 Heard = Callable[[ClusterEvent, str], None]
 

@@ -11,12 +11,12 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from ksched_cli.config.own_args import default_args, is_model
-from ksched_cli.config.releases import NEWEST, Release
 from ksched_cli.engine.faults import told
 from ksched_cli.engine.guards import guarded
 from ksched_cli.errors import KschedError, UsageError
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Plugin, extension_points
+from ksched_cli.releases.minors import NEWEST, Release
 
 ENTRY_POINT_GROUP = "ksched.plugins"
 IN_TREE_ORIGIN = "in-tree"

@@ -88,7 +88,7 @@ class Runtime:
         # Before 1.30 any rejection by PreFilter was the last word, and an empty set of nodes was worth a preemption.
         self._hears_all_pre_filters = cluster.release.at_least("1.30")
         # A predicate that failed did so for every node, and the errors of all were told.
-        self._counts_errors = cluster.release.has_predicates
+        self._counts_errors = cluster.release.before_plugins
         # podPassesBasicChecks. Then VolumeBinding asked for the claims.
         self._checks_claims = not cluster.release.at_least("1.20")
         asked_before = {plugin.name for plugin in profile.pre_filter}

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.config.enabled_plugins import default_weights
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.profiles import expand_profile, leave_to_extenders
-from ksched_cli.config.releases import NEWEST, FeatureGates, Release
 from ksched_cli.engine.cycle import Cycle, CycleContext
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.gang import GroupCycle, GroupDecision
@@ -26,6 +26,8 @@ from ksched_cli.engine.timings import Timings
 from ksched_cli.engine.waiting import WaitingPod, WaitingPods
 from ksched_cli.framework.handle import PreemptingExtenders
 from ksched_cli.framework.pod_groups import GroupKey, PodGroups, group_of
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import NEWEST, Release
 
 if TYPE_CHECKING:
     from ksched_cli.engine.extenders.chain import Extenders
@@ -84,7 +86,7 @@ class Scheduler:
         self.extenders = extenders
         self.extenders_skipped = () if extenders else configuration.extenders
         self.gates_not_modelled = gates.not_modelled
-        self.not_modelled = tuple(name for name in release.default_weights(gates) if name not in registry)
+        self.not_modelled = tuple(name for name in default_weights(release, gates) if name not in registry)
         self.runtimes = self._make_runtimes()
         self._cycle = Cycle(
             cluster,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.config.releases import Release
+from ksched_cli.releases.minors import Release
 
 _TEXTS = {
     "preFilter": 'running PreFilter plugin "{plugin}": {text}',

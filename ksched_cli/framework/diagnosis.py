@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn, RowColumn, Vocabulary, distinct
-from ksched_cli.config.releases import Release
 from ksched_cli.framework.status import SUCCESS, Code, Status
 from ksched_cli.framework.verdict import Reasons, Verdict
+from ksched_cli.releases.minors import Release
 
 T = TypeVar("T")
 

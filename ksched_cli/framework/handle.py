@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Protocol
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.framework.diagnosis import Diagnosis
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 if TYPE_CHECKING:
     from ksched_cli.framework.status import Status

@@ -15,13 +15,13 @@ import msgspec
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.config.releases import NEWEST, Release
 from ksched_cli.framework.events import EVERY_EVENT, ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, Handle
 from ksched_cli.framework.pod_groups import GroupKey
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Status
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.releases.minors import NEWEST, Release
 
 Detail = Mapping[str, Any]
 State = TypeVar("State")

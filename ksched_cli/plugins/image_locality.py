@@ -49,7 +49,7 @@ class ImageLocality(ScorePlugin[None]):
 
     def _containers(self, pod: PodInfo) -> int:
         """How many images the ceiling is for: up to 1.16 it was that of one whatever the pod has."""
-        if self.handle.release.has_predicates:
+        if self.handle.release.before_plugins:
             return 1
         spec = pod.pod.spec
         return len(spec.containers) + (len(spec.init_containers) if self.handle.release.at_least("1.30") else 0)

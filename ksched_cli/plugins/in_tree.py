@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ksched_cli.config.releases import Release
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.plugins.default_binder import DefaultBinder
 from ksched_cli.plugins.default_preemption.plugin import DefaultPreemption
@@ -29,6 +28,7 @@ from ksched_cli.plugins.topology_placement_generator import TopologyPlacementGen
 from ksched_cli.plugins.volume_binding.plugin import VolumeBinding
 from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
 from ksched_cli.plugins.volume_zone import VolumeZone
+from ksched_cli.releases.minors import Release
 
 IN_TREE: tuple[type[Plugin], ...] = (
     SchedulingGates,
@@ -77,5 +77,5 @@ def plugins_of(release: Release) -> tuple[type[Plugin], ...]:
             DefaultPreemption,
             DefaultBinder,
         )
-        listed = before_plugins if release.has_predicates else (*IN_TREE, *REMOVED)
+        listed = before_plugins if release.before_plugins else (*IN_TREE, *REMOVED)
     return tuple(plugin for plugin in listed if release.between(plugin.since, plugin.until))

@@ -73,7 +73,7 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
         release = self.handle.release
         if release.at_least("1.34"):
             return _UNTOLERATED
-        if release.has_predicates:
+        if release.before_plugins:
             return _UNTOLERATED_1_16
         if not release.at_least("1.24"):
             return unresolvable(f"node(s) had taint {{{taint.key}: {taint.value}}}, that the pod didn't tolerate")

@@ -15,13 +15,13 @@ from ksched_cli.cluster.claims import find_claim, missing_claim, mounted_claims
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.labels import LabelColumns
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.config.releases import Release
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.volumes.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
+from ksched_cli.releases.minors import Release
 
 # The beta labels, and those that took their place.
 _GA_LABEL = {

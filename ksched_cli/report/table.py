@@ -12,8 +12,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ksched_cli.config.releases import NEWEST
 from ksched_cli.plan.results import FailureGroup, PluginTiming, PodGroupOutcome, PodOutcome, ScoredNode, Simulation
+from ksched_cli.releases.minors import NEWEST
 
 # Above this many pods the nodes of each are left out: a page that nobody scrolls through explains nothing.
 PODS_WITH_NODES = 40

@@ -16,7 +16,8 @@ from ksched_cli.api.affinity import (
     TopologySpreadConstraint,
 )
 from ksched_cli.api.core import Pod, PodSpec, PodStatus
-from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 A = TypeVar("A", PodAffinity, PodAntiAffinity)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ksched_cli.config.releases import NEWEST, Release
+from ksched_cli.releases.minors import NEWEST, Release
 from ksched_cli.wiring.reading import (
     Gathered,
     apply_edits,
@@ -176,7 +176,7 @@ def scheduler_maker(setup: Setup, setting: Setting) -> Callable[[Loaded], Schedu
 def _in_order(nodes: Iterable[Node], release: Release) -> list[Node]:
     """In the order in which the scheduler hears of them. That decides whose word on an image's size counts: nodes are
     taken by name, as an API server lists them, but for 1.16, whose decisions were recorded on nodes as they come."""
-    return list(nodes) if release.has_predicates else sorted(nodes, key=lambda node: node.metadata.name)
+    return list(nodes) if release.before_plugins else sorted(nodes, key=lambda node: node.metadata.name)
 
 
 def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting, known: KnownPods | None = None) -> Scheduler:

@@ -9,11 +9,12 @@ from typing import Any, BinaryIO
 from ksched_cli.config.migration.carrying import Minor
 from ksched_cli.config.migration.migrate import Migration, migrate
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS
-from ksched_cli.config.policy.model import LAST_MINOR, is_policy
+from ksched_cli.config.policy.model import is_policy
 from ksched_cli.config.reading import read_one
-from ksched_cli.config.releases import NEWEST, RELEASES, Release, nearest
 from ksched_cli.engine.registry import Registry
 from ksched_cli.errors import ConfigError, InputError, Problem, UsageError
+from ksched_cli.releases.configuration import LAST_WITH_POLICY, ConfigurationRules
+from ksched_cli.releases.minors import NEWEST, RELEASES, Release, nearest
 from ksched_cli.wiring.setting import AUTO, PluginGiven, make_registry, plugin_points
 
 STDIN = "-"
@@ -39,7 +40,7 @@ def migrate_file(
 def reader_of(document: dict[str, Any]) -> Release:
     """The newest minor that reads a file of this kind and version; the newest of all refuses what none reads."""
     if is_policy(document):
-        return RELEASES[LAST_MINOR]
+        return LAST_WITH_POLICY
     readers = (each for each in RELEASES.values() if document.get("apiVersion") in each.config_versions)
     return max(readers, key=lambda each: each.minor, default=NEWEST)
 
@@ -81,7 +82,7 @@ def _check_reader(document: dict[str, Any], release: Release, source: str) -> No
     """Where a run makes the best of a later version, a migration has nothing to go by."""
     newest = reader_of(document)
     if is_policy(document):
-        reads, what, steps = not release.at_least("1.23"), "a Policy", "kind"
+        reads, what, steps = ConfigurationRules.of(release).reads_policy, "a Policy", "kind"
     else:
         version = document.get("apiVersion")
         reads, what, steps = version in release.config_versions, f"apiVersion {version}", "apiVersion"

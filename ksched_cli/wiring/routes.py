@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.config.releases import RELEASES, FeatureGates, Release
 from ksched_cli.config.rule_changes import GATE_RULES, MINOR_RULES, Rules
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import KschedError
 from ksched_cli.plan.causes.stations import Route, Station
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import RELEASES, Release
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.release_fields import as_stored
 from ksched_cli.wiring import Setting, Setup, make_setting, scheduler_maker

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ksched_cli.config.load import default_config, load_config
-from ksched_cli.config.releases import NEWEST, FeatureGates, Release, minor_in, nearest
 from ksched_cli.errors import InputError, Problem
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import NEWEST, Release, minor_in, nearest
 
 if TYPE_CHECKING:
     from ksched_cli.config.model import SchedulerConfiguration

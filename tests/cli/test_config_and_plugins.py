@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from ksched_cli.cli.main import run
-from ksched_cli.config.releases import release
 from ksched_cli.config.schema import schema
+from ksched_cli.releases.minors import release
 from ksched_cli.wiring import Setup, make_setting
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"

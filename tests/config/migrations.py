@@ -18,8 +18,8 @@ from ksched_cli.config.plugin_args import NodeResourcesFitArgs, RequestedToCapac
 from ksched_cli.config.policy.model import Policy, is_policy
 from ksched_cli.config.policy.profile import policy_profile
 from ksched_cli.config.profiles import ResolvedProfile
-from ksched_cli.config.releases import NEWEST, RELEASES
 from ksched_cli.config.restate import STRATEGY_OF
+from ksched_cli.releases.minors import NEWEST, RELEASES
 from tests.config.test_minors import GROUP, points
 
 READERS = {"v1beta1": "1.22", "v1beta2": "1.27", "v1beta3": "1.28", "v1": "1.36"}

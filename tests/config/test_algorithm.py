@@ -13,9 +13,9 @@ from ksched_cli.config.load import load_config
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.plugin_args import InterPodAffinityArgs, NodeLabelArgs, ServiceAffinityArgs
 from ksched_cli.config.profiles import ResolvedProfile, expand_profile
-from ksched_cli.config.releases import GROUP, RELEASES
 from ksched_cli.config.view import to_document
 from ksched_cli.errors import ConfigError
+from ksched_cli.releases.minors import GROUP, RELEASES
 from tests.builders import make_node, make_pod
 from tests.config.test_minors import points, resolved
 from tests.harness import decide, make_scheduler, placed

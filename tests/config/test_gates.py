@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from ksched_cli.config.gate_history import MODELLED_SINCE
-from ksched_cli.config.releases import RELEASES, minor_of
 from ksched_cli.errors import UsageError
+from ksched_cli.releases.gate_history import MODELLED_SINCE, minor_of
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import write
 

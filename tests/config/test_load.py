@@ -11,8 +11,8 @@ from ksched_cli.config.load import default_config, load_config
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs
 from ksched_cli.config.profiles import expand_profile
-from ksched_cli.config.releases import release
 from ksched_cli.errors import ConfigError, UsageError
+from ksched_cli.releases.minors import release
 from ksched_cli.wiring import make_registry, plugin_points
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"

@@ -17,9 +17,9 @@ from ksched_cli.config.policy.predicates import ORDER
 from ksched_cli.config.policy.predicates import PRIORITIES as PRIORITIES_OF_1_16
 from ksched_cli.config.policy.profile import PREDICATES, PRIORITIES
 from ksched_cli.config.profiles import ResolvedProfile
-from ksched_cli.config.releases import NEWEST, RELEASES
 from ksched_cli.config.view import to_document
 from ksched_cli.errors import ConfigError
+from ksched_cli.releases.minors import NEWEST, RELEASES
 from ksched_cli.wiring import Setup, make_setting, prepare
 from tests.config.migrations import (
     POLICY,
@@ -193,7 +193,7 @@ def test_what_view_prints_comes_to_no_more_than_the_default(version: str) -> Non
     by = minor(version)
     default = default_config(by.release, by.gates)
     shown = to_document(default, by.release, by.gates)
-    nothing = POLICY if by.release.has_predicates else {name: shown[name] for name in ("apiVersion", "kind")}
+    nothing = POLICY if by.release.before_plugins else {name: shown[name] for name in ("apiVersion", "kind")}
     assert migrated(shown, by=version).document == migrated(nothing, by=version).document
 
 

@@ -11,9 +11,9 @@ import yaml
 from ksched_cli.config.load import default_config, load_config
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.profiles import ResolvedProfile, expand_profile
-from ksched_cli.config.releases import RELEASES, Release
 from ksched_cli.config.view import to_document
 from ksched_cli.errors import ConfigError
+from ksched_cli.releases.minors import RELEASES, Release
 from ksched_cli.wiring import make_registry, plugin_points
 
 GROUP = "kubescheduler.config.k8s.io"

@@ -19,8 +19,8 @@ from ksched_cli.config.plugin_args import (
     UtilizationShapePoint,
 )
 from ksched_cli.config.profiles import ResolvedProfile, expand_profile
-from ksched_cli.config.releases import RELEASES
 from ksched_cli.errors import ConfigError
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.config.test_minors import points, resolved
 from tests.harness import make_scheduler, placed

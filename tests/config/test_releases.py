@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ksched_cli.config.gate_history import GATE_HISTORY
-from ksched_cli.config.releases import NEWEST, RELEASES, FeatureGates, Release, minor_in, nearest
 from ksched_cli.errors import UsageError
+from ksched_cli.releases.gate_history import GATE_HISTORY
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import NEWEST, RELEASES, Release, minor_in, nearest
 from ksched_cli.wiring import Setup, make_setting
 
 

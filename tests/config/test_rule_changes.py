@@ -13,10 +13,7 @@ from typing import get_args
 import pytest
 
 import ksched_cli
-from ksched_cli.config.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT
-from ksched_cli.config.gate_history import GATE_HISTORY
 from ksched_cli.config.profiles import expand_profile
-from ksched_cli.config.releases import RELEASES, Release, minor_of
 from ksched_cli.config.rule_changes import (
     GATE_RULES,
     MINOR_RULES,
@@ -30,6 +27,9 @@ from ksched_cli.config.rule_changes import (
 from ksched_cli.config.rule_changes.rule import SCHEDULER
 from ksched_cli.plugins.in_tree import IN_TREE
 from ksched_cli.plugins.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
+from ksched_cli.releases.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT
+from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
+from ksched_cli.releases.minors import RELEASES, Release
 from ksched_cli.wiring import Setup, make_setting
 
 MINOR = re.compile(r"1\.\d\d")
@@ -86,7 +86,7 @@ def minors_in(tree: ast.AST) -> Iterator[str]:
                 yield from map(after, strings(until))
             case ast.Compare(left=ast.Attribute(attr="version"), comparators=[only]):
                 yield from (each for minor in strings(only) for each in (minor, after(minor)))
-            case ast.Attribute(attr="has_predicates" | "max_node_score"):
+            case ast.Attribute(attr="before_plugins" | "max_node_score"):
                 yield modelled("1.17")
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict() as value) if name.endswith("_SINCE"):
                 yield from strings(value)
@@ -158,7 +158,7 @@ def test_default_plugins_that_come_and_go_are_told(older: Release, newer: Releas
     changed = changed_between(*(Rules(each, each.gates(), each) for each in (older, newer)))
     other = {name for name in before.keys() | now.keys() if before.get(name) != now.get(name)}
     aspects: tuple[Aspect, ...] = ("filter", "score", "weight", "queue")
-    if older.has_predicates:
+    if older.before_plugins:
         # Of some nothing but the name has changed.
         aspects = (*aspects, "fields", "message")
     assert [name for name in other if name not in UNCHANGED and not rules_of(changed, name, aspects)] == []

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ksched_cli.config.load import load_config
-from ksched_cli.config.releases import RELEASES
 from ksched_cli.errors import ConfigError
+from ksched_cli.releases.minors import RELEASES
 from ksched_cli.wiring import make_registry, plugin_points
 
 RELEASE = RELEASES["1.36"]

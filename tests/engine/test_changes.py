@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.config.releases import release
 from ksched_cli.engine.changes import node_changes, pod_changes
 from ksched_cli.framework.events import (
     ASSIGNED_POD_ADD,
@@ -16,6 +15,7 @@ from ksched_cli.framework.events import (
     ClusterEvent,
     matches_any,
 )
+from ksched_cli.releases.minors import release
 from tests.builders import make_node, make_pod
 
 ALL, UPDATE = ClusterEvent("*", Action.ALL), Action.UPDATE

@@ -12,7 +12,6 @@ import pytest
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.storage import PersistentVolume
 from ksched_cli.config.load import load_config
-from ksched_cli.config.releases import RELEASES
 from ksched_cli.engine.decision import Decision
 from ksched_cli.plugins.image_locality import ImageLocality
 from ksched_cli.plugins.node_ports import NodePorts
@@ -21,6 +20,7 @@ from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
 from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
 from ksched_cli.plugins.taint_toleration import TaintToleration
 from ksched_cli.plugins.volume_zone import VolumeZone
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod, term
 from tests.harness import decide, make_bench, make_scheduler
 from tests.plugins.storage import claim

@@ -10,7 +10,6 @@ import pytest
 
 from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.config.load import load_config
-from ksched_cli.config.releases import RELEASES
 from ksched_cli.errors import ConfigError
 from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from ksched_cli.plugins.legacy.node_resources_most_allocated import NodeResourcesMostAllocated
@@ -19,6 +18,7 @@ from ksched_cli.plugins.node_name import NodeName
 from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
 from ksched_cli.plugins.volume_binding.capacity import largest_volume
 from ksched_cli.plugins.volume_zone import VolumeZone
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod, term
 from tests.config.test_minors import load, points
 from tests.engine.extenders.runs import extender, only, scheduler_with, statuses

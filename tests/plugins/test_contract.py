@@ -11,7 +11,6 @@ from hypothesis import given, is_hypothesis_test, settings
 from hypothesis import strategies as st
 
 from ksched_cli.config.plugin_args import ARGS_OF, RequestedToCapacityRatioArgs, UtilizationShapePoint
-from ksched_cli.config.releases import NEWEST, RELEASES
 from ksched_cli.framework.interfaces import (
     FilterPlugin,
     Plugin,
@@ -29,6 +28,7 @@ from ksched_cli.plugins.legacy.predicates.nodes import CheckNodeMemoryPressure
 from ksched_cli.plugins.legacy.predicates.volumes import CheckVolumeBinding, NoVolumeZoneConflict
 from ksched_cli.plugins.legacy.priorities.pods import InterPodAffinityPriority, ServiceSpreadingPriority
 from ksched_cli.plugins.legacy.priorities.resources import ResourceLimitsPriority
+from ksched_cli.releases.minors import NEWEST, RELEASES
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import Bench, make_bench

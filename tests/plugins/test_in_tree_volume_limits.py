@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.storage import CSINode, PersistentVolume
-from ksched_cli.config.releases import RELEASES
 from ksched_cli.plugins.in_tree_volume_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench
 from tests.plugins.storage import claim, storage_class

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.config.releases import RELEASES
 from ksched_cli.plugins.node_volume_limits.plugin import NodeVolumeLimits
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import Bench, make_bench
 from tests.plugins.storage import (

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from ksched_cli.config.releases import RELEASES
 from ksched_cli.framework.interfaces import FilterPlugin, Plugin
 from ksched_cli.framework.status import SUCCESS, error
 from ksched_cli.plugins.legacy.predicates.general import (
@@ -31,6 +30,7 @@ from ksched_cli.plugins.legacy.predicates.volumes import (
     MaxEBSVolumeCount,
     NoVolumeZoneConflict,
 )
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import decide, make_bench, make_scheduler, placed

@@ -9,11 +9,11 @@ import pytest
 
 from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.config.model import PluginRef, Plugins, PluginSet, Profile, SchedulerConfiguration
-from ksched_cli.config.releases import RELEASES
 from ksched_cli.engine.decision import Decision
 from ksched_cli.framework.interfaces import FilterPlugin
 from ksched_cli.framework.status import SUCCESS, unschedulable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import decide, make_scheduler
 

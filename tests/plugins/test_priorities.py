@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from ksched_cli.api.core import Node, Pod, Service
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.config.plugin_args import NodeLabelArgs, ServiceAffinityArgs
-from ksched_cli.config.releases import RELEASES
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.plugins.legacy.priorities.nodes import (
     EqualPriority,
@@ -33,6 +32,7 @@ from ksched_cli.plugins.legacy.priorities.resources import (
     MostRequestedPriority,
     ResourceLimitsPriority,
 )
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod, term
 from tests.clusters import clusters
 from tests.harness import make_bench

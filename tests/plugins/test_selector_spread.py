@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod, Service
-from ksched_cli.config.releases import RELEASES
 from ksched_cli.plugins.selector_spread import SelectorSpread
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench
 

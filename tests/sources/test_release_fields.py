@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.api.core import Pod
-from ksched_cli.config.releases import RELEASES
+from ksched_cli.releases.minors import RELEASES
 from ksched_cli.sources.release_fields import as_stored
 from tests.builders import make_pod
 

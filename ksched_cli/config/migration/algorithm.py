@@ -13,11 +13,10 @@ from ksched_cli.config.plugin_args import (
     RequestedToCapacityRatioArgs,
     ServiceAffinityArgs,
 )
-from ksched_cli.config.policy.model import LAST_MINOR
 from ksched_cli.config.policy.predicates import ORDER, PREEMPTION
 from ksched_cli.config.policy.profile import PREDICATES, PRIORITIES, Making
 from ksched_cli.config.profiles import merge_with_defaults
-from ksched_cli.config.releases import RELEASES
+from ksched_cli.releases.configuration import LAST_WITH_POLICY
 
 # Kinds of priorities under the names that 1.22 has for them, where it has others.
 _NAMES = {
@@ -46,7 +45,7 @@ def _reader(profile: Profile, new: Minor) -> Minor:
     for point, own in profile.plugins.points():
         for plugin in own.enabled:
             points.setdefault(plugin.name, []).append(point)
-    return Minor(RELEASES[LAST_MINOR], new.gates, points)
+    return Minor(LAST_WITH_POLICY, new.gates, points)
 
 
 class _InPlugins:

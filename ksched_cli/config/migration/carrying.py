@@ -9,8 +9,9 @@ from ksched_cli.config.migration.gone import FIT, GONE, LABEL, losses
 from ksched_cli.config.migration.notes import Notes
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS, Profile
 from ksched_cli.config.profiles import ALL, ResolvedProfile, expand_profile
-from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.config.restate import STRATEGY_OF
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 # Points at which all plugins are asked and none comes before another.
 UNORDERED = frozenset({"preScore", "score", "placementScore"})

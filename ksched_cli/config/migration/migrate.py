@@ -58,7 +58,7 @@ def migrate(text: str | bytes, source: str, old: Minor, new: Minor, own_models: 
     profiles = []
     for each in _old_profiles(configuration, document.value, old, new, notes):
         carried = carry(each, new, notes)
-        if is_policy(document.value) or old.release.has_predicates:
+        if is_policy(document.value) or old.release.before_plugins:
             # Predicates are run in the order of kube-scheduler, whatever the order of the file.
             carried = replace(carried, ordered=carried.ordered - {"preFilter", "filter"})
         profiles.append(_profile(each, carried, carried_args(each, carried, new, own_models, notes), new, notes))
@@ -73,7 +73,7 @@ def _settings(document: dict[str, Any], source: str, old: Minor, notes: Notes) -
     if is_policy(document):
         tell_of_policy(policy_document(document, source), notes)
         return {}
-    return (settings_of_alpha if old.release.has_predicates else settings)(document, notes)
+    return (settings_of_alpha if old.release.before_plugins else settings)(document, notes)
 
 
 def _old_profiles(
@@ -82,7 +82,7 @@ def _old_profiles(
     for index, profile in enumerate(configuration.profiles):
         if profile.checks_all_filters:
             tell_of_all_filters(notes)
-        if old.release.has_predicates:
+        if old.release.before_plugins:
             yield in_plugins(_with_bind_timeout(profile, document), old, new, notes)
             continue
         default = policy_profile(Policy(), old.release, old.gates)[0] if is_policy(document) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ksched_cli.config.enabled_plugins import default_plugins
 from ksched_cli.config.migration.carrying import UNORDERED, Carried, Minor
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS, PluginRef, Plugins, PluginSet
 from ksched_cli.config.profiles import ALL
@@ -26,7 +27,7 @@ class _Ways:
         self._own_order = own_order
         self._points_of = new.points
         self._by_name = new.by_name
-        self._default = new.release.default_plugins(new.gates).multi_point.enabled
+        self._default = default_plugins(new.release, new.gates).multi_point.enabled
         self._on = {name for names in carried.points.values() for name in names}
         self._by_default = {plugin.name for plugin in self._default}
         own = dict.fromkeys(name for names in carried.points.values() for name in names if name not in self._by_default)

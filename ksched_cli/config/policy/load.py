@@ -29,7 +29,6 @@ from ksched_cli.config.policy.predicates import DEFAULT_PROVIDER, PROVIDERS, Alg
 from ksched_cli.config.policy.profile import policy_profile
 from ksched_cli.config.profiles import expand_profile
 from ksched_cli.config.reading import KIND, Reading, read_one
-from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.config.serving import (
     ClientConnection,
     LeaderElection,
@@ -37,6 +36,9 @@ from ksched_cli.config.serving import (
     leader_election_complaints,
 )
 from ksched_cli.errors import ConfigError, Problem
+from ksched_cli.releases.configuration import ConfigurationRules
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 MIGRATE = "ksched config migrate rewrites it"
 
@@ -52,7 +54,7 @@ class PolicyReading(Reading):
     def load(self) -> SchedulerConfiguration:
         """What kube-scheduler makes of it when it is given nothing else."""
         policy = self.policy()
-        if self._release.has_predicates:
+        if self._release.before_plugins:
             algorithm = Algorithm(self._release, self._gates)
             algorithm.add_policy(policy)
             profile = algorithm.profile(DEFAULT_SCHEDULER, policy.hard_pod_affinity_symmetric_weight)
@@ -65,7 +67,7 @@ class PolicyReading(Reading):
         return SchedulerConfiguration(profiles=(profile,), extenders=self._extenders(policy))
 
     def policy(self) -> Policy:
-        if self._release.at_least("1.23"):
+        if not ConfigurationRules.of(self._release).reads_policy:
             text = f"Kubernetes {self._release.version} reads no Policy: it went away with 1.23"
             self.complain(text, ("kind",), MIGRATE)
         self.stop_if_mistaken()

@@ -11,13 +11,11 @@ from ksched_cli.api.yaml_reader import read_documents
 from ksched_cli.config.durations import written
 from ksched_cli.config.model import Extender, ExtenderManagedResource, ExtenderTLSConfig
 from ksched_cli.config.plugin_args import ResourceSpec, UtilizationShapePoint
-from ksched_cli.config.releases import Release
 from ksched_cli.errors import ConfigError, Problem
+from ksched_cli.releases.minors import Release
 
 KIND = "Policy"
 VERSIONS = ("v1", "kubescheduler.config.k8s.io/v1")
-# The last minor that reads it.
-LAST_MINOR = "1.22"
 # The key under which a ConfigMap holds it.
 CONFIG_MAP_KEY = "policy.cfg"
 # config.MaxWeight: more would overflow a score.
@@ -151,7 +149,7 @@ def policy_complaints(policy: Policy, release: Release) -> Iterator[Complaint]:
         steps: tuple[str | int, ...] = ("priorities", index)
         if not 0 < priority.weight < MAX_WEIGHT:
             yield (*steps, "weight"), f"{priority.weight} is not a positive weight, or too large a one"
-        if not release.has_predicates:
+        if not release.before_plugins:
             yield from _redeclared(priority, seen, steps)
         if priority.argument is not None and _given(priority.argument) != 1:
             yield (*steps, "argument"), "exactly one argument is required"

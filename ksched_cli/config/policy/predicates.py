@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+from ksched_cli.config.enabled_plugins import default_weights
 from ksched_cli.config.model import PluginRef, Plugins, PluginSet, Profile
 from ksched_cli.config.plugin_args import (
     CPU_AND_MEMORY,
@@ -18,7 +19,8 @@ from ksched_cli.config.plugin_args import (
     with_defaults,
 )
 from ksched_cli.config.policy.model import Complaint, Policy, PredicatePolicy, PriorityPolicy
-from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 DEFAULT_PROVIDER, AUTOSCALER_PROVIDER = "DefaultProvider", "ClusterAutoscalerProvider"
 PROVIDERS = (DEFAULT_PROVIDER, AUTOSCALER_PROVIDER)
@@ -63,7 +65,7 @@ class Algorithm:
 
     def __init__(self, release: Release, gates: FeatureGates) -> None:
         self._gates = gates
-        self._defaults = release.default_weights(gates)
+        self._defaults = default_weights(release, gates)
         self._weights: dict[str, int] = {}
         self._predicates: set[str] = set(self._mandatory)
         self._implemented_by: dict[str, str] = {}

@@ -17,8 +17,10 @@ from ksched_cli.config.plugin_args import (
     with_defaults,
 )
 from ksched_cli.config.policy.model import Complaint, Policy, PredicatePolicy, PriorityPolicy
-from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.config.validate_args import complaints
+from ksched_cli.releases.configuration import ConfigurationRules
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 _OFF = (PluginRef("*"),)
 _SPREAD = "PodTopologySpread"
@@ -136,10 +138,10 @@ class Making:
     def __init__(self, release: Release, gates: FeatureGates) -> None:
         self._release = release
         self._gates = gates
-        # Before 1.21 NodeAffinity only filtered and scored.
+        rules = ConfigurationRules.of(release)
         alone = ("preFilter", "NodeAffinity"), ("preScore", "NodeAffinity")
-        self._left_out = () if release.at_least("1.21") else alone
-        self._merges = release.at_least("1.20")
+        self._left_out = () if rules.node_affinity_looks_ahead else alone
+        self._merges = rules.policy_preempts
         self._spreads_by_default = gates.enabled("DefaultPodTopologySpread") and self._merges
         self._points: dict[str, dict[str, PluginRef]] = {point: {} for point in EXTENSION_POINT_FIELDS}
         self.args: dict[str, Any] = {}

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ksched_cli.config.enabled_plugins import default_weights
 from ksched_cli.config.model import PluginRef, Plugins, PluginSet, Profile
 from ksched_cli.config.plugin_args import (
     CPU_AND_MEMORY,
@@ -23,8 +24,9 @@ from ksched_cli.config.plugin_args import (
     with_defaults,
 )
 from ksched_cli.config.policy.predicates import ALWAYS, ORDER, PREEMPTION
-from ksched_cli.config.releases import NEWEST, FeatureGates, Release
 from ksched_cli.config.rule_changes.families import PREDICATES, PRIORITIES
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import NEWEST, Release
 
 # (plugin, what cannot be said of it)
 Unsaid = tuple[str, str]
@@ -63,7 +65,7 @@ def restate_algorithm(profile: Profile, release: Release, gates: FeatureGates) -
     """The profile, and what of it could not be said."""
     said = _Said(profile)
     unsaid = list(said.unsaid())
-    defaults = release.default_weights(gates)
+    defaults = default_weights(release, gates)
     asked = said.predicates(defaults)
     weights, args = said.priorities(defaults)
     affinity = profile.args.get("InterPodAffinity")

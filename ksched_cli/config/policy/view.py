@@ -17,7 +17,8 @@ from ksched_cli.config.plugin_args import (
 )
 from ksched_cli.config.policy.predicates import ORDER
 from ksched_cli.config.profiles import merge_with_defaults
-from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 _NANOSECONDS = 10**9
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.config.rule_changes.families import family_of
 from ksched_cli.config.rule_changes.gates import GATE_RULES, on_since
 from ksched_cli.config.rule_changes.minors import MINOR_RULES
 from ksched_cli.config.rule_changes.rule import Aspect, RuleChange
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 __all__ = ["GATE_RULES", "MINOR_RULES", "Aspect", "RuleChange", "Rules", "changed_between", "family_of", "rules_of"]
 

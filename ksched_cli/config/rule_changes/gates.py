@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ksched_cli.config.gate_history import GATE_HISTORY
-from ksched_cli.config.releases import RELEASES, minor_of
 from ksched_cli.config.rule_changes.rule import SCHEDULER, RuleChange, rule
+from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
+from ksched_cli.releases.minors import RELEASES
 
 
 def _of(plugins: str, aspects: str, text: str) -> RuleChange:

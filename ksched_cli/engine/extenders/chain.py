@@ -14,7 +14,6 @@ import numpy as np
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import SchedulerConfiguration
-from ksched_cli.config.releases import Release
 from ksched_cli.engine.extenders.extender import MAX_EXTENDER_PRIORITY, Answer, HTTPExtender, NodeTexts
 from ksched_cli.engine.faults import ExtenderError, blamed
 from ksched_cli.engine.runtime import ScoreTable
@@ -23,6 +22,7 @@ from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.handle import Candidate
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status, error, unresolvable, unschedulable
+from ksched_cli.releases.minors import Release
 
 
 class Extenders:
@@ -38,7 +38,7 @@ class Extenders:
         # An extender's score is as large as that of a plugin can be.
         self._scale = release.max_node_score // MAX_EXTENDER_PRIORITY
         # Up to 1.16 a node could be cleared without victims, and one that was left out without a word be cleared.
-        self._needs_victims = not release.has_predicates
+        self._needs_victims = not release.before_plugins
         self._silence = unresolvable() if self._needs_victims else unschedulable()
         self._calling = calling
 

@@ -78,7 +78,7 @@ class HTTPExtender:
         self._texts = texts
         self._client = Client(config, "failed" if cluster.release.at_least("1.20") else "Failed")
         # Up to 1.16 it could come back with nodes that it was not asked about.
-        self._any_node = cluster.release.has_predicates
+        self._any_node = cluster.release.before_plugins
         self._managed = frozenset(resource.name for resource in config.managed_resources)
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ class Budgets:
         self._disrupted: list[frozenset[str]] = []
         self._covering: dict[tuple[int, int], tuple[int, ...]] = {}
         # Up to 1.16 a budget that allows one eviction allowed any number, and knew of none that is under way.
-        self._counts = not cluster.release.has_predicates
+        self._counts = not cluster.release.before_plugins
 
     def violating(self, pod_rows: RowColumn, owner: RowColumn) -> BoolColumn:
         """Whose eviction goes beyond what a budget allows, when those before it of the same owner leave as well."""

@@ -57,7 +57,7 @@ class DryRun:
         self._budgets = Budgets(cluster, heeded=heeds_budgets)
         # Up to 1.16 a node that takes the pod as it is was the best there could be. It may be one that an extender
         # left out.
-        self._needs_victims = not cluster.release.has_predicates
+        self._needs_victims = not cluster.release.before_plugins
 
     def started(self, pod_rows: RowColumn) -> FloatColumn:
         """When the pods started, in seconds since the epoch."""

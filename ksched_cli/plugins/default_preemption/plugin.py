@@ -80,7 +80,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
         release = self.handle.release
         # Before 1.23 a pod kept its nomination where eviction was tried and did not help.
         lost = PostFilterResult("") if release.at_least("1.23") or not len(found.potential) else None
-        if release.has_predicates:
+        if release.before_plugins:
             return lost, unschedulable("")
         problem = found.errors()
         if problem:
@@ -140,7 +140,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
             return ""
         hopeless = cycle.diagnosis.nodes.status(row).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
         # Up to 1.16 such a pod waited even for a node that it could not go to any more.
-        if hopeless and not self.handle.release.has_predicates:
+        if hopeless and not self.handle.release.before_plugins:
             return ""
         others = np.array(cluster.pods_on(row), dtype=np.int64)
         lower = others[self.is_preemption_allowed(pod, others)]

@@ -117,7 +117,7 @@ class InterPodAffinity(
         self._incoming: dict[PodTerms, IncomingTerms] = {}
         self._generation = 0
         # Up to 1.16 a pod that was only nominated to a node was nobody that one could want to be with or apart from.
-        self._follows_nominated = not handle.release.has_predicates
+        self._follows_nominated = not handle.release.before_plugins
 
     # Queueing hints
 
@@ -239,7 +239,7 @@ class InterPodAffinity(
         group[state.anti_affinity.crowded(nodes)] = _ANTI_AFFINITY
         if state.terms.affinity:
             group[self._lacks_affinity(state, pod, nodes)] = _AFFINITY
-        if release.has_predicates:
+        if release.before_plugins:
             # The others' anti-affinity came first.
             group[crowded] = _EXISTING
         if not release.at_least("1.21"):
@@ -251,7 +251,7 @@ class InterPodAffinity(
         to 1.16 not even those."""
         first = state.affinity.empty and state.terms.affinity_matches(pod)
         lacks = np.zeros(len(nodes), dtype=np.bool_)
-        if first and self.handle.release.has_predicates:
+        if first and self.handle.release.before_plugins:
             return lacks
         for key in state.terms.affinity_keys:
             column = nodes.cluster.nodes.labels.column(key)

@@ -17,7 +17,7 @@ from ksched_cli.api.selectors import (
 )
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.config.releases import NEWEST, Release
+from ksched_cli.releases.minors import NEWEST, Release
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"

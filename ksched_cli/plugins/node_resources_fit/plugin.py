@@ -162,7 +162,7 @@ class NodeResourcesFit(
 
     def _reasons(self, state: FitState, combination: int) -> Reasons:
         names = self.handle.cluster.resources.names
-        too_many = "Insufficient pods" if self.handle.release.has_predicates else TOO_MANY_PODS
+        too_many = "Insufficient pods" if self.handle.release.before_plugins else TOO_MANY_PODS
         texts = (too_many, *(f"Insufficient {names[resource]}" for resource, _ in state.requests))
         return tuple(text for bit, text in enumerate(texts) if combination >> bit & 1)
 

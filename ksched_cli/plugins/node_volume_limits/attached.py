@@ -15,7 +15,6 @@ from ksched_cli.api.storage import (
 )
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.claims import claim_names, find_claim, foreign_claim, missing_claim
-from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.plugins.lib.volumes.claims import class_of_claim
 from ksched_cli.plugins.lib.volumes.migration import (
     CSI_DRIVER,
@@ -24,6 +23,8 @@ from ksched_cli.plugins.lib.volumes.migration import (
     volume_handle,
     zones_of,
 )
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 Attached = dict[str, str]
 """Driver by unique volume name."""

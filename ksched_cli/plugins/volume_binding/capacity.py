@@ -9,7 +9,7 @@ from ksched_cli.api.selectors import Selector, SelectorError, compile_selector
 from ksched_cli.api.storage import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
-from ksched_cli.config.releases import NEWEST, Release
+from ksched_cli.releases.minors import NEWEST, Release
 
 
 def with_enough_capacity(cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass) -> BoolColumn:

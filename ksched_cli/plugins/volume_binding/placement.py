@@ -17,13 +17,14 @@ from ksched_cli.api.storage import (
 )
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, IdColumn
-from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.framework.status import SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.volumes.claims import SELECTED_NODE, class_of_claim, requested_storage
 from ksched_cli.plugins.lib.volumes.migration import in_tree_plugin, is_migrated, translated_terms
 from ksched_cli.plugins.volume_binding.capacity import with_enough_capacity
 from ksched_cli.plugins.volume_binding.matching import candidates_for
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 

@@ -19,7 +19,6 @@ from ksched_cli.cluster.claims import claim_names, find_claim, foreign_claim, mi
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import VolumeBindingArgs
-from ksched_cli.config.releases import FeatureGates, Release
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
@@ -40,6 +39,8 @@ from ksched_cli.plugins.lib.volumes.migration import migrated_plugins
 from ksched_cli.plugins.volume_binding.capacity import largest_volume
 from ksched_cli.plugins.volume_binding.placement import Placement, PodClaims, affinity_mask, place_claims
 from ksched_cli.plugins.volume_binding.scoring import Shape, storage_scores
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 _IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
 _LOST = "Lost"

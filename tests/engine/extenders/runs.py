@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from ksched_cli.config.model import Extender, SchedulerConfiguration
-from ksched_cli.config.releases import RELEASES
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.releases.minors import RELEASES
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import Setting, Setup, make_registry, plugin_points
 from ksched_cli.wiring import make_scheduler as wire

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ksched_cli.api.core import Pod
-from ksched_cli.config.releases import Release
 from ksched_cli.engine.changes import pod_changes
 from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.engine.queueing.hints import Hints
@@ -15,6 +14,7 @@ from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.queueing.scheduling_queue import QueueSettings, SchedulingQueue
 from ksched_cli.framework.events import ClusterEvent
 from ksched_cli.framework.interfaces import Plugin
+from ksched_cli.releases.minors import Release
 from tests.harness import make_scheduler
 
 Answer = Callable[[Any, Any, Any], bool]

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Namespace
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.config.releases import RELEASES
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.framework.events import ASSIGNED_POD, ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, Action, ClusterEvent
 from ksched_cli.framework.interfaces import PreBindPlugin
 from ksched_cli.framework.status import SUCCESS, Status, error
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.engine.queueing.line import line_of
 from tests.engine.test_cycle import with_plugins

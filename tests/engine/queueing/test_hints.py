@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.config.releases import release
 from ksched_cli.engine.queueing.hints import Hints, Strategy, registrations
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.framework.events import (
@@ -17,6 +16,7 @@ from ksched_cli.framework.events import (
     Action,
     ClusterEvent,
 )
+from ksched_cli.releases.minors import release
 from tests.builders import make_node, make_pod
 from tests.engine.queueing.line import registering
 from tests.harness import make_scheduler

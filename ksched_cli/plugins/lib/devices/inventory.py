@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from ksched_cli.api.resource import Device, DeviceClass, DeviceSelector, ResourceSlice
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.config.releases import FeatureGates
 from ksched_cli.plugins.lib.cel.expression import compile_selector
 from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError
 from ksched_cli.plugins.lib.devices.errors import AllocationError
 from ksched_cli.plugins.lib.devices.pools import PoolIndex
+from ksched_cli.releases.gates import FeatureGates
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeSpec
 from ksched_cli.api.volumes import Volume
-from ksched_cli.config.releases import FeatureGates, Release
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 _MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 

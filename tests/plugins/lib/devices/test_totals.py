@@ -9,11 +9,11 @@ import pytest
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs, ResourceSpec, ScoringStrategy
-from ksched_cli.config.releases import release
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.scheduler import SchedulerHandle
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
+from ksched_cli.releases.minors import release
 from tests.builders import make_node, make_pod, term
 from tests.harness import make_bench
 from tests.plugins.lib.devices.resources import allocated, device, devices, make_claim, make_class, make_slice

@@ -5,7 +5,14 @@ release has changed a default (SchedulerQueueingHints in 1.28, SchedulerAsyncAPI
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
+
+
+@cache
+def minor_of(version: str) -> int:
+    """The number after "1."."""
+    return int(version.partition(".")[2])
 
 
 class Gate(NamedTuple):

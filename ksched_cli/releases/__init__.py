@@ -1,0 +1,1 @@
+"""Kubernetes minors: their gates, default plugins and configuration versions, and what each changed."""

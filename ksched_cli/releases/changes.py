@@ -1,0 +1,167 @@
+"""What changes between minors, declared next to the code that applies it.
+
+A module declares its rules once:
+
+    class Rules(ReleaseRules, plugins="TaintToleration"):
+        names_taint = Change("1.34", before=True, now=False, about="message", sentence="The reason ...; before, ...")
+
+and reads `Rules.of(release).names_taint`. `ksched diff` and `ksched versions` render the same declarations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
+
+from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
+from ksched_cli.releases.minors import RELEASES, Release
+
+T = TypeVar("T")
+
+# What of scheduling a rule is about: which nodes take the pod, how they are ranked, what a plugin's score weighs, who
+# is evicted, whether the pod is tried, which nodes are looked at, which of its fields count, or only what is said; and
+# how kube-scheduler reads its configuration.
+Aspect = Literal["filter", "score", "weight", "preemption", "queue", "search", "fields", "message", "configuration"]
+
+# As the name of a plugin: kube-scheduler itself.
+SCHEDULER = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleChange:
+    """A rule of these plugins that holds from a minor on, the first of those that are modelled; `text` says what is and
+    what was. With a `gate` it holds where the gate is on, and `since` is the minor that switched it on by default, if
+    one did."""
+
+    since: str
+    plugins: tuple[str, ...]
+    aspects: frozenset[Aspect]
+    text: str
+    gate: str = ""
+
+    @property
+    def minor(self) -> int:
+        """The number after "1."; 0 where no minor has the rule by default."""
+        return int(self.since.partition(".")[2] or 0)
+
+    @property
+    def of_fields(self) -> bool:
+        """Whether it is about what is known of a pod, and nothing else."""
+        return self.aspects == {"fields"}
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Generic[T]):
+    """A value that a rule has from a minor on, and what a person is told of the change."""
+
+    since: str
+    now: T
+    told: RuleChange
+
+
+class Change(Generic[T]):
+    """A rule that has one value before a minor and another since; `then` adds a further change of the same rule.
+    `plugins` are those that the sentence is about, where these are not the plugins of the declaring class."""
+
+    def __init__(self, since: str, *, before: T, now: T, about: str, sentence: str, plugins: str = "") -> None:
+        self._before = before
+        self._steps = [Step(since, now, _told(since, plugins, about, sentence))]
+
+    def then(self, since: str, *, now: T, about: str, sentence: str, plugins: str = "") -> Change[T]:
+        self._steps.append(Step(since, now, _told(since, plugins, about, sentence)))
+        return self
+
+    def value(self, release: Release) -> T:
+        found = self._before
+        for step in self._steps:
+            if release.at_least(step.since):
+                found = step.now
+        return found
+
+    def told(self) -> Iterator[RuleChange]:
+        return (step.told for step in self._steps)
+
+    @overload
+    def __get__(self, rules: None, owner: type) -> Change[T]: ...
+    @overload
+    def __get__(self, rules: ReleaseRules, owner: type) -> T: ...
+    def __get__(self, rules: ReleaseRules | None, owner: type) -> Change[T] | T:
+        # `ReleaseRules.of` puts the values into the instance, where they are found first.
+        assert rules is None
+        return self
+
+
+@dataclass(frozen=True)
+class Note:
+    """A change that other data makes (a default plugin, an extension point, a fixed gate), described here."""
+
+    since: str
+    about: str
+    sentence: str
+    plugins: str = ""
+
+    def told(self) -> Iterator[RuleChange]:
+        yield _told(self.since, self.plugins, self.about, self.sentence)
+
+
+@dataclass(frozen=True)
+class GateNote:
+    """What a feature gate switches."""
+
+    gate: str
+    about: str
+    sentence: str
+    plugins: str = ""
+
+    def told(self) -> Iterator[RuleChange]:
+        yield _told(on_since(self.gate), self.plugins, self.about, self.sentence, self.gate)
+
+
+class ReleaseRules:
+    """Base of the rules of one module: class attributes are `Change`s, an instance has the values of one minor."""
+
+    notes: ClassVar[tuple[Note | GateNote, ...]] = ()
+    declared: ClassVar[list[type[ReleaseRules]]] = []
+    _plugins: ClassVar[str] = ""
+    _made: ClassVar[dict[int, Any]] = {}
+
+    def __init_subclass__(cls, plugins: str = SCHEDULER) -> None:
+        cls._plugins, cls._made = plugins, {}
+        ReleaseRules.declared.append(cls)
+
+    @classmethod
+    def of(cls, release: Release) -> Self:
+        found: Self | None = cls._made.get(release.minor)
+        if found is None:
+            found = cls._made[release.minor] = cls()
+            found.__dict__.update({name: change.value(release) for name, change in cls.changes()})
+        return found
+
+    @classmethod
+    def changes(cls) -> Iterator[tuple[str, Change[Any]]]:
+        return ((name, each) for name, each in vars(cls).items() if isinstance(each, Change))
+
+    @classmethod
+    def told(cls) -> Iterator[RuleChange]:
+        """Each change as a person is told of it, its plugins filled in."""
+        for each in (*(change for _, change in cls.changes()), *cls.notes):
+            for rule in each.told():
+                plugins = rule.plugins or tuple(cls._plugins.split()) or (SCHEDULER,)
+                yield RuleChange(rule.since, plugins, rule.aspects, rule.text, rule.gate)
+
+
+def _told(since: str, plugins: str, about: str, sentence: str, gate: str = "") -> RuleChange:
+    aspects: frozenset[Aspect] = frozenset(about.split())  # type: ignore[arg-type]  # a test holds each to be an Aspect
+    return RuleChange(modelled(since) if since else "", tuple(plugins.split()), aspects, sentence, gate)
+
+
+def modelled(version: str) -> str:
+    """The first modelled minor that is at least this one."""
+    return next((each for each in RELEASES if minor_of(each) >= minor_of(version)), version)
+
+
+def on_since(gate: str) -> str:
+    """The first modelled minor that has the gate on by default, or an empty string."""
+    on = (since for since, state in GATE_HISTORY[gate].items() if state is not None and state.default)
+    return next((modelled(since) for since in on), "")

@@ -1,0 +1,120 @@
+"""What of kube-scheduler's configuration changed between minors: fields, arguments and files that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.minors import RELEASES, Release
+
+_CONFIGURATION = "configuration"
+
+
+class ConfigurationRules(ReleaseRules):
+    has_parallelism = Change(
+        "1.20",
+        before=False,
+        now=True,
+        about=_CONFIGURATION,
+        sentence="The field parallelism can be set; before, it was unknown.",
+    )
+    every_plugin_takes_args = Change(
+        "1.20",
+        before=False,
+        now=True,
+        about=_CONFIGURATION,
+        plugins="DefaultPreemption NodeAffinity",
+        sentence="DefaultPreemption and NodeAffinity take arguments; before, they took none.",
+    )
+    policy_preempts = Change(
+        "1.20",
+        before=False,
+        now=True,
+        about=_CONFIGURATION,
+        sentence="A Policy enables DefaultPreemption and the default spreading; before, it enabled neither.",
+    )
+    node_affinity_looks_ahead = Change(
+        "1.21",
+        before=False,
+        now=True,
+        about=_CONFIGURATION,
+        plugins="NodeAffinity",
+        sentence="NodeAffinity takes part in PreFilter and PreScore; before, it only filtered and scored.",
+    )
+    bind_timeout_may_be_zero = Change(
+        "1.21",
+        before=False,
+        now=True,
+        about=_CONFIGURATION,
+        plugins="VolumeBinding",
+        sentence="bindTimeoutSeconds may be 0; before, it had to be positive.",
+    )
+    fit_has_strategies = Change(
+        "1.22",
+        before=False,
+        now=True,
+        about=_CONFIGURATION,
+        plugins="NodeResourcesFit",
+        sentence="The strategies of scoring are arguments of NodeResourcesFit; before, each was a plugin.",
+    )
+    reads_policy = Change(
+        "1.23",
+        before=True,
+        now=False,
+        about=_CONFIGURATION,
+        sentence="kube-scheduler reads no Policy; before, it read one from a file or a ConfigMap.",
+    )
+    serves_http = Change(
+        "1.23",
+        before=True,
+        now=False,
+        about=_CONFIGURATION,
+        sentence="There is no port without encryption, and its addresses must say so; before, there was one.",
+    )
+    removed_plugins_take_args = Change(
+        "1.23",
+        before=True,
+        now=False,
+        about=_CONFIGURATION,
+        sentence="Plugins that v1beta1 alone had take no arguments; before, they did.",
+    )
+    locks_other_than_leases = Change(
+        "1.27",
+        before=True,
+        now=False,
+        about=_CONFIGURATION,
+        sentence="The resource lock must be leases; before, endpoints and config maps were allowed, too.",
+    )
+
+
+class Later(NamedTuple):
+    """A field and the first minor that has it."""
+
+    field: str
+    since: str
+
+    def is_in(self, release: Release) -> bool:
+        return release.at_least(self.since)
+
+
+DOCUMENT_FIELDS = (Later("parallelism", "1.20"), Later("delayCacheUntilActive", "1.28"))
+PROFILE_FIELDS = (Later("percentageOfNodesToScore", "1.26"),)
+PLUGINS_FIELDS = (Later("preEnqueue", "1.26"), Later("placementGenerate", "1.36"), Later("placementScore", "1.36"))
+ARGUMENTS: Mapping[str, tuple[Later, ...]] = {
+    "NodeResourcesFit": (Later("scoringStrategy", "1.22"),),
+    "NodeResourcesBalancedAllocation": (Later("resources", "1.22"),),
+    "PodTopologySpread": (Later("defaultingType", "1.20"),),
+    "VolumeBinding": (Later("shape", "1.22"),),
+    "InterPodAffinity": (Later("ignorePreferredTermsOfExistingPods", "1.27"),),
+    "DynamicResources": (Later("filterTimeout", "1.34"), Later("bindingTimeout", "1.35")),
+}
+
+
+def takes(release: Release, plugin: str, argument: str) -> bool:
+    """Whether the minor's plugin has the argument."""
+    return all(each.is_in(release) for each in ARGUMENTS.get(plugin, ()) if each.field == argument)
+
+
+# The last minor that read a Policy.
+LAST_WITH_POLICY = next(each for each in reversed([*RELEASES.values()]) if ConfigurationRules.of(each).reads_policy)
