@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,10 +13,12 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.plan.results import PodOutcome, Simulation
 from ksched_cli.sources.live.cluster import LiveCluster
-from ksched_cli.sources.live.watching import Event, Lost, Mirror
+from ksched_cli.sources.live.watching import Event, Lost, Mirror, Reached
 
 # Changes come in bursts: a rollout is one picture, not a hundred. But it does not have to end before something is said.
 QUIET, LONGEST = 0.2, 2.0
+# From which failure in a row on a lost server is told, and after how many seconds for the second time.
+FAILURES_TOLD, REMINDER = 2, 60.0
 
 
 class Kind(StrEnum):
@@ -115,7 +118,9 @@ class Watch:
     simulate: Callable[[LiveCluster], Simulation]
     deadline: float | None = None
     _before: Picture | None = None
-    _lost: set[str] = field(default_factory=set)
+    # How often in a row each kind failed, and how old the data was when the reader was last told.
+    _failures: Counter[str] = field(default_factory=Counter)
+    _told_age: float | None = None
     _ended: bool = False
 
     def news(self) -> Iterator[News]:
@@ -126,9 +131,10 @@ class Watch:
             for event in self._burst():
                 if isinstance(event, Lost):
                     yield from self._lose(event)
-                else:
+                    continue
+                yield from self._reach(event.kind.__name__)
+                if not isinstance(event, Reached):
                     changed |= self.mirror.apply(event)
-                    yield from self._find_again()
             if changed:
                 yield from self._look()
 
@@ -141,14 +147,19 @@ class Watch:
         self._before = now
 
     def _lose(self, event: Lost) -> Iterator[News]:
-        """Every kind is watched by itself; the first that is lost speaks for all."""
-        if not self._lost:
-            yield News(Kind.LOST, why=event.message)
-        self._lost.add(event.kind.__name__)
+        """A connection that breaks once is no news. Of several kinds that are lost only the first is told, and again
+        whenever the data has become twice as old."""
+        self._failures[event.kind.__name__] += 1
+        if self._failures[event.kind.__name__] < FAILURES_TOLD:
+            return
+        if self._told_age is None or event.age > max(2 * self._told_age, REMINDER):
+            self._told_age = event.age
+            yield News(Kind.LOST, why=f"{event.message}; the data is {round(event.age)}s old")
 
-    def _find_again(self) -> Iterator[News]:
-        if self._lost:
-            self._lost.clear()
+    def _reach(self, kind: str) -> Iterator[News]:
+        """Told when no kind is lost any more."""
+        if self._failures.pop(kind, 0) and self._told_age is not None and not self._failures:
+            self._told_age = None
             yield News(Kind.BACK)
 
     def _burst(self) -> Iterator[Event]:

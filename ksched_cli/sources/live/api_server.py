@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from ksched_cli.errors import ClusterUnreadable, Problem
 
+CONNECT_SECONDS = 30.0
 # No page of a list that keeps to its limit is near this.
 MAX_BODY = 128 * 1024**2
 _CHUNK = 256 * 1024
@@ -27,12 +28,13 @@ _TRIES = 8
 
 
 class Refused(Exception):
-    """The server's answer is no, and asking again will not help."""
+    """The server's answer is an error. `wait`: how long it wants a client to wait before the next request."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, wait: float | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
+        self.wait = wait
 
 
 class TooLarge(Exception):
@@ -49,7 +51,8 @@ class _Status(Struct, rename="camel"):
 
 @dataclass
 class ApiServer:
-    """`headers` says who asks; `pause` is there for tests, which do not wait; `hint`, what went wrong before."""
+    """`headers` returns the credentials; `hint`: what went wrong while they were read; `insecure`: the server's
+    certificate is not checked; `pause` is replaced in tests, which do not wait."""
 
     host: str
     pool: Any
@@ -57,6 +60,7 @@ class ApiServer:
     timeout: float | None
     namespace: str = ""
     hint: str = ""
+    insecure: bool = False
     pause: Callable[[float], None] = time.sleep
 
     def get(self, path: str, parameters: Mapping[str, str] | None = None, limit: int = MAX_BODY) -> bytes:
@@ -83,15 +87,18 @@ class ApiServer:
         raise self.unreadable(f"{path}: {said}{tries}", "see --request-timeout")
 
     def lines(self, path: str, parameters: Mapping[str, str], silence: float) -> Iterator[bytes]:
-        """A body without an end, line by line, until the server ends it. Raises Interrupted after `silence` seconds
-        without a word, Refused, and ClusterUnreadable."""
+        """The lines of a body without an end, until the server ends it. The first is empty: the server has accepted the
+        request. Raises Interrupted after `silence` seconds without a byte, Refused, and ClusterUnreadable."""
         import urllib3
 
+        timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=silence)
         try:
-            response = self._open(f"{self.host}{path}?{urlencode(parameters)}", urllib3.Timeout(30.0, silence))
+            response = self._open(f"{self.host}{path}?{urlencode(parameters)}", timeout)
             try:
                 if response.status != 200:
-                    raise self._refusal(response.status, _said(response.status, _body(response, None, MAX_BODY)))
+                    said = _said(response.status, _body(response, None, MAX_BODY))
+                    raise self._refusal(response.status, said, _seconds(response.headers.get("Retry-After")))
+                yield b""
                 yield from _lines(response)
             finally:
                 response.close()
@@ -143,13 +150,13 @@ class ApiServer:
             return Interrupted("no answer in time")
         return Interrupted(f"the connection broke: {_one_line(mistake)}")
 
-    def _refusal(self, status: int, said: str) -> Exception:
+    def _refusal(self, status: int, said: str, wait: float | None = None) -> Exception:
         if status == 401:
             hint = self.hint or "the credentials are missing, wrong or out of date; try `kubectl auth whoami`"
             return self.unreadable(f"it does not know you: {said}", hint)
         if 300 <= status < 400:
             return self.unreadable(f"it sends elsewhere ({status}), which is not followed")
-        return Refused(status, said)
+        return Refused(status, said, wait)
 
     def unreadable(self, text: str, hint: str = "") -> ClusterUnreadable:
         return ClusterUnreadable(Problem(text, self.host, hint=hint))
@@ -167,7 +174,7 @@ def _left(deadline: float | None) -> Any:
     from urllib3 import Timeout
 
     if deadline is None:
-        return Timeout(connect=30.0, read=None)
+        return Timeout(connect=CONNECT_SECONDS, read=None)
     left = max(deadline - time.monotonic(), 0.001)
     return Timeout(connect=left, read=left)
 

@@ -41,12 +41,15 @@ class LiveCluster:
     missing: dict[type[Struct], str] = field(default_factory=dict)
     absent: list[type[Struct]] = field(default_factory=list)
     versions: dict[type[Struct], tuple[Resource, str]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
 
 def read_cluster(server: ApiServer, progress: Progress | None = None, events: str = "") -> LiveCluster:
     """Raises ClusterUnreadable for anything short of the whole, but for kinds that the server refuses to show. Events
     are those of this reason, and none without one."""
     cluster = LiveCluster(_server_version(server), server.namespace)
+    if server.insecure:
+        cluster.warnings.append(f"{server.host}: its certificate is not checked (insecure-skip-tls-verify)")
     # Events last: they are of nothing that happened before the pods were read, or of it too.
     for answer in chain(read_lists(server), read_events(server, events) if events else ()):
         if isinstance(answer, Missing):

@@ -32,6 +32,7 @@ def connect(options: LiveOptions) -> ApiServer:
     if not options.user:
         options = replace(options, user=entry.user, groups=entry.groups)
     configuration.connection_pool_maxsize = 2 * len(READ)  # every kind has a connection of its own while it is watched
+    configuration.socket_options = _keepalive()
     try:
         pool = ApiClient(configuration).rest_client.pool_manager
     except (OSError, ValueError) as mistake:
@@ -43,7 +44,28 @@ def connect(options: LiveOptions) -> ApiServer:
         timeout=options.timeout,
         namespace=entry.namespace,
         hint="; ".join(complaints),
+        insecure=_is_insecure(configuration),
     )
+
+
+def _is_insecure(configuration: Any) -> bool:
+    """insecure-skip-tls-verify. ksched warns of it once; urllib3 would warn at every request."""
+    import urllib3
+
+    insecure = not configuration.verify_ssl and configuration.host.startswith("https:")
+    if insecure:
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+    return insecure
+
+
+def _keepalive() -> list[tuple[int, int, int]]:
+    """A watch may be quiet for minutes: the system finds out within one whether the server is still there."""
+    import socket
+
+    options = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+    wanted = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+    known = {name: seconds for name, seconds in wanted.items() if hasattr(socket, name)}
+    return [*options, *((socket.IPPROTO_TCP, getattr(socket, name), value) for name, value in known.items())]
 
 
 @dataclass(frozen=True)

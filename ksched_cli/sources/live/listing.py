@@ -107,11 +107,15 @@ def _until_all_ended(answers: queue.Queue[Answer | BaseException | None], runnin
             yield answer
 
 
-def read_kind(server: ApiServer, kind: type[Struct], namespace: str = "") -> Iterator[Answer]:
-    """One kind under the newest version that the server has."""
+def read_kind(
+    server: ApiServer, kind: type[Struct], namespace: str = "", *, from_cache: bool = True
+) -> Iterator[Answer]:
+    """One kind under the newest version that the server has. The server's cache may be older than what was read
+    before."""
     for resource in resources_of(kind):
         try:
-            yield from _read_resource(server, resource, namespace if resource.namespaced else "")
+            within = namespace if resource.namespaced else ""
+            yield from _read_resource(server, resource, within, from_cache=from_cache)
         except Refused as refusal:
             if refusal.status == NOT_FOUND:
                 continue
@@ -134,14 +138,19 @@ def read_events(server: ApiServer, reason: str) -> Iterator[Answer]:
 
 
 def _read_resource(
-    server: ApiServer, resource: Resource, namespace: str, selection: Mapping[str, str] = _EVERYTHING
+    server: ApiServer,
+    resource: Resource,
+    namespace: str,
+    selection: Mapping[str, str] = _EVERYTHING,
+    *,
+    from_cache: bool = True,
 ) -> Iterator[Page]:
     """From the server's cache at first; page by page, and from the start again when the list has expired."""
     path = resource.path(namespace)
     for start in range(_STARTS):
         # Any state of the server's cache will do, as it does for a scheduler that starts. From its cache a server may
         # send the whole list as one page; where that is too much it is asked again for what it then cuts into pages.
-        first = {"resourceVersion": "0"} if start == 0 else {}
+        first = {"resourceVersion": "0"} if start == 0 and from_cache else {}
         try:
             yield from _pages(server, resource, path, selection, first, restart=start > 0)
         except TooLarge:

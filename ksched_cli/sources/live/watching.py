@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -18,9 +20,13 @@ from ksched_cli.sources.live.cluster import LiveCluster
 from ksched_cli.sources.live.listing import GONE, Missing, Page, read_kind
 from ksched_cli.sources.live.resources import Resource
 
-# How long the server keeps one watch open; it sends bookmarks in the meantime.
+# How long the server keeps one watch open, up to twice of it. It sends bookmarks in the meantime.
 _SECONDS = 290
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+# A watch that ends sooner counts as a failure.
+_SHORTEST_WATCH = 1.0
+_TIMEOUT, _FORBIDDEN = 504, 403
+_RELIST_AFTER = 3
 
 
 class _Metadata(Struct, rename="camel", frozen=True):
@@ -68,72 +74,120 @@ class Changed:
 
 @dataclass(frozen=True)
 class Lost:
-    """The server does not answer; it is asked again."""
+    """The server does not send this kind's changes; ksched tries again. `age`: seconds since it last sent anything."""
 
     kind: type[Struct]
     message: str
+    age: float = 0.0
 
 
-Event = Listed | Changed | Lost
+@dataclass(frozen=True)
+class Reached:
+    """The server accepts the watch of this kind again."""
+
+    kind: type[Struct]
+
+
+Event = Listed | Changed | Lost | Reached
+
+
+@dataclass
+class _Watched:
+    """A kind that is followed. `version`: where the next watch starts, empty if the kind has to be listed first;
+    `failures` in a row; `heard`: when the server last sent anything."""
+
+    resource: Resource
+    version: str
+    heard: float
+    failures: int = 0
+    lost: bool = False
 
 
 @dataclass
 class Follower:
-    """Each kind in a thread of its own, until `stop` is set."""
+    """Follows each kind in a thread of its own, until `stop` is set."""
 
     server: ApiServer
     put: Callable[[Event], None]
     stop: threading.Event = field(default_factory=threading.Event)
+    clock: Callable[[], float] = time.monotonic
 
     def follow(self, kinds: Sequence[type[Struct]], versions: dict[type[Struct], tuple[Resource, str]]) -> None:
-        """`versions`: under which resource a kind was listed, and as of when."""
+        """`versions`: the resource under which each kind was listed, and the version of the list."""
         for kind in kinds:
             known = versions.get(kind)
             if known is not None:
+                watched = _Watched(*known, heard=self.clock())
                 name = f"ksched-watch-{kind.__name__}"
-                threading.Thread(target=self._follow_kind, args=known, name=name, daemon=True).start()
+                threading.Thread(target=self._follow_kind, args=(watched,), name=name, daemon=True).start()
 
-    def _follow_kind(self, resource: Resource, version: str) -> None:
-        pause = _SHORTEST_PAUSE
+    def _follow_kind(self, watched: _Watched) -> None:
         while not self.stop.is_set():
+            wait: float | None = None
             try:
-                if not version:
-                    version = self._list(resource)
-                for line in self._lines(resource, version):
-                    version = self._take(resource, line) or version
-                    pause = _SHORTEST_PAUSE
-                    if self.stop.is_set():
-                        return
+                self._watch_once(watched)
             except _Expired:
-                version = ""
+                watched.version = ""
+                watched.failures += 1
             except (ClusterUnreadable, Interrupted, Refused, msgspec.MsgspecError) as trouble:
-                if self.stop.is_set():
-                    return
-                self.put(Lost(resource.kind, str(trouble)))
-                self.stop.wait(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE)
+                wait = self._note_trouble(watched, trouble)
+            if watched.failures:
+                self.stop.wait(max(_growing_pause(watched.failures), wait or 0.0))
+
+    def _watch_once(self, watched: _Watched) -> None:
+        """List the kind if need be, and pass on its changes until the server ends the watch."""
+        if not watched.version:
+            watched.version = self._list(watched.resource)
+        opened = self.clock()
+        for line in self._lines(watched.resource, watched.version):
+            if self.stop.is_set():
+                return
+            watched.heard = self.clock()
+            if watched.lost:
+                watched.lost = False
+                self.put(Reached(watched.resource.kind))
+            if line:
+                watched.version = self._take(watched.resource, line) or watched.version
+                watched.failures = 0
+        # A server that ends every watch at once must not be asked without a pause.
+        watched.failures = 0 if self.clock() - opened >= _SHORTEST_WATCH else watched.failures + 1
+
+    def _note_trouble(self, watched: _Watched, trouble: Exception) -> float | None:
+        """How long the server wants us to wait."""
+        if self.stop.is_set():
+            return None
+        watched.failures += 1
+        watched.lost = True
+        if isinstance(trouble, Refused) and trouble.status == _TIMEOUT and watched.failures % _RELIST_AFTER == 0:
+            # "Too large resource version": etcd was restored from a backup, and will not reach this version soon.
+            watched.version = ""
+        self.put(Lost(watched.resource.kind, str(trouble), self.clock() - watched.heard))
+        return trouble.wait if isinstance(trouble, Refused) else None
 
     def _lines(self, resource: Resource, version: str) -> Iterator[bytes]:
+        # Not the same for all kinds, so that not all watches end at once.
+        seconds = random.randint(_SECONDS, 2 * _SECONDS)
         parameters = {
             "watch": "1",
             "allowWatchBookmarks": "true",
             "resourceVersion": version,
-            "timeoutSeconds": str(_SECONDS),
+            "timeoutSeconds": str(seconds),
         }
         try:
-            yield from self.server.lines(resource.path(), parameters, silence=_SECONDS + 30)
+            yield from self.server.lines(resource.path(), parameters, silence=seconds + 30)
         except Refused as refusal:
             if refusal.status == GONE:
                 raise _Expired from None
             raise
 
     def _list(self, resource: Resource) -> str:
-        """The whole kind anew; the version that a watch goes on from."""
+        """List the whole kind again; the version that a watch goes on from."""
         found: list[Found] = []
         version = ""
-        for answer in read_kind(self.server, resource.kind):
+        for answer in read_kind(self.server, resource.kind, from_cache=False):
             if isinstance(answer, Missing):
-                continue
+                # What was known stays known: no object has been deleted.
+                raise Refused(_FORBIDDEN, f"{resource.plural}: {answer.reason}")
             if answer.restart:
                 found.clear()
             found += decoded(answer)
@@ -142,7 +196,7 @@ class Follower:
         return version
 
     def _take(self, resource: Resource, line: bytes) -> str:
-        """Pass on what the line says; the version it brings."""
+        """Pass on the change of a line; the version it brings."""
         event = _LINE.decode(line)
         told = _OBJECT.decode(event.object)
         if event.type == "ERROR":
@@ -154,6 +208,11 @@ class Follower:
             gone = event.type == "DELETED"
             self.put(Changed(resource.kind, key, None if gone else _decoded(resource, event.object)))
         return told.metadata.resource_version
+
+
+def _growing_pause(failures: int) -> float:
+    """Longer each time, and not the same for all kinds."""
+    return min(_SHORTEST_PAUSE * 2.0 ** (failures - 1), _LONGEST_PAUSE) * random.uniform(0.75, 1.25)
 
 
 def decoded(page: Page) -> Iterator[Found]:
@@ -180,7 +239,7 @@ class Mirror:
             self._replace(event.kind, event.found)
             now = self._objects[event.kind]
             return before.keys() != now.keys() or any(not _alike(before[key], each) for key, each in now.items())
-        if isinstance(event, Lost):
+        if isinstance(event, Lost | Reached):
             return False
         objects = self._objects.setdefault(event.kind, {})
         if event.found is None:
@@ -196,7 +255,9 @@ class Mirror:
         """What a scheduler is made of. Its objects are the mirror's own: reading them fills in defaults once."""
         found = {kind: list(objects.values()) for kind, objects in self._objects.items()}
         mine = self._cluster
-        return LiveCluster(mine.server_version, mine.namespace, found, dict(mine.missing), list(mine.absent))
+        return LiveCluster(
+            mine.server_version, mine.namespace, found, dict(mine.missing), list(mine.absent), warnings=mine.warnings
+        )
 
 
 def _key(found: Found) -> tuple[str, str]:

@@ -55,6 +55,10 @@ class KubeServer:
     history: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     compacted: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     happened: threading.Condition = field(default_factory=threading.Condition)
+    seconds: float = 0.0
+    watching: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    # The watches that are open, and up to which time they have seen to it.
+    open: dict[int, float] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -85,6 +89,22 @@ class KubeServer:
 
     def revision(self, path: str) -> int:
         return FIRST_REVISION + len(self.history[path])
+
+    def pass_time(self, seconds: float) -> None:
+        """On the server's clock: watches send a bookmark a minute, and end after their timeoutSeconds. Those that ended
+        are open again when this returns."""
+        with self.happened:
+            opened = len(self.open)
+            self.seconds += seconds
+            self.happened.notify_all()
+            assert self.happened.wait_for(
+                lambda: len(self.open) >= opened and min(self.open.values()) >= self.seconds, timeout=20
+            )
+
+    def until_watched(self, path: str, times: int) -> None:
+        """Wait until the path's watch has been opened so often."""
+        with self.happened:
+            assert self.happened.wait_for(lambda: self.watching[path] >= times, timeout=20)
 
     def forget(self, path: str) -> None:
         """What has happened so far can no longer be watched."""
@@ -166,7 +186,7 @@ class Handler(BaseHTTPRequestHandler):
         if path == "/version":
             self.document({"gitVersion": self.kube.version})
         elif path in self.kube.lists and "watch" in query:
-            self.watch(path, int(query["resourceVersion"]))
+            self.watch(path, int(query["resourceVersion"]), query)
         elif path in self.kube.lists:
             self.document(self.page(path, self.kube.kinds[path], self.kube.lists[path], query))
         elif path == EVENTS:
@@ -176,21 +196,43 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.status(404, "the server could not find the requested resource")
 
-    def watch(self, path: str, since: int) -> None:
+    def watch(self, path: str, since: int, query: dict[str, str]) -> None:
         """Every event since then, as it happens, until the server closes."""
         if since < self.kube.compacted[path]:
             self.status(410, "too old resource version")
             return
         self.begin(200, [("Transfer-Encoding", "chunked")])
-        at = since - FIRST_REVISION
-        while not self.kube.closing.is_set():
+        with self.kube.happened:
+            self.kube.watching[path] += 1
+            self.kube.open[id(self)] = self.kube.seconds
+            self.kube.happened.notify_all()
+        try:
+            self._send_changes(path, since - FIRST_REVISION, float(query.get("timeoutSeconds", "3600")))
+        finally:
             with self.kube.happened:
-                while len(self.kube.history[path]) <= at and not self.kube.closing.is_set():
-                    self.kube.happened.wait()
-                lines = self.kube.history[path][at:]
+                self.kube.open.pop(id(self), None)
+
+    def _send_changes(self, path: str, at: int, lasts: float) -> None:
+        kube = self.kube
+        bookmarked = kube.seconds
+        ends = bookmarked + lasts
+        while not kube.closing.is_set():
+            with kube.happened:
+                due = min(ends, bookmarked + 60)
+                while len(kube.history[path]) <= at and kube.seconds < due and not kube.closing.is_set():
+                    kube.open[id(self)] = kube.seconds
+                    kube.happened.notify_all()
+                    kube.happened.wait()
+                lines, now = kube.history[path][at:], kube.seconds
             for line in lines:
                 self.chunk(line.encode() + b"\n")
             at += len(lines)
+            if now >= bookmarked + 60:
+                bookmarked = now
+                self.chunk(_bookmark(FIRST_REVISION + at))
+            if now >= ends:
+                self.wfile.write(b"0\r\n\r\n")
+                return
         self.close_connection = True
 
     def chunk(self, data: bytes) -> None:
@@ -235,6 +277,10 @@ class Handler(BaseHTTPRequestHandler):
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
         raw.close()
+
+
+def _bookmark(revision: int) -> bytes:
+    return json.dumps({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(revision)}}}).encode() + b"\n"
 
 
 Fault = Callable[[Handler], None]
@@ -298,19 +344,26 @@ def stops_within_the_body(handler: Handler) -> None:
 
 @contextmanager
 def serving(items: Iterable[dict[str, Any]] = (), ca: trustme.CA | None = None) -> Iterator[KubeServer]:
-    ca = ca or trustme.CA()
-    kube = KubeServer(ca)
+    kube = KubeServer(ca or trustme.CA())
     kube.hold(items)
+    with running(kube):
+        yield kube
+
+
+@contextmanager
+def running(kube: KubeServer) -> Iterator[None]:
+    """The server is up within, on the port that it had before if it had one."""
+    kube.closing.clear()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    ca.issue_cert("127.0.0.1", "kube.example").configure_cert(context)
-    ca.configure_trust(context)
+    kube.ca.issue_cert("127.0.0.1", "kube.example").configure_cert(context)
+    kube.ca.configure_trust(context)
     context.verify_mode = ssl.CERT_OPTIONAL
-    server = _Server(("127.0.0.1", 0), type("BoundHandler", (Handler,), {"kube": kube}), context)
+    server = _Server(("127.0.0.1", kube.port), type("BoundHandler", (Handler,), {"kube": kube}), context)
     kube.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
-        yield kube
+        yield
     finally:
         kube.close()
         server.shutdown()
