@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from fractions import Fraction
 from functools import lru_cache
@@ -66,6 +67,14 @@ def milli_value(quantity: Quantity) -> int:
 def nano_value(quantity: Quantity) -> int:
     """Billionths, the finest that Kubernetes keeps: what sums of quantities are made of."""
     return whole_unbounded(parse_quantity(quantity) * NANO)
+
+
+def approximate(number: Fraction) -> float:
+    """The nearest float; infinite beyond the largest."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def whole_unbounded(number: Fraction) -> int:

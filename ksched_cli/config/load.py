@@ -112,6 +112,7 @@ class _Loader(Reading):
         self.stop_if_mistaken()
         profiles = self._profiles(raw.profiles or (_ProfileDocument(),))
         if self._restated_from:
+            self.stop_if_mistaken()
             profiles = self._restated(profiles, points_of)
         self._check_serving(raw)
         self._check_numbers(raw)

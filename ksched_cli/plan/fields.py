@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from ksched_cli.api.core import Container, Pod
-from ksched_cli.api.quantity import QuantityError, parse_quantity
+from ksched_cli.api.quantity import QuantityError, approximate, parse_quantity
 from ksched_cli.plan.deciding import Cause
 
 # From the pod down. A text where an index belongs is the name of a volume.
@@ -45,7 +45,7 @@ def _largest(pod: Pod, name: str) -> Path:
 
 def _amount(container: Container, name: str) -> float:
     try:
-        return float(parse_quantity(container.resources.requests.get(name, 0)))
+        return approximate(parse_quantity(container.resources.requests.get(name, 0)))
     except QuantityError:
         return 0.0
 

@@ -16,6 +16,7 @@ from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
 from ksched_cli.api.events import Event
 from ksched_cli.api.kinds import CLUSTER_SCOPED, KINDS
 from ksched_cli.api.meta import metadata_of
+from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.archives import Content
@@ -97,6 +98,7 @@ class _Reader:
                 self._problems.extend(mistake.problems)
         for number, item in enumerate(objects, start=1):
             self._take_given(item, f"object {number}" if len(objects) > 1 else "object")
+        self._problems += _shared_uids(self._loaded.of(Pod))
         if self._problems:
             raise InputError(_shortened(self._problems))
         if not len(self._loaded) and not self._loaded.unknown and not self._loaded.failures:
@@ -114,6 +116,8 @@ class _Reader:
             self._take_all(files.read_stdin(self._stdin), "stdin")
             return
         found = files.expand(given)
+        for path in found.outside:
+            self._loaded.warnings.append(f"{path} is not read: it is a link to a file outside of {given}")
         for path in found.paths:
             try:
                 self._take_all(files.read(path, gathered=found.gathered), str(path))
@@ -165,6 +169,7 @@ class _Reader:
         self._loaded.server_version = cluster.server_version
         self._loaded.namespace = cluster.namespace
         self._loaded.missing.update({kind.__name__: reason for kind, reason in cluster.missing.items()})
+        self._loaded.warnings += cluster.warnings
         for kind in sorted(cluster.found, key=lambda kind: kind.__name__):
             self._take(cluster.found.pop(kind), LIVE)
 
@@ -248,6 +253,16 @@ class _Reader:
         for pod in lost:
             where = f"pod {pod.metadata.namespace}/{pod.metadata.name} is on node {pod.spec.node_name}"
             self._loaded.warnings.append(f"{where}, which is not in the input: it counts nowhere")
+
+
+def _shared_uids(pods: Sequence[Pod]) -> Iterator[Problem]:
+    """The API server gives each pod a uid of its own, and kube-scheduler's cache goes by it."""
+    names: dict[str, str] = {}
+    for pod in pods:
+        name = pod_key(pod)
+        if pod.metadata.uid and names.setdefault(pod.metadata.uid, name) != name:
+            text = f"Pod {name} has the uid of Pod {names[pod.metadata.uid]}: {pod.metadata.uid}"
+            yield Problem(text, hint="leave metadata.uid out of one of them")
 
 
 def _revision(resource_version: str) -> int:

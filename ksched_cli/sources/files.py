@@ -25,10 +25,12 @@ _SNIFF = 64 * 1024
 
 @dataclass(frozen=True)
 class Files:
-    """What a path means. `gathered`: a collection in which not every file holds Kubernetes objects."""
+    """What a path means. `gathered`: a collection in which not every file holds Kubernetes objects. `outside`: links in
+    a directory to files outside of it, which are not read."""
 
     paths: tuple[Path, ...]
     gathered: bool = False
+    outside: tuple[Path, ...] = ()
 
 
 def expand(given: str) -> Files:
@@ -39,12 +41,14 @@ def expand(given: str) -> Files:
     except OSError as problem:
         raise InputError(Problem(_said(problem), given, hint=_nearest(path))) from None
     if stat.S_ISDIR(mode):
-        found = sorted(_manifests(path))
+        every = sorted(_manifests(path))
+        found = [each for each in every if not _leaves(each, path)]
+        outside = tuple(each for each in every if _leaves(each, path))
         if not found:
             hint = f"there is no file ending in {', '.join(SUFFIXES)}"
             raise InputError(Problem("no manifests in this directory", given, hint=hint))
         layout = layout_of([each.as_posix() for each in found])
-        return Files(tuple(map(Path, layout.names)), layout.gathered)
+        return Files(tuple(map(Path, layout.names)), layout.gathered, outside)
     if stat.S_ISREG(mode):
         return Files((path,))
     raise InputError(Problem("not a file or directory: pipes, sockets and devices are not read", given))
@@ -57,6 +61,11 @@ def _manifests(directory: Path) -> Iterator[Path]:
             path = Path(folder, name)
             if name.endswith(SUFFIXES) and not name.startswith(".") and path.is_file():
                 yield path
+
+
+def _leaves(path: Path, directory: Path) -> bool:
+    """Whether the file is a link out of the directory. A mounted ConfigMap has links that stay inside."""
+    return path.is_symlink() and not path.resolve().is_relative_to(directory.resolve())
 
 
 def read(path: Path, *, gathered: bool = False) -> Iterator[Content]:

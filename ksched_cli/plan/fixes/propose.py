@@ -10,7 +10,7 @@ from itertools import islice, product
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import pod_priority
 from ksched_cli.api.policy import PriorityClass
-from ksched_cli.api.quantity import parse_quantity
+from ksched_cli.api.quantity import approximate, parse_quantity
 from ksched_cli.api.resources import requests_of
 from ksched_cli.plan.explain.results import ExplainedNode, Explanation, Rejection
 from ksched_cli.plan.explain.subject import Subject
@@ -182,7 +182,7 @@ def _make(node: Node) -> object:
 
 
 def _size(node: Node) -> tuple[float, ...]:
-    return tuple(float(parse_quantity(node.status.allocatable.get(name, 0))) for name in ("cpu", "memory"))
+    return tuple(approximate(parse_quantity(node.status.allocatable.get(name, 0))) for name in ("cpu", "memory"))
 
 
 def _priorities(situation: Situation) -> Iterator[tuple[Change, ...]]:

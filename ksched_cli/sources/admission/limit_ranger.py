@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from ksched_cli.api.core import Pod, Quantities
 from ksched_cli.api.policy import LimitRange, LimitRangeItem
+from ksched_cli.api.quantity import approximate
 from ksched_cli.sources.admission.amounts import NOTHING, Amount, Amounts, amounts, pod_limits, pod_requests
 
 _CONTAINER = "Container"
@@ -97,4 +98,4 @@ def _too_far_apart(name: str, bound: Amount, kind: str, requests: Amounts, limit
     elif not limits.get(name, NOTHING).value:
         yield f"{start}, but no limit is specified or limit is 0"
     elif (ratio := limits[name].value / requests[name].value) > bound.value:
-        yield f"{start}, but provided ratio is {float(ratio):f}"
+        yield f"{start}, but provided ratio is {approximate(ratio):f}"

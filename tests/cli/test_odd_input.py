@@ -1,0 +1,94 @@
+"""Input that once ended as "a bug in ksched"."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node, make_pod
+from tests.cli.transcripts import write
+
+
+@pytest.mark.parametrize("minor", ["1.16", "1.17", "1.18", "1.19", "1.20", "1.36"])
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta3", "v1"])
+def test_a_strategy_that_does_not_exist(
+    minor: str, version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = {"scoringStrategy": {"type": "Spread"}}
+    config = tmp_path / "config.json"
+    config.write_text(
+        json.dumps(
+            {
+                "apiVersion": f"kubescheduler.config.k8s.io/{version}",
+                "kind": "KubeSchedulerConfiguration",
+                "profiles": [{"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}],
+            }
+        )
+    )
+    assert run(["config", "validate", str(config), "--kube-version", minor]) == 2
+    assert "a bug" not in capsys.readouterr().err
+
+
+def limited(ratio: str) -> dict[str, Any]:
+    limits = [{"type": "Container", "maxLimitRequestRatio": {"cpu": ratio}}]
+    return {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "l", "namespace": "default"},
+        "spec": {"limits": limits},
+    }
+
+
+@pytest.mark.parametrize(
+    ("requests", "limits"), [("1e400", None), ("1e399", None), ("1n", "1e308"), ("1n", "9" * 400), ("1e-400", "1e400")]
+)
+def test_amounts_beyond_all_bounds(
+    requests: str, limits: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pod = make_pod("p").doc()
+    resources: dict[str, Any] = {"requests": {"cpu": requests}}
+    pod["spec"]["containers"] = [
+        {"name": "c", "resources": resources | ({"limits": {"cpu": limits}} if limits else {})}
+    ]
+    cluster = write(tmp_path / "cluster.json", make_node("n").doc(), limited("1n"))
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
+    for command in (["check"], ["simulate"], ["capacity", "--max", "3"], ["explain"]):
+        manifest = (
+            write(tmp_path / "pod.json", namespace, pod) if command == ["check"] else write(tmp_path / "p.json", pod)
+        )
+        assert run([*command, "--from", cluster, "-f", manifest]) in (0, 1, 2)
+        assert "a bug" not in capsys.readouterr().err
+
+
+def test_two_pods_with_one_uid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pods = [make_pod(name).on("n").phase("Running").doc() for name in ("a", "b")]
+    for pod in pods:
+        pod["metadata"]["uid"] = "u"
+    cluster = write(tmp_path / "cluster.json", make_node("n").doc(), *pods)
+    for command in ("verify", "simulate"):
+        assert run([command, "--from", cluster]) == 2
+        assert "Pod default/b has the uid of Pod default/a: u" in capsys.readouterr().err
+
+
+def test_links_out_of_a_directory_are_not_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    inside.mkdir()
+    outside.mkdir()
+    write(outside / "secret.json", make_node("secret").doc())
+    write(inside / "cluster.json", make_node("n").doc(), make_pod("p").doc())
+    (inside / "link.json").symlink_to(outside / "secret.json")
+    (inside / "relative.json").symlink_to("../out/secret.json")
+    (inside / "folder").symlink_to(outside)
+    (inside / "..data").mkdir()
+    write(inside / "..data" / "mounted.json", make_node("mounted").doc())
+    (inside / "mounted.json").symlink_to("..data/mounted.json")
+    assert run(["simulate", "--from", str(inside), "-o", "json", "--detail", "full"]) == 0
+    shown = capsys.readouterr()
+    assert "secret" not in shown.out
+    assert json.loads(shown.out)["stats"]["nodes"] == 2
+    assert f"{inside / 'link.json'} is not read: it is a link to a file outside of {inside}" in shown.err
+    assert "relative.json is not read" in shown.err
