@@ -1,5 +1,25 @@
-"""`python -m ksched_cli`."""
+"""The program. An interrupt ends it at once until `run` can handle it: importing the rest takes a while."""
 
-from ksched_cli.cli.main import main
+import signal
+from typing import NoReturn
 
-main()
+_interrupt_handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def main() -> NoReturn:
+    """`ksched` and `kubectl-ksched`."""
+    from ksched_cli.cli.main import main as run
+
+    signal.signal(signal.SIGINT, _interrupt_handler)
+    run()
+
+
+def complete_for_kubectl() -> NoReturn:
+    """`kubectl_complete-ksched`, which kubectl runs for `kubectl ksched <TAB>`."""
+    from ksched_cli.cli.main import complete_for_kubectl as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

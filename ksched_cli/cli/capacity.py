@@ -10,7 +10,8 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
 from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, make_setup, takes_groups
-from ksched_cli.cli.running import SOME_DO_NOT_FIT, show_document, warn
+from ksched_cli.cli.printing import print_row, warn
+from ksched_cli.cli.running import SOME_DO_NOT_FIT, show_document
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _show(counted: Counted, output: options.Output, *, headers: bool) -> None:
     if output is options.Output.NAME:
         for each in counted.capacities:
             for name, fits in each.fits.items():
-                print(f"{name}\t{fits}")  # noqa: T201
+                print_row(name, str(fits))
     elif output in (options.Output.JSON, options.Output.YAML):
         show_document(capacity_document(counted.capacities, counted.coverage, stats_entry(counted.stats)), output)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +14,8 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
-from ksched_cli.cli.running import SOME_DO_NOT_FIT, warn
+from ksched_cli.cli.printing import warn
+from ksched_cli.cli.running import SOME_DO_NOT_FIT
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -136,8 +136,9 @@ def show(done: Check, output: CheckOutput) -> None:
 
 def _json(done: Check) -> Iterator[str]:
     from ksched_cli.report.check_document import check_document
+    from ksched_cli.report.encoding import json_text
 
-    yield json.dumps(check_document(done), indent=2, ensure_ascii=False) + "\n"
+    yield json_text(check_document(done), indent=2) + "\n"
 
 
 def _junit(done: Check) -> Iterator[str]:
@@ -147,9 +148,10 @@ def _junit(done: Check) -> Iterator[str]:
 
 
 def _sarif(done: Check) -> Iterator[str]:
+    from ksched_cli.report.encoding import json_text
     from ksched_cli.report.sarif import sarif_document
 
-    yield json.dumps(sarif_document(done), indent=2, ensure_ascii=False) + "\n"
+    yield json_text(sarif_document(done), indent=2) + "\n"
 
 
 def _markdown(done: Check) -> Iterator[str]:

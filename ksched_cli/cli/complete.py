@@ -6,6 +6,7 @@ else, `:0` for files.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ NO_FILES, FILES = 4, 0
 
 _KINDS = {"node": "Node", "namespace": "Namespace", "pod": "Pod"}
 _DEFAULT_NAMESPACE = "default"
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,9 @@ def _names(kind: str, typed: _Typed) -> Iterator[str]:
 
     namespaces = typed.of("--namespace")
     for namespace, name in find_names(sources, _KINDS[kind]):
+        # A shell puts the candidate on the command line as it is.
+        if not _SAFE.fullmatch(f"{namespace}{name}"):
+            continue
         if kind != "pod":
             yield name
         elif not namespaces:

@@ -10,6 +10,7 @@ import typer
 
 from ksched_cli.cli.commands import Command, Option, commands_of
 from ksched_cli.cli.complete import HIDDEN, TYPING
+from ksched_cli.cli.printing import print_text
 
 SHORT = "A script that completes commands and options in your shell."
 HELP = "Prints a script that completes the commands, options and values of ksched in your shell."
@@ -34,7 +35,7 @@ class Shell(StrEnum):
 def completion(
     shell: Annotated[Shell, typer.Argument(help="Which shell to complete in.")], context: typer.Context
 ) -> None:
-    typer.echo(script(shell, context.find_root().command), nl=False)
+    print_text(script(shell, context.find_root().command))
 
 
 def script(shell: Shell, root: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.running import warn
+from ksched_cli.cli.printing import complain, print_row, print_text, warn
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ def validate(
         except InputError as mistake:
             problems.extend(mistake.problems)
         else:
-            typer.echo(f"{file}: valid")
+            print_row(f"{file}: valid")
     if problems:
         raise ConfigError(problems)
 
@@ -147,7 +146,7 @@ def migrate(
 
     migration = migrate_file(file, sys.stdin.buffer, kube_version, feature_gates, plugin)
     for note in migration.notes:
-        typer.echo(f"ksched: {'warning' if note.lost else 'note'}: {note.told}", err=True)
+        complain(f"{'warning' if note.lost else 'note'}: {note.told}")
     _print(migration.document, output)
     raise typer.Exit(0 if migration.whole else NOT_WHOLE)
 
@@ -155,8 +154,9 @@ def migrate(
 @app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema for editors.")
 def schema(kube_version: options.KubeVersion = "auto") -> None:
     from ksched_cli.config import schema as schemas
+    from ksched_cli.report.encoding import json_text
 
-    typer.echo(json.dumps(schemas.schema(_setting(None, kube_version, "").release), indent=2))
+    print_text(json_text(schemas.schema(_setting(None, kube_version, "").release), indent=2))
 
 
 def _check_output(output: options.Output) -> None:
@@ -165,12 +165,9 @@ def _check_output(output: options.Output) -> None:
 
 
 def _print(document: dict[str, Any], output: options.Output) -> None:
-    if output is options.Output.JSON:
-        typer.echo(json.dumps(document, indent=2))
-    else:
-        import yaml
+    from ksched_cli.report.encoding import write_json, write_yaml
 
-        yaml.safe_dump(document, sys.stdout, sort_keys=False)
+    (write_json if output is options.Output.JSON else write_yaml)(document, sys.stdout)
 
 
 def _setting(

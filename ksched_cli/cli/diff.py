@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -13,7 +12,8 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
-from ksched_cli.cli.running import SOME_DO_NOT_FIT, warn
+from ksched_cli.cli.printing import warn
+from ksched_cli.cli.running import SOME_DO_NOT_FIT
 from ksched_cli.errors import ExpectationFailed, UsageError
 
 if TYPE_CHECKING:
@@ -160,11 +160,13 @@ def _show(compared: Compared, output: DiffOutput) -> None:
     if output is DiffOutput.MARKDOWN:
         report.print_markdown(compared.diff, sys.stdout)
     elif output in (DiffOutput.JSON, DiffOutput.YAML):
+        from ksched_cli.report.encoding import write_json, write_yaml
+
         document = report.to_document(compared.diff, compared.coverage)
         if output is DiffOutput.YAML:
-            report.write_yaml(document, sys.stdout)
+            write_yaml(document, sys.stdout)
         else:
-            typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+            write_json(document, sys.stdout)
     else:
         from ksched_cli.report.console import make_console
 

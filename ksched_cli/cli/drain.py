@@ -11,7 +11,8 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
 from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, make_setup, takes_groups
-from ksched_cli.cli.running import SOME_DO_NOT_FIT, show_document, warn
+from ksched_cli.cli.printing import print_row, warn
+from ksched_cli.cli.running import SOME_DO_NOT_FIT, show_document
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _show(drained: Drained, each: Each | None, output: options.Output, *, header
 
     if output is options.Output.NAME:
         for trial in drained.trials:
-            print(f"{trial.name}\t{result_of(trial.drain)}")  # noqa: T201
+            print_row(trial.name, result_of(trial.drain))
     elif output in (options.Output.JSON, options.Output.YAML):
         kind = each.value if each else None
         show_document(drain_document(drained.trials, kind, drained.coverage, stats_entry(drained.stats)), output)

@@ -12,7 +12,7 @@ from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
 from ksched_cli.cli.options import Output
-from ksched_cli.cli.running import warn
+from ksched_cli.cli.printing import print_row, warn
 
 if TYPE_CHECKING:
     from ksched_cli.plan.explain.results import Explanation
@@ -111,12 +111,13 @@ def _explained(
 
 def _show(found: Explanation, coverage: Mapping[str, Any], output: Output, *, headers: bool) -> None:
     if output in (Output.JSON, Output.YAML):
-        from ksched_cli.report.explain_document import explanation_document, write_json, write_yaml
+        from ksched_cli.report.encoding import write_json, write_yaml
+        from ksched_cli.report.explain_document import explanation_document
 
         write = write_json if output is Output.JSON else write_yaml
         write(explanation_document(found, coverage), sys.stdout)
     elif output is Output.NAME:
-        print(_name(found))  # noqa: T201
+        print_row(*_name(found))
     else:
         from ksched_cli.report.console import make_console
         from ksched_cli.report.explain import print_explanation
@@ -124,6 +125,6 @@ def _show(found: Explanation, coverage: Mapping[str, Any], output: Output, *, he
         print_explanation(found, make_console(), wide=output is Output.WIDE, headers=headers)
 
 
-def _name(found: Explanation) -> str:
+def _name(found: Explanation) -> tuple[str, str]:
     node = found.outcome.node if found.outcome else ""
-    return f"pod/{found.pod}\t{f'node/{node}' if node else '-'}"
+    return f"pod/{found.pod}", f"node/{node}" if node else "-"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import json
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ksched_cli.cli.printing import print_text
 from ksched_cli.errors import Problem, UsageError
 
 if TYPE_CHECKING:
@@ -48,8 +48,9 @@ def explain_code(
     found = _find(codes) if codes else list(all_codes().values())
     if output is CodeOutput.JSON:
         from ksched_cli.report.check_document import code_entry
+        from ksched_cli.report.encoding import json_text
 
-        typer.echo(json.dumps([code_entry(each) for each in found], indent=2))
+        print_text(json_text([code_entry(each) for each in found], indent=2))
         return
     from ksched_cli.report.check_table import print_code, print_codes
     from ksched_cli.report.console import make_console

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Collection
@@ -10,11 +11,15 @@ from typing import NoReturn
 
 import typer
 
+from ksched_cli.cli.printing import complain, print_text
+from ksched_cli.cli.streams import abandon_stdout, prepare_streams
 from ksched_cli.errors import KschedError, UsageError
 
 INTERNAL_ERROR = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+# A full disk, a failing disk, a limit of the file's size, a quota, a descriptor that is not open for writing.
+_UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF)
 # What shells and kubectl ask for; it is none of the commands that people see.
 COMPLETE = "__complete"
 
@@ -73,7 +78,7 @@ def whole_app() -> typer.Typer:
 
 
 def main() -> NoReturn:
-    """Run the command; every failure becomes a sentence on stderr and an exit code."""
+    """Run the command and leave with its exit code."""
     sys.exit(run(sys.argv[1:]))
 
 
@@ -83,6 +88,33 @@ def complete_for_kubectl() -> NoReturn:
 
 
 def run(arguments: list[str]) -> int:
+    """The exit code of the command. Every failure is a sentence on stderr."""
+    try:
+        prepare_streams()
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+    except KschedError as mistake:
+        for problem in mistake.problems:
+            complain(str(problem))
+        return mistake.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        abandon_stdout()
+        return BROKEN_PIPE
+    except OSError as problem:
+        return _unwritable(problem)
+    except Exception as bug:
+        # Whether typer brings its own click or uses the installed one depends on its version; both can do this.
+        if hasattr(bug, "format_message"):
+            return _usage_error(bug)
+        if os.environ.get("KSCHED_TRACEBACK"):
+            raise
+        return _bug(bug)
+    return code if isinstance(code, int) else 0
+
+
+def _dispatch(arguments: list[str]) -> object:
     if arguments == ["version"]:
         # Nothing to parse, and typer's parser would import pydantic for it, which takes longer than all the rest.
         from ksched_cli.cli.version import version
@@ -93,29 +125,24 @@ def run(arguments: list[str]) -> int:
         from ksched_cli.cli.complete import print_completion
 
         return print_completion(arguments[1:], typer.main.get_command(whole_app()))
-    try:
-        code = _invoke(arguments)
-        sys.stdout.flush()
-    except KschedError as mistake:
-        for problem in mistake.problems:
-            _complain(str(problem))
-        return mistake.exit_code
-    except (typer.Abort, KeyboardInterrupt):
-        return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read the output has had enough. The interpreter must not flush into the pipe once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
-    except Exception as bug:
-        # Whether typer brings its own click or uses the installed one depends on its version; both can do this.
-        if hasattr(bug, "format_message"):
-            return _usage_error(bug)
+    return _invoke(arguments)
+
+
+def _unwritable(problem: OSError) -> int:
+    """The output cannot be written: only then is a file no part of the problem, and the system at fault."""
+    if problem.errno not in _UNWRITABLE or problem.filename is not None:
         if os.environ.get("KSCHED_TRACEBACK"):
-            raise
-        _complain(f"a bug in ksched: {type(bug).__name__}: {bug}")
-        _complain("set KSCHED_TRACEBACK=1 to see where, and please report it")
-        return INTERNAL_ERROR
-    return code if isinstance(code, int) else 0
+            raise problem
+        return _bug(problem)
+    abandon_stdout()
+    complain(f"cannot write the output: {(problem.strerror or str(problem)).lower()}")
+    return UsageError.exit_code
+
+
+def _bug(bug: Exception) -> int:
+    complain(f"a bug in ksched: {type(bug).__name__}: {bug}")
+    complain("set KSCHED_TRACEBACK=1 to see where, and please report it")
+    return INTERNAL_ERROR
 
 
 def _invoke(arguments: list[str]) -> object:
@@ -123,34 +150,40 @@ def _invoke(arguments: list[str]) -> object:
     # `completion` writes down all commands, the others know of themselves.
     app = whole_app() if arguments[:1] == ["completion"] else make_app(arguments[:1])
     if not any(each.startswith(("-o", "--output")) for each in arguments):
-        return app(args=arguments, prog_name=_program(), standalone_mode=False)
+        return _called(app, arguments)
     from ksched_cli.cli.templates import captured, find_template, spelled
 
     arguments = spelled(arguments)
     template = find_template(arguments)
     if template is None:
-        return app(args=arguments, prog_name=_program(), standalone_mode=False)
+        return _called(app, arguments)
     with captured() as printed:
-        code = app(args=template.arguments, prog_name=_program(), standalone_mode=False)
+        code = _called(app, template.arguments)
     template.show(printed.getvalue())
     return code
+
+
+def _called(app: typer.Typer, arguments: list[str]) -> object:
+    """What the command returns. click's own `main` would take a closed pipe for exit code 1."""
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context(_program(), list(arguments)) as context:
+            return command.invoke(context)
+    except typer.Exit as left:
+        return left.exit_code
 
 
 def _usage_error(mistake: Exception) -> int:
     """click's own complaints, in the form of all others and with the way to the help."""
     text: str = mistake.format_message()  # type: ignore[attr-defined]  # asked for by the caller
     if type(mistake).__name__ == "NoArgsIsHelpError":
-        print(text)  # noqa: T201
+        print_text(text)
         return 0
-    _complain(text)
+    complain(text)
     context = getattr(mistake, "ctx", None)
     if context is not None:
-        _complain(f"see `{context.command_path} --help`")
+        complain(f"see `{context.command_path} --help`")
     return UsageError.exit_code
-
-
-def _complain(text: str) -> None:
-    print(f"ksched: {text}", file=sys.stderr)  # noqa: T201
 
 
 def _program() -> str:

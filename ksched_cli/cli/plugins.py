@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import json
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.running import warn
+from ksched_cli.cli.printing import print_row, print_text, warn
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,14 +46,15 @@ def plugins(
         hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
         raise UsageError(f"no plugin is named {name}; {hint}")
     found = [_describe(each, setting) for each in (known if name is None else [name])]
-    if output is options.Output.JSON:
-        typer.echo(json.dumps(found, indent=2))
-    elif output is options.Output.NAME:
-        typer.echo("\n".join(each["name"] for each in found))
-    elif output is options.Output.YAML:
-        import yaml
+    from ksched_cli.report.encoding import json_text, yaml_text
 
-        typer.echo(yaml.safe_dump(found, sort_keys=False), nl=False)
+    if output is options.Output.JSON:
+        print_text(json_text(found, indent=2))
+    elif output is options.Output.NAME:
+        for each in found:
+            print_row(each["name"])
+    elif output is options.Output.YAML:
+        print_text(yaml_text(found))
     else:
         _show(found, in_full=name is not None)
 

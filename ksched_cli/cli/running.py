@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ksched_cli.cli.options import Detail, FailOn, Output
+from ksched_cli.cli.printing import print_row, warn
 
 if TYPE_CHECKING:
     from ksched_cli.plan.results import PodOutcome, Simulation
@@ -46,14 +47,9 @@ def run_and_show(setup: Setup, shown: Shown) -> int:
     return verdict(simulation.outcomes, simulation.warnings, shown, refused=bool(simulation.refused))
 
 
-def warn(warnings: Iterable[str]) -> None:
-    for warning in warnings:
-        print(f"ksched: warning: {warning}", file=sys.stderr)  # noqa: T201
-
-
 def show_document(document: Mapping[str, Any], output: Output) -> None:
     """A whole document as JSON or YAML."""
-    from ksched_cli.report.document import write_json, write_yaml
+    from ksched_cli.report.encoding import write_json, write_yaml
 
     (write_yaml if output is Output.YAML else write_json)(document, sys.stdout)
 
@@ -88,7 +84,7 @@ def _show(simulation: Simulation, shown: Shown) -> None:
         show_document(to_document(simulation), Output.YAML)
     elif shown.output is Output.NAME:
         for outcome in simulation.outcomes:
-            print(f"pod/{outcome.pod}\t{f'node/{outcome.node}' if outcome.node else '-'}")  # noqa: T201
+            print_row(f"pod/{outcome.pod}", f"node/{outcome.node}" if outcome.node else "-")
     else:
         from ksched_cli.report.console import make_console
         from ksched_cli.report.table import print_simulation

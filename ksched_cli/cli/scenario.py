@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ksched_cli.cli.options import Output
+from ksched_cli.cli.printing import print_row, print_text, warn
 from ksched_cli.errors import ExpectationFailed, InputError, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -51,22 +51,23 @@ def validate(files: Files) -> None:
         except InputError as mistake:
             problems.extend(mistake.problems)
         else:
-            typer.echo(f"{file}: valid")
+            print_row(f"{file}: valid")
     if problems:
         raise InputError(problems)
 
 
 @app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema for editors.")
 def schema() -> None:
+    from ksched_cli.report.encoding import json_text
     from ksched_cli.wiring.scenarios import scenario_schema
 
-    typer.echo(json.dumps(scenario_schema(), indent=2))
+    print_text(json_text(scenario_schema(), indent=2))
 
 
 def run_scenario_and_show(setup: Setup, output: Output) -> int:
     """All steps; the exit code tells whether what was expected has held."""
-    from ksched_cli.cli.running import warn
     from ksched_cli.report import scenario as report
+    from ksched_cli.report.encoding import write_json, write_yaml
     from ksched_cli.wiring.scenarios import play_scenario
 
     if output is Output.NAME:
@@ -75,9 +76,9 @@ def run_scenario_and_show(setup: Setup, output: Output) -> int:
     known = {text for step in result.steps for text in step.warnings}
     warn(text for text in gathered.loaded.warnings if text not in known)
     if output is Output.JSON:
-        typer.echo(json.dumps(report.to_document(result), indent=2, ensure_ascii=False))
+        write_json(report.to_document(result), sys.stdout)
     elif output is Output.YAML:
-        report.write_yaml(result, sys.stdout)
+        write_yaml(report.to_document(result), sys.stdout)
     else:
         from ksched_cli.report.console import make_console
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from ksched_cli.cli.options import Detail, FailOn, Output
-from ksched_cli.cli.running import SOME_DO_NOT_FIT, Shown, show_document, warn
+from ksched_cli.cli.printing import print_row, warn
+from ksched_cli.cli.running import SOME_DO_NOT_FIT, Shown, show_document
 from ksched_cli.errors import ExpectationFailed, UsageError
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def settle_and_show(setup: Setup, limits: Limits, shown: Shown) -> int:
         show_document({**to_document(simulation), **settlement_entries(found)}, shown.output)
     elif shown.output is Output.NAME:
         for pod in found.final:
-            print(f"pod/{pod.pod}\t{f'node/{pod.node}' if pod.node else '-'}")  # noqa: T201
+            print_row(f"pod/{pod.pod}", f"node/{pod.node}" if pod.node else "-")
     else:
         from ksched_cli.report.console import make_console
         from ksched_cli.report.settlement import print_settlement

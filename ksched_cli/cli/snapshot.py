@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import LiveClusterOptions, shown_progress, takes_groups
-from ksched_cli.cli.running import warn
+from ksched_cli.cli.printing import print_row, warn
 from ksched_cli.cli.writing import OutputFile, check_outputs, write_files
 from ksched_cli.errors import UsageError
 
@@ -118,20 +117,21 @@ def _files(taken: Taken, path: str | None, redact_config: str | None, redact_nam
     if path is not None:
         yield OutputFile(path, taken.data)
     if redact_config is not None:
-        import yaml
+        from ksched_cli.report.encoding import yaml_text
 
-        yield OutputFile(redact_config, yaml.safe_dump(taken.config, sort_keys=False).encode())
+        yield OutputFile(redact_config, yaml_text(taken.config).encode())
     if redact_names is not None:
-        names = json.dumps(taken.names, indent=1, ensure_ascii=False)
-        yield OutputFile(redact_names, names.encode("utf-8", "surrogatepass") + b"\n", private=True)
+        from ksched_cli.report.encoding import json_text
+
+        yield OutputFile(redact_names, f"{json_text(taken.names, indent=1)}\n".encode(), private=True)
 
 
 def _print_summary(taken: Taken, path: str) -> None:
     held = ", ".join(f"{number} {kind}" for kind, number in taken.counts.items())
-    print(f"{path}: {len(taken.data) / 1024:.1f} KiB; {held}")  # noqa: T201
+    print_row(f"{path}: {len(taken.data) / 1024:.1f} KiB; {held}")
     if taken.not_read:
         listed = ", ".join(f"{number} {kind}" for kind, number in taken.not_read.items())
-        print(f"not in it: {listed}")  # noqa: T201
+        print_row(f"not in it: {listed}")
 
 
 def _time() -> str:

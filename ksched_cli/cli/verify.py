@@ -8,7 +8,8 @@ import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import LiveClusterOptions, PodOptions, SchedulerOptions, make_setup, takes_groups
-from ksched_cli.cli.running import SOME_DO_NOT_FIT, show_document, warn
+from ksched_cli.cli.printing import print_row, warn
+from ksched_cli.cli.running import SOME_DO_NOT_FIT, show_document
 
 SHORT = "How far the answers agree with what your cluster did."
 HELP = """Holds the modelled scheduler against the one of the cluster, so that you know how far to trust it there.
@@ -54,7 +55,7 @@ def verify(
         show_document(verification_document(verification, verified.coverage), output)
     elif output is options.Output.NAME:
         for each in (*verification.placements, *verification.pending):
-            print(f"pod/{each.pod}\t{each.agreement.value}")  # noqa: T201
+            print_row(f"pod/{each.pod}", each.agreement.value)
     else:
         from ksched_cli.report.console import make_console
         from ksched_cli.report.table import print_omissions

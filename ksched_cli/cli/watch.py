@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import datetime
-import json
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
-from ksched_cli.cli.running import warn
+from ksched_cli.cli.printing import print_text, warn
 from ksched_cli.errors import UsageError
+from ksched_cli.report.visible import visible
 
 if TYPE_CHECKING:
     from ksched_cli.plan.watch import News
@@ -72,7 +72,7 @@ def watch(
             if following.warnings != seen:
                 seen = following.warnings
                 warn(seen)
-            print(_line(each, output), flush=True)  # noqa: T201
+            print_text(_line(each, output), flush=True)
             told += 1
             if told == count:
                 return
@@ -85,10 +85,12 @@ def watch(
 def _line(news: News, output: Form) -> str:
     now = datetime.datetime.now().astimezone()
     if output is Form.JSON:
+        from ksched_cli.report.encoding import json_text
+
         entry = {"time": now.isoformat(timespec="seconds"), "kind": news.kind.value, "pod": news.pod}
         entry |= {"node": news.node, "why": news.why}
-        return json.dumps({key: value for key, value in entry.items() if value}, ensure_ascii=False)
-    return f"{now:%H:%M:%S}  {sentence(news)}"
+        return json_text({key: value for key, value in entry.items() if value})
+    return f"{now:%H:%M:%S}  {visible(sentence(news))}"
 
 
 def sentence(news: News) -> str:

@@ -16,6 +16,7 @@ from ksched_cli.plan.results import Failure
 from ksched_cli.plan.rules import rules_of
 from ksched_cli.report.amounts import exact_all, short_all
 from ksched_cli.report.document import API_VERSION
+from ksched_cli.report.visible import shows_visible
 
 # Above this many nodes they are summed up by what keeps the next replica out.
 NODES_BY_NAME = 40
@@ -95,6 +96,7 @@ def _pending(pending: PendingPods) -> dict[str, Any]:
 # The table
 
 
+@shows_visible
 def print_capacities(
     capacities: Sequence[Capacity], console: Console, *, wide: bool = False, headers: bool = True
 ) -> None:

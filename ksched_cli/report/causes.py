@@ -13,6 +13,7 @@ from rich.text import Text
 from ksched_cli.config.rule_changes import RuleChange
 from ksched_cli.plan.causes.results import Cause, Decider, Figure, OnNode, Tally
 from ksched_cli.plan.diff import Diff, PodChange
+from ksched_cli.report.visible import shows_visible
 
 _PODS = 2
 _LINES = 2
@@ -87,6 +88,7 @@ def _said(figure: Figure) -> str:
 # Summed up
 
 
+@shows_visible
 def print_rules(diff: Diff, console: Console, *, wide: bool = False) -> None:
     """The rules that changed, with how many pods each moved; those that moved none only if all is to be shown."""
     if diff.rules is None:

@@ -12,12 +12,14 @@ from rich.text import Text
 from ksched_cli.plan.check_results import Check, Finding, WorkloadCheck
 from ksched_cli.plan.codes import ReasonCode
 from ksched_cli.report.table import omissions
+from ksched_cli.report.visible import shows_visible
 
 _NAMED = 4
 _COLOURS = {"fits": "green", "fails": "red", "warns": "yellow", "held back": "yellow"}
 _LEVELS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
+@shows_visible
 def print_check(check: Check, console: Console, *, steps: bool = False) -> None:
     """Workloads in the order of the manifests, then the line that sums it up. `steps`: those of each rollout too."""
     for workload in check.workloads:

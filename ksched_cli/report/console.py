@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
+from rich.cells import cell_len
 from rich.console import Console
+from rich.text import Text
 
 # What a table is laid out for where no terminal says how wide it is: pipes, files, CI logs.
 PLAIN_WIDTH = 120
 _NARROWEST = 40
+_INDENT = "    "
+# What `visible` writes begins with it, and no valid name has it.
+_ESCAPE = "\\"
 
 
 _PADDING = re.compile(r" +(?=(?:\x1b\[[0-9;]*m)*$)", re.MULTILINE)
@@ -30,6 +35,24 @@ class _Trimmed:
         return getattr(self._file, name)
 
 
+class _Console(Console):
+    """Indents the wrapped lines of a text with escapes: no line begins in the middle of a hostile name."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        super().print(*map(self._indented, objects), **options)
+
+    def _indented(self, shown: Any) -> Any:
+        text = Text(shown) if isinstance(shown, str) else shown
+        if not isinstance(text, Text) or _ESCAPE not in text.plain or cell_len(text.plain) <= self.width:
+            return shown
+        lines = [text.wrap(self, self.width - len(_INDENT)) for text in text.split("\n")]
+        return Text("\n").join(Text(f"\n{_INDENT}").join(each) for each in lines)
+
+    def on_broken_pipe(self) -> None:
+        """rich ends the program with exit code 1; the right code is for `main` to choose."""
+        raise BrokenPipeError
+
+
 def make_console(width: int | None = None, out: TextIO | None = None) -> Console:
     """Colours where a terminal or FORCE_COLOR wants them and NO_COLOR does not; COLUMNS sets the width."""
     file = out or sys.stdout
@@ -39,6 +62,6 @@ def make_console(width: int | None = None, out: TextIO | None = None) -> Console
         width = max(int(columns), _NARROWEST)
     elif width is None and not terminal:
         width = PLAIN_WIDTH
-    return Console(
+    return _Console(
         file=cast(TextIO, _Trimmed(file)), width=width, highlight=False, markup=False, emoji=False, soft_wrap=False
     )

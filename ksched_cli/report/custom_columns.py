@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ksched_cli.report.jsonpath import JSONPath, as_text
+from ksched_cli.report.jsonpath import JSONPath, plain_text
 from ksched_cli.report.jsonpath_syntax import TemplateError
+from ksched_cli.report.visible import visible
 
 _RELAXED = re.compile(r"\{\.?([^{}]+)\}|\.?([^{}]+)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -54,8 +55,8 @@ def _column(spec: str) -> tuple[str, JSONPath]:
 
 
 def _cell(values: Sequence[Any]) -> str:
-    text = ",".join(_NONE if value is None else as_text(value) for value in values) if values else _NONE
-    return _CONTROL.sub(lambda found: f"^{chr(ord(found[0]) ^ 0x40)}", text)
+    text = ",".join(_NONE if value is None else plain_text(value) for value in values) if values else _NONE
+    return visible(_CONTROL.sub(lambda found: f"^{chr(ord(found[0]) ^ 0x40)}", text))
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
-import yaml
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -17,6 +16,8 @@ from ksched_cli.plan.usage import NodeUse
 from ksched_cli.report.amounts import exact_all
 from ksched_cli.report.causes import cause_entry, cause_lines, markdown_rules, print_rules, tally_entry
 from ksched_cli.report.document import API_VERSION
+from ksched_cli.report.escaping import escape_markdown
+from ksched_cli.report.visible import shows_visible, visible, with_texts
 
 KIND = "Diff"
 _SHOWN = 40
@@ -24,6 +25,7 @@ _COLOURS = {"+": "green", "-": "red", "~": "yellow", "!": "bold red"}
 _LABELS = {"topology.kubernetes.io/zone": "zones", "kubernetes.io/hostname": "nodes"}
 
 
+@shows_visible
 def print_diff(diff: Diff, console: Console, *, wide: bool = False) -> None:
     if diff.changes:
         console.print(Text("Pods", style="bold"))
@@ -168,6 +170,7 @@ def summary(diff: Diff) -> str:
 
 def print_markdown(diff: Diff, out: TextIO) -> None:
     """For a comment on a pull request."""
+    diff = with_texts(diff, lambda text: escape_markdown(visible(text)))
     lines = [f"**{summary(diff)}**", ""]
     if diff.changes:
         why = (" why |", "---|") if diff.rules is not None else ("", "")
@@ -196,8 +199,8 @@ def _markdown_pod(change: PodChange) -> str:
     after = _where(change.after) if change.after else ""
     if change.fails and change.after is not None and change.after.message:
         after = f"**{after}**: {change.after.message}"
-    name = _name(change).replace("|", r"\|")
-    said = "<br>".join(cause_lines(change, wide=True)).replace("|", r"\|")
+    name = _name(change)
+    said = "<br>".join(cause_lines(change, wide=True))
     why = f" {said} |" if change.cause is not None else ""
     return f"| `{sign_of(change)}` | {name} | {before} | {after} |{why}"
 
@@ -248,7 +251,3 @@ def _use_entry(use: NodeUse | None) -> dict[str, Any] | None:
     if use is None:
         return None
     return {"pods": use.pods, "requested": exact_all(use.requested), "allocatable": exact_all(use.allocatable)}
-
-
-def write_yaml(document: Mapping[str, Any], out: TextIO) -> None:
-    yaml.safe_dump(dict(document), out, sort_keys=False, allow_unicode=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
@@ -19,6 +18,7 @@ from ksched_cli.plan.results import (
     Simulation,
     Stats,
 )
+from ksched_cli.report.encoding import json_text
 
 API_VERSION = "ksched/v1"
 KIND = "Simulation"
@@ -50,7 +50,7 @@ class JsonStream:
         out.write(f'{{"apiVersion": "{API_VERSION}", "kind": "{KIND}", "pods": [')
 
     def pod(self, outcome: PodOutcome) -> None:
-        self._out.write(self._separator + json.dumps(pod_entry(outcome), ensure_ascii=False))
+        self._out.write(self._separator + json_text(pod_entry(outcome)))
         self._separator = ",\n"
 
     def close(
@@ -62,7 +62,7 @@ class JsonStream:
         refused: Iterable[RefusedPod] = (),
         pod_groups: Iterable[PodGroupOutcome] = (),
     ) -> None:
-        rest = json.dumps(_rest(gated, ignored, refused, coverage, stats, pod_groups), ensure_ascii=False)
+        rest = json_text(_rest(gated, ignored, refused, coverage, stats, pod_groups))
         self._out.write("\n], " + rest[1:] + "\n")
 
 
@@ -180,14 +180,3 @@ def _scores(scored: ScoredNode) -> dict[str, Any]:
         plugin: {"raw": score.raw, "normalized": score.normalized, "weighted": score.weighted}
         for plugin, score in scored.scores.items()
     }
-
-
-def write_yaml(document: Mapping[str, Any], out: TextIO) -> None:
-    import yaml
-
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    yaml.dump(dict(document), out, Dumper=dumper, sort_keys=False, allow_unicode=True, width=120)
-
-
-def write_json(document: Mapping[str, Any], out: TextIO) -> None:
-    out.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ksched_cli.plan.drain.results import BudgetChange, Drain, Evicted, Fate, NodeDrain, PodFate, Remark, Trial
 from ksched_cli.report.document import API_VERSION
+from ksched_cli.report.visible import shows_visible
 
 # The document
 
@@ -93,6 +94,7 @@ _PODS: Mapping[Fate, tuple[str, str]] = {
 }
 
 
+@shows_visible
 def print_drain(drain: Drain, console: Console, *, headers: bool = True) -> None:
     """Node by node: each pod with its round and where it goes."""
     for index, node in enumerate(drain.nodes):
@@ -189,6 +191,7 @@ def _table(headers: bool, *columns: str) -> Table:
     return table
 
 
+@shows_visible
 def print_trials(trials: Sequence[Trial], each: str, console: Console, *, headers: bool = True) -> None:
     """One line a trial, and how many are safe."""
     table = _table(headers, each.upper(), "RESULT")

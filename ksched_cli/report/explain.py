@@ -15,6 +15,7 @@ from ksched_cli.plan.explain.wording import describe, named, nodes
 from ksched_cli.plan.fixes.values import Fix
 from ksched_cli.plan.results import ScoredNode
 from ksched_cli.report.table import SHORT_NAMES
+from ksched_cli.report.visible import shows_visible
 
 # So many nodes are shown before -o wide is needed for more.
 NODES = 20
@@ -22,6 +23,7 @@ NODES = 20
 _COLOURS = {"scheduled": "green", "preempts": "yellow", "held back": "yellow", "ignored": "yellow", "skipped": "yellow"}
 
 
+@shows_visible
 def print_explanation(found: Explanation, console: Console, *, wide: bool = False, headers: bool = True) -> None:
     console.print(_headline(found))
     if found.standing != "refused":

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import Any
 
 from ksched_cli.plan.explain.results import Explanation, Margin, NodeFocus, PluginAnswer, PreemptionStudy, Rejection
 from ksched_cli.plan.fixes.values import Fix
@@ -115,17 +114,3 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 def _margin(margin: Margin) -> dict[str, Any]:
     return {"node": margin.node, "behind": margin.total, "byPlugin": dict(margin.by_plugin)}
-
-
-def write_json(document: Mapping[str, Any], out: TextIO) -> None:
-    json.dump(document, out, ensure_ascii=False, indent=2)
-    out.write("\n")
-
-
-def write_yaml(document: Mapping[str, Any], out: TextIO) -> None:
-    import yaml
-
-    # Through JSON, so that nothing but plain values reaches the dumper.
-    plain = json.loads(json.dumps(document, ensure_ascii=False))
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    yaml.dump(plain, out, Dumper=dumper, sort_keys=False, allow_unicode=True, width=120)

@@ -12,12 +12,17 @@ from collections.abc import Iterator
 from ksched_cli.plan.check_results import Check, Finding
 from ksched_cli.report.check_table import spot, summary
 from ksched_cli.report.ci_paths import repository_path
+from ksched_cli.report.visible import visible_lines, with_texts
 
 MAX_OF_A_KIND = 10
 _KINDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def github_lines(check: Check) -> Iterator[str]:
+    return _lines(with_texts(check, visible_lines))
+
+
+def _lines(check: Check) -> Iterator[str]:
     shown: Counter[str] = Counter()
     others: list[Finding] = []
     for finding in check.findings:

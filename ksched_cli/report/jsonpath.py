@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
+from ksched_cli.report.encoding import json_text
 from ksched_cli.report.jsonpath_syntax import (
     Field,
     Filter,
@@ -22,6 +22,7 @@ from ksched_cli.report.jsonpath_syntax import (
     Wildcard,
     parse,
 )
+from ksched_cli.report.visible import visible
 
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {"<": lt, ">": gt, "==": eq, "!=": ne, "<=": le, ">=": ge}
 
@@ -48,16 +49,23 @@ def _rendered(parts: Sequence[Part], document: Any) -> Iterator[str]:
             for value in _walk([document], part.path):
                 yield from _rendered(part.body, value)
         else:
-            yield " ".join(as_text(value) for value in _walk([document], part))
+            # A text of the template itself is written as it is.
+            write = plain_text if isinstance(part[0], Literal) else as_text
+            yield " ".join(map(write, _walk([document], part)))
 
 
 def as_text(value: Any) -> str:
-    """Words as they are, everything else as JSON writes it."""
+    """A value of the document, made visible."""
+    return visible(value) if isinstance(value, str) else plain_text(value)
+
+
+def plain_text(value: Any) -> str:
+    """A text as it is, everything else as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json_text(value, separators=(",", ":"))
 
 
 def _walk(values: list[Any], path: Path) -> list[Any]:

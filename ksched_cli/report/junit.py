@@ -9,12 +9,14 @@ from xml.etree import ElementTree
 from ksched_cli.plan.check_results import Check, Finding, WorkloadCheck
 from ksched_cli.report.check_table import progress, spot, unread
 from ksched_cli.report.ci_paths import repository_path
+from ksched_cli.report.visible import visible_lines, with_texts
 
 # What XML 1.0 has no way to write.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_text(check: Check) -> str:
+    check = with_texts(check, visible_lines)
     suites = ElementTree.Element("testsuites", name="ksched check")
     _count(suites, check.workloads)
     suites.set("time", _seconds(check.stats.schedule_seconds))

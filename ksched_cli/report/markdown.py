@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ksched_cli.plan.check_results import Check, Finding, WorkloadCheck
 from ksched_cli.plan.codes import all_codes
 from ksched_cli.report.check_table import progress, summary, unread
 from ksched_cli.report.ci_paths import repository_path
+from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.table import omissions
+from ksched_cli.report.visible import visible_lines, with_texts
 
 # GitHub takes 1 MiB a step; what others have written before is in it too.
 MAX_BYTES = 900_000
 _SIGNS = {"error": "❌", "warning": "⚠️", "note": "💡"}
 _RESULTS = {"fails": "❌", "warns": "⚠️", "held back": "⏸️", "fits": "✅"}
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
 
 
 def markdown_text(check: Check) -> str:
     """As many rows as fit, and how many do not."""
     lines: list[str] = []
     size = 0
-    for line in _lines(check):
+    for line in _lines(with_texts(check, visible_lines)):
         size += len(line.encode()) + 1
         if size > MAX_BYTES:
             lines += ["", "… and more than fits here: see the log."]
@@ -32,7 +32,7 @@ def markdown_text(check: Check) -> str:
 
 
 def _lines(check: Check) -> Iterator[str]:
-    yield f"### ksched check: {_escaped(summary(check))}"
+    yield f"### ksched check: {escape_markdown(summary(check))}"
     if check.workloads:
         yield ""
         yield "| | workload | | |"
@@ -48,22 +48,23 @@ def _lines(check: Check) -> Iterator[str]:
     omitted = omissions(check.coverage)
     if omitted:
         yield ""
-        yield f"Not taken into account: {_escaped('; '.join(omitted))}"
+        yield f"Not taken into account: {escape_markdown('; '.join(omitted))}"
 
 
 def _workload(workload: WorkloadCheck) -> str:
     sign = _RESULTS[workload.result]
     said = progress(workload) + (f"; could be otherwise: {unread(workload)}" if workload.missing else "")
-    return f"| {sign} | {_escaped(workload.workload)} | {workload.result} | {_escaped(said)} |"
+    return f"| {sign} | {escape_markdown(workload.workload)} | {workload.result} | {escape_markdown(said)} |"
 
 
 def _finding(finding: Finding) -> str:
     place = finding.place
     file = repository_path(place) or place.source
     where = f"{file}:{place.line}" if place.line is not None else file
-    field = f"<br>{_escaped(place.path)}" if place.path else ""
-    said = f"**{_escaped(finding.title)}**<br>{_escaped(finding.workload)}: {_escaped(finding.message)}"
-    return f"| {_SIGNS[finding.level]} | {_escaped(where)}{field} | {finding.code} | {said} |"
+    field = f"<br>{escape_markdown(place.path)}" if place.path else ""
+    text = escape_markdown(f"{finding.workload}: {finding.message}")
+    said = f"**{escape_markdown(finding.title)}**<br>{text}"
+    return f"| {_SIGNS[finding.level]} | {escape_markdown(where)}{field} | {finding.code} | {said} |"
 
 
 def _codes(check: Check) -> Iterator[str]:
@@ -73,13 +74,8 @@ def _codes(check: Check) -> Iterator[str]:
     for code in sorted({finding.code for finding in check.findings}):
         each = known[code]
         yield ""
-        yield f"**{each.code} {each.name}**: {_escaped(each.meaning)}"
+        yield f"**{each.code} {each.name}**: {escape_markdown(each.meaning)}"
         yield ""
-        yield from (f"- {_escaped(advice)}" for advice in each.advice)
+        yield from (f"- {escape_markdown(advice)}" for advice in each.advice)
     yield ""
     yield "</details>"
-
-
-def _escaped(text: str) -> str:
-    """A cell is one line, and what people call their pods is not markup."""
-    return _SPECIAL.sub(r"\\\1", text).replace("\r", " ").replace("\n", " ")

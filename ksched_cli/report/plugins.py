@@ -9,7 +9,10 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
+from ksched_cli.report.visible import shows_visible
 
+
+@shows_visible
 def print_plugins(plugins: Sequence[Mapping[str, Any]], console: Console) -> None:
     """A line or two each."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
@@ -21,6 +24,7 @@ def print_plugins(plugins: Sequence[Mapping[str, Any]], console: Console) -> Non
     console.print(table)
 
 
+@shows_visible
 def print_plugin(plugin: Mapping[str, Any], console: Console) -> None:
     """Everything about one."""
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)

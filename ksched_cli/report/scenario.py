@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import Any
 
-import yaml
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -14,11 +13,13 @@ from ksched_cli.plan.expectations import Check
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.scenario import ScenarioResult, StepResult
 from ksched_cli.report.document import API_VERSION, pod_entry
+from ksched_cli.report.visible import shows_visible
 
 KIND = "ScenarioResult"
 _SHOWN = 5
 
 
+@shows_visible
 def print_scenario(result: ScenarioResult, console: Console, *, wide: bool = False) -> None:
     for number, step in enumerate(result.steps, start=1):
         _print_step(number, step, console, wide)
@@ -113,7 +114,3 @@ def _step_entry(step: StepResult) -> dict[str, Any]:
             for each in step.checks
         ],
     }
-
-
-def write_yaml(result: ScenarioResult, out: TextIO) -> None:
-    yaml.safe_dump(to_document(result), out, sort_keys=False, allow_unicode=True)

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.plan.settlement import FinalPod, Happening, Settlement
+from ksched_cli.report.visible import shows_visible
 
 _COLOURS = {
     "scheduled": "green",
@@ -77,6 +78,7 @@ def _final(pod: FinalPod) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value not in ("", [])}
 
 
+@shows_visible
 def print_settlement(settlement: Settlement, console: Console, *, wide: bool = False, headers: bool = True) -> None:
     if settlement.timeline:
         told = [each for each in settlement.timeline if wide or _is_news(each)]

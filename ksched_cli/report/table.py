@@ -14,6 +14,7 @@ from rich.text import Text
 
 from ksched_cli.plan.results import FailureGroup, PluginTiming, PodGroupOutcome, PodOutcome, ScoredNode, Simulation
 from ksched_cli.releases.minors import NEWEST
+from ksched_cli.report.visible import shows_visible
 
 # Above this many pods the nodes of each are left out: a page that nobody scrolls through explains nothing.
 PODS_WITH_NODES = 40
@@ -51,6 +52,7 @@ _COLOURS = {"scheduled": "green", "unschedulable": "red", "error": "red", "skipp
 _GROUP_RESULTS = {"gated": "held back", "waiting": "waits for victims to leave"}
 
 
+@shows_visible
 def print_simulation(simulation: Simulation, console: Console, *, wide: bool = False, headers: bool = True) -> None:
     """The table and the line that sums it up."""
     if simulation.outcomes:
@@ -81,6 +83,7 @@ def print_simulation(simulation: Simulation, console: Console, *, wide: bool = F
         console.print(timings_table(simulation.stats.timings, headers))
 
 
+@shows_visible
 def print_others(simulation: Simulation, console: Console) -> None:
     """Pods that the scheduler never sees."""
     for ignored in simulation.ignored:
@@ -91,6 +94,7 @@ def print_others(simulation: Simulation, console: Console) -> None:
         console.print(Text.assemble((refused.pod, "bold"), "  ", ("refused", "bold red"), text))
 
 
+@shows_visible
 def print_groups(simulation: Simulation, console: Console) -> None:
     for group in simulation.pod_groups:
         console.print(_group_line(group))
@@ -123,6 +127,7 @@ def timings_table(timings: Sequence[PluginTiming], headers: bool) -> Table:
     return table
 
 
+@shows_visible
 def print_omissions(coverage: Mapping[str, Any], console: Console) -> None:
     omitted = omissions(coverage)
     if omitted:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ksched_cli.plan.verify_results import Agreement, Checked, Verification
 from ksched_cli.report.document import API_VERSION
+from ksched_cli.report.visible import shows_visible
 
 # Nobody reads a thousand; the document has them all.
 SHOWN = 20
@@ -44,6 +45,7 @@ def _entry(checked: Checked) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value}
 
 
+@shows_visible
 def print_verification(verification: Verification, console: Console, *, wide: bool) -> None:
     _print_part("pods that run: tried again in the order they were placed", verification.placements, console, wide)
     _print_part("pods that wait: what the scheduler wrote down of them", verification.pending, console, wide)

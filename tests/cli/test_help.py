@@ -115,4 +115,7 @@ def test_the_help_of_all_imports_no_command() -> None:
         "print([name for name in sys.modules if name.startswith('ksched_cli.')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "['ksched_cli.cli', 'ksched_cli.errors', 'ksched_cli.cli.main']"
+    assert done.stdout.splitlines()[-1] == (
+        "['ksched_cli.cli', 'ksched_cli.cli.printing', 'ksched_cli.errors', 'ksched_cli.cli.streams', "
+        "'ksched_cli.cli.main']"
+    )

@@ -1,0 +1,30 @@
+"""The only place that prints lines: everything that is not a table or a document goes to stdout or stderr here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+
+def print_row(*cells: str) -> None:
+    """One line on stdout, its cells separated by tabs."""
+    from ksched_cli.report.visible import visible
+
+    print("\t".join(map(visible, cells)))  # noqa: T201
+
+
+def print_text(text: str, *, flush: bool = False) -> None:
+    """Lines on stdout that hold nothing of an input, or that a renderer has made."""
+    print(text, end="" if text.endswith("\n") else "\n", flush=flush)  # noqa: T201
+
+
+def complain(text: str) -> None:
+    """One line on stderr."""
+    from ksched_cli.report.visible import visible
+
+    print(f"ksched: {visible(text)}", file=sys.stderr)  # noqa: T201
+
+
+def warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        complain(f"warning: {warning}")

@@ -1,0 +1,48 @@
+"""Documents as JSON and YAML, without a raw control character in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, TextIO
+
+from ksched_cli.report.visible import is_plain
+
+_YAML_WIDTH = 120
+_UNUSUAL = re.compile(r"[^\n -~]")
+_COMMAND = re.compile(r"#(?=#(?:\[|vso\[))", re.IGNORECASE)
+
+
+def json_text(document: Any, *, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
+    r"""JSON in which every character that is not printable is written as `\u202e`; other letters stay as they are."""
+    text = json.dumps(document, indent=indent, separators=separators, ensure_ascii=False)
+    if not text.isascii() or "\x7f" in text:
+        text = _UNUSUAL.sub(_escape_unprintable, text)
+    # A command of GitHub or Azure counts anywhere in a line of a log.
+    return _COMMAND.sub(r"\\u0023", text) if "##" in text else text
+
+
+def _escape_unprintable(found: re.Match[str]) -> str:
+    character = found[0]
+    if character.isprintable():
+        return character
+    return "\\u007f" if character == "\x7f" else json.dumps(character)[1:-1]
+
+
+def yaml_text(document: Any) -> str:
+    """YAML. A document with text that a terminal or a CI system would obey is written in YAML's JSON form."""
+    import yaml
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    # Through JSON, so that nothing but plain values reaches the dumper.
+    plain = json.loads(json.dumps(document))
+    text: str = yaml.dump(plain, Dumper=dumper, sort_keys=False, allow_unicode=True, width=_YAML_WIDTH)
+    return text if is_plain(text) else json_text(plain, indent=2) + "\n"
+
+
+def write_json(document: Any, out: TextIO) -> None:
+    out.write(json_text(document, indent=2) + "\n")
+
+
+def write_yaml(document: Any, out: TextIO) -> None:
+    out.write(yaml_text(document))

@@ -1,0 +1,125 @@
+"""Makes untrusted text visible before it is shown.
+
+Names and messages come from manifests, clusters, servers and file names. A terminal obeys control characters, a reader
+is misled by bidirectional text, and CI systems obey lines of a log that look like their commands. Every renderer passes
+what it shows through this module: `visible` for one text, `shows_visible` for all texts of a result.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+from functools import cache, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+P = ParamSpec("P")
+
+# GitHub obeys `::error file=x::text` at the start of a line, also after spaces, so wherever a table may wrap a line.
+# All its commands have a letter that no IPv6 address has. GitHub and Azure obey `##[command]` and `##vso[…]` anywhere.
+_COMMAND = re.compile(r":(?=:[a-z-]*[g-z-])|#(?=#(?:\[|vso\[))", re.IGNORECASE)
+
+
+def visible(text: str) -> str:
+    r"""The text with `\x1b`, `\n`, `\u202e` in place of each character that is not printable, and without commands of
+    CI systems."""
+    return _without_commands(text if text.isprintable() else "".join(map(_shown, text)))
+
+
+def visible_lines(text: str) -> str:
+    """The same with its line breaks, for formats that have a way to write those."""
+    return "\n".join(map(visible, text.split("\n"))) if "\n" in text else visible(text)
+
+
+def _shown(character: str) -> str:
+    return character if character.isprintable() else escaped(character)
+
+
+def _without_commands(text: str) -> str:
+    return _COMMAND.sub(lambda found: escaped(found[0]), text) if "::" in text or "##" in text else text
+
+
+def escaped(character: str) -> str:
+    r"""As Python writes it in a string. A byte of a file name that is not UTF-8 is shown as that byte, `\xff`."""
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00
+    if character in _SHORT:
+        return _SHORT[character]
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def shows_visible(render: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
+    """Decorates a renderer: all texts of its first argument are made visible before it sees them."""
+
+    @wraps(render)
+    def of_visible(result: T, /, *rest: P.args, **options: P.kwargs) -> R:
+        return render(with_texts(result, visible), *rest, **options)
+
+    return of_visible
+
+
+def with_texts(value: T, convert: Callable[[str], str]) -> T:
+    """The same result with all its texts converted. A part in which nothing changes is the same object."""
+    changed: Any = _converted(value, convert)
+    result: T = changed
+    return result
+
+
+def _converted(value: Any, convert: Callable[[str], str]) -> Any:
+    kind: Any = type(value)
+    if kind is str:
+        return convert(value)
+    if isinstance(value, tuple | list):
+        items = [_converted(each, convert) for each in value]
+        if all(new is old for new, old in zip(items, value, strict=True)):
+            return value
+        return kind(*items) if hasattr(value, "_fields") else kind(items)
+    if isinstance(value, Mapping):
+        return _converted_mapping(value, convert)
+    changes = {}
+    for field in _fields_of(kind):
+        old = getattr(value, field)
+        if (new := _converted(old, convert)) is not old:
+            changes[field] = new
+    return _replaced(value, changes) if changes else value
+
+
+def _converted_mapping(value: Mapping[Any, Any], convert: Callable[[str], str]) -> Mapping[Any, Any]:
+    keys = [_converted(key, convert) for key in value]
+    items = [_converted(each, convert) for each in value.values()]
+    pairs = zip((*keys, *items), (*value.keys(), *value.values()), strict=True)
+    if all(new is old for new, old in pairs):
+        return value
+    changed = dict(zip(keys, items, strict=True))
+    return Counter(changed) if isinstance(value, Counter) else changed
+
+
+@cache
+def _fields_of(kind: Hashable) -> tuple[str, ...]:
+    """The fields of a dataclass or a msgspec struct; none of anything else."""
+    if dataclasses.is_dataclass(kind):
+        return tuple(each.name for each in dataclasses.fields(kind))
+    fields: tuple[str, ...] = getattr(kind, "__struct_fields__", ())
+    return fields
+
+
+def _replaced(value: Any, changes: dict[str, Any]) -> Any:
+    copied = copy.copy(value)
+    for field, new in changes.items():
+        object.__setattr__(copied, field, new)
+    return copied
+
+
+def is_plain(text: str) -> bool:
+    """Whether lines of a text are free of control characters and of commands of CI systems."""
+    return all(line.isprintable() and not _COMMAND.search(line) for line in text.split("\n"))
