@@ -16,6 +16,16 @@ from typing import Any
 
 from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.api.resource import Device, DeviceAttribute
+from ksched_cli.plugins.lib.cel.cost import (
+    METER,
+    NEW_LIST,
+    NEW_MAP,
+    PER_ELEMENT,
+    STEP,
+    CostLimitExceeded,
+    Meter,
+    call_cost,
+)
 from ksched_cli.plugins.lib.cel.functions import (
     GATED,
     GLOBAL,
@@ -55,6 +65,7 @@ from ksched_cli.plugins.lib.cel.syntax import (
     Select,
     Unary,
     parse,
+    room_to_recurse,
 )
 from ksched_cli.plugins.lib.cel.types import result_type, static_type
 from ksched_cli.plugins.lib.cel.values import (
@@ -73,6 +84,8 @@ _TYPES = {"bool", "int", "uint", "double", "string", "list", "map", "null_type",
 _LIBRARIES = {"sets", "optional", "format", "lists", "ip"}
 # How many arguments the macros with two variables take.
 _PAIRED = {name: (3, 4) if name.startswith("transform") else (3,) for name in PAIR_MACROS}
+# So few characters cannot be nested deeply.
+_SHALLOW = 200
 
 
 class Selector:
@@ -83,13 +96,19 @@ class Selector:
         self.shareable = shareable
         self.lists = lists
         fields = (*_DEVICE_FIELDS, "allowMultipleAllocations") if shareable else _DEVICE_FIELDS
-        tree = parse(expression)
-        self._program = _Compiler(fields, GATED if lists else {}).compile(tree)
-        self.type = static_type(tree, device=True)
+        with room_to_recurse():
+            tree = parse(expression)
+            program = _Compiler(fields, GATED if lists else {}).compile(tree)
+            self._run = program if len(expression) <= _SHALLOW else _run_deep(program)
+            self.type = static_type(tree, device=True)
 
     def matches(self, driver: str, device: Device) -> bool:
         """CelError where kube-scheduler's evaluation fails."""
-        result = self._program({"device": device_value(driver, device, shareable=self.shareable, lists=self.lists)})
+        value = device_value(driver, device, shareable=self.shareable, lists=self.lists)
+        try:
+            result = self._run({"device": value, METER: Meter()})
+        except CostLimitExceeded as problem:
+            raise CelError(str(problem)) from None
         if not isinstance(result, bool):
             name = type_name(result)
             raise CelError(
@@ -97,6 +116,14 @@ class Selector:
                 f"type conversion error from '{name}' to 'bool'"
             )
         return result
+
+
+def _run_deep(program: Program) -> Program:
+    def run(variables: Mapping[str, Any]) -> Any:
+        with room_to_recurse():
+            return program(variables)
+
+    return run
 
 
 @lru_cache(maxsize=4096)
@@ -162,6 +189,33 @@ def _version(text: str) -> Semver:
         raise CelError(f"parse semantic version: {problem}") from None
 
 
+def _variable(name: str) -> Program:
+    def run(variables: Mapping[str, Any]) -> Any:
+        variables[METER].charge(STEP)
+        return variables[name]
+
+    return run
+
+
+def _made(cost: int, program: Program) -> Program:
+    """The program, charged beforehand."""
+
+    def run(variables: Mapping[str, Any]) -> Any:
+        variables[METER].charge(cost)
+        return program(variables)
+
+    return run
+
+
+def _called(name: str, function: Function, programs: tuple[Program, ...]) -> Program:
+    def run(variables: Mapping[str, Any]) -> Any:
+        arguments = [program(variables) for program in programs]
+        variables[METER].charge(call_cost(name, arguments))
+        return function(*arguments)
+
+    return run
+
+
 class _Compiler:
     """Turns a tree into closures; knows which names are in scope."""
 
@@ -194,14 +248,14 @@ class _Compiler:
                 return conditional(self.compile(condition), self.compile(then), self.compile(otherwise))
             case ListOf(items=items):
                 programs = tuple(map(self.compile, items))
-                return lambda variables: [program(variables) for program in programs]
+                return _made(NEW_LIST, lambda variables: [program(variables) for program in programs])
             case MapOf(entries=entries):
                 pairs = tuple((self.compile(key), self.compile(value)) for key, value in entries)
-                return lambda variables: {key(variables): value(variables) for key, value in pairs}
+                return _made(NEW_MAP, lambda variables: {key(variables): value(variables) for key, value in pairs})
 
     def _name(self, name: str) -> Program:
         if name in self._scope:
-            return lambda variables: variables[name]
+            return _variable(name)
         if name in _TYPES:
             return lambda _: name
         raise CelCompileError(f"undeclared reference to '{name}' (in container '')")
@@ -247,9 +301,7 @@ class _Compiler:
             raise CelCompileError(f"found no matching overload for '{name}'")
         if isinstance(last := operands[-1] if operands else None, Literal) and isinstance(last.value, str):
             self._check_literal(node.function, last.value)
-        function = found[0]
-        programs = tuple(map(self.compile, operands))
-        return lambda variables: function(*[program(variables) for program in programs])
+        return _called(name, found[0], tuple(map(self.compile, operands)))
 
     def _check_literal(self, function: str, text: str) -> None:
         if literal_mistake(function, text):
@@ -282,7 +334,8 @@ class _Compiler:
         if not isinstance(variable, Name):
             raise CelCompileError("argument must be a simple name")
         source = self.compile(target)
-        bodies = [self._within(variable.name, body) for body in node.arguments[1:]]
+        cost = PER_ELEMENT[node.function]
+        bodies = [_made(cost, self._within(variable.name, body)) for body in node.arguments[1:]]
         run = MACROS[node.function]
         return lambda variables: run(elements(source(variables)), variable.name, bodies, variables)
 
@@ -291,7 +344,9 @@ class _Compiler:
         if not isinstance(key, Name) or not isinstance(value, Name):
             raise CelCompileError("argument must be a simple name")
         source = self.compile(target)
-        bodies = [of_pair(key.name, value.name, self._within_both(key.name, value.name, body)) for body in written]
+        cost = PER_ELEMENT[node.function]
+        made = (_made(cost, self._within_both(key.name, value.name, body)) for body in written)
+        bodies = [of_pair(key.name, value.name, body) for body in made]
         run = PAIR_MACROS[node.function]
         return lambda variables: run(pairs(source(variables)), PAIR, bodies, variables)
 

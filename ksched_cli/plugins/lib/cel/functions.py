@@ -12,8 +12,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ksched_cli.api.quantity import approximate
 from ksched_cli.plugins.lib.cel.lists import LIST_METHODS, LIST_QUALIFIED
 from ksched_cli.plugins.lib.cel.network import NETWORK_GLOBAL, NETWORK_METHODS, NETWORK_QUALIFIED
+from ksched_cli.plugins.lib.cel.patterns import search_pattern
 from ksched_cli.plugins.lib.cel.time import TIME_METHODS, Timestamp, seconds_of, to_duration, to_timestamp
 from ksched_cli.plugins.lib.cel.values import (
     MAX_INT,
@@ -105,10 +107,7 @@ def _bool(value: Any) -> bool:
 
 
 def _matches(text: Any, pattern: Any) -> bool:
-    return _pattern(_need(pattern, str)).search(_need(text, str)) is not None
-
-
-_NOT_RE2 = re.compile(r"\(\?(?:[=!>#(]|<[=!]|P=)|\\[1-9]|[*+?}]\+")
+    return search_pattern(_need(pattern, str)).search(_need(text, str)) is not None
 
 
 def literal_mistake(function: str, text: str) -> bool:
@@ -120,28 +119,13 @@ def literal_mistake(function: str, text: str) -> bool:
         return True
 
 
-def _pattern(pattern: str) -> re.Pattern[str]:
-    """A pattern that RE2 and Python read alike; $ and \\z mean the very end, as in RE2."""
-    if _NOT_RE2.search(pattern):
-        raise CelError(f"error parsing regexp: invalid or unsupported Perl syntax: `{pattern}`")
-    translated = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]|\$", _end_of_text, pattern, flags=re.DOTALL)
-    try:
-        return re.compile(translated, re.ASCII)
-    except re.error as problem:
-        raise CelError(f"error parsing regexp: {problem}: `{pattern}`") from None
-
-
-def _end_of_text(found: re.Match[str]) -> str:
-    return r"\Z" if found.group() in ("$", r"\z") else found.group()
-
-
 def _find(text: Any, pattern: Any) -> str:
-    found = _pattern(_need(pattern, str)).search(_need(text, str))
+    found = search_pattern(_need(pattern, str)).search(_need(text, str))
     return found.group() if found else ""
 
 
 def _find_all(text: Any, pattern: Any, limit: Any = -1) -> list[str]:
-    found = [each.group() for each in _pattern(_need(pattern, str)).finditer(_need(text, str))]
+    found = [each.group() for each in search_pattern(_need(pattern, str)).finditer(_need(text, str))]
     return found if limit < 0 else found[:limit]
 
 
@@ -288,7 +272,7 @@ def _includes(target: Any, wanted: Any) -> bool:
 _LITERALS: dict[str, Callable[[str], object]] = {
     "duration": to_duration,
     "timestamp": to_timestamp,
-    "matches": _pattern,
+    "matches": search_pattern,
 }
 
 # name -> (function, the numbers of arguments it takes)
@@ -337,7 +321,7 @@ METHODS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "isLessThan": (lambda left, right: _order(left, right) < 0, (1,)),
     "isInteger": (_is_integer, (0,)),
     "asInteger": (_as_integer, (0,)),
-    "asApproximateFloat": (lambda quantity: float(_need(quantity, CelQuantity).amount), (0,)),
+    "asApproximateFloat": (lambda quantity: approximate(_need(quantity, CelQuantity).amount), (0,)),
     "sign": (_sign, (0,)),
     "add": (lambda left, right: CelQuantity(_need(left, CelQuantity).amount + _operand(right)), (1,)),
     "sub": (lambda left, right: CelQuantity(_need(left, CelQuantity).amount - _operand(right)), (1,)),

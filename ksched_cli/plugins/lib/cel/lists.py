@@ -17,7 +17,7 @@ from ksched_cli.plugins.lib.cel.values import (
     whole_number,
 )
 
-_LONGEST_RANGE = 10_000_000
+LONGEST_RANGE = 10_000_000
 
 
 def _list(value: Any) -> list[Any]:
@@ -96,8 +96,8 @@ def _distinct(items: Any) -> list[Any]:
 def _range(size: Any) -> list[int]:
     if _whole(size) < 0:
         raise CelError(f"lists.range: size must be non-negative, got {size}")
-    if size > _LONGEST_RANGE:
-        raise CelError(f"lists.range: size {size} exceeds maximum allowed ({_LONGEST_RANGE})")
+    if size > LONGEST_RANGE:
+        raise CelError(f"lists.range: size {size} exceeds maximum allowed ({LONGEST_RANGE})")
     return list(range(size))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ksched_cli.plugins.lib.cel.cost import METER, STEP, operator_cost
 from ksched_cli.plugins.lib.cel.time import Duration, added, subtracted
 from ksched_cli.plugins.lib.cel.values import (
     CelError,
@@ -26,9 +27,13 @@ Program = Callable[[Variables], Any]
 
 
 def indexed(operand: Program, index: Program, *, optional: bool) -> Program:
-    if optional:
-        return lambda variables: _look_up_maybe(operand(variables), index(variables))
-    return lambda variables: _look_up(operand(variables), index(variables))
+    look_up = _look_up_maybe if optional else _look_up
+
+    def run(variables: Variables) -> Any:
+        variables[METER].charge(STEP)
+        return look_up(operand(variables), index(variables))
+
+    return run
 
 
 def _look_up(container: Any, key: Any) -> Any:
@@ -124,6 +129,7 @@ def conditional(condition: Program, then: Program, otherwise: Program) -> Progra
 
 def _not(operand: Program) -> Program:
     def run(variables: Variables) -> bool:
+        variables[METER].charge(STEP)
         value = operand(variables)
         if not isinstance(value, bool):
             raise no_overload()
@@ -134,6 +140,7 @@ def _not(operand: Program) -> Program:
 
 def _negative(operand: Program) -> Program:
     def run(variables: Variables) -> Any:
+        variables[METER].charge(STEP)
         value = operand(variables)
         if isinstance(value, float):
             return -value
@@ -151,7 +158,13 @@ UNARY: dict[str, Callable[[Program], Program]] = {"!": _not, "-": _negative}
 
 def binary(operator: str, left: Program, right: Program) -> Program:
     work = _OPERATORS[operator]
-    return lambda variables: work(left(variables), right(variables))
+
+    def run(variables: Variables) -> Any:
+        one, other = left(variables), right(variables)
+        variables[METER].charge(operator_cost(operator, one, other))
+        return work(one, other)
+
+    return run
 
 
 def _contains(item: Any, container: Any) -> bool:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count, groupby
 from typing import Any
 
 from ksched_cli.plugins.lib.cel.values import CelCompileError, UInt
 
-MAX_DEPTH = 100
+MAX_DEPTH = 250
+MAX_CODE_POINTS = 100_000
+# An error that cel-go reports without a place.
+_NOWHERE = "ERROR: <input>:-1:0: "
+_FRAMES = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +142,27 @@ _LEVELS = {
 
 def parse(source: str) -> Node:
     """The expression's tree; CelCompileError with the place of the first mistake."""
+    if len(source) > MAX_CODE_POINTS:
+        text = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_CODE_POINTS}"
+        raise CelCompileError(f"{_NOWHERE}{text}")
     return _Parser(source).parse()
+
+
+@contextmanager
+def room_to_recurse() -> Iterator[None]:
+    """An expression at the depth limit takes more of Python's frames than the interpreter allows by default."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _check_depth(depth: int) -> None:
+    """parser.recursionListener: each rule of the grammar may be within itself so often."""
+    if depth > MAX_DEPTH:
+        raise CelCompileError(f"{_NOWHERE}expression recursion limit exceeded: {MAX_DEPTH}")
 
 
 class _Parser:
@@ -180,8 +208,7 @@ class _Parser:
 
     def _expression(self) -> Node:
         self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise _mistake(self.source, self.tokens[self.at][2], "expression recursion limit exceeded")
+        _check_depth(self.depth)
         node = self._chain("||")
         if self._accept("?") is not None:
             then = self._chain("||")
@@ -199,7 +226,12 @@ class _Parser:
     def _binary(self, level: int) -> Node:
         """Precedence climbing: operators of this level and of those that bind closer."""
         left = self._unary()
-        while self._text() in _LEVELS and self._kind() in ("operator", "name") and _LEVELS[self._text()] >= level:
+        for depth in count(2):
+            if self._text() not in _LEVELS or self._kind() not in ("operator", "name"):
+                break
+            if _LEVELS[self._text()] < level:
+                break
+            _check_depth(depth)
             operator = self._text()
             self.at += 1
             left = Binary(operator, left, self._binary(_LEVELS[operator] + 1))
@@ -214,12 +246,15 @@ class _Parser:
             node = self._members(self._number(negative=True))
         else:
             node = self._members(self._primary())
-        for operator in reversed(operators):
-            node = Unary(operator, node)
+        for operator, run in groupby(reversed(operators)):
+            # Two of a kind cancel out (parser.VisitLogicalNot, VisitNegate).
+            if len(list(run)) % 2:
+                node = Unary(operator, node)
         return node
 
     def _members(self, node: Node) -> Node:
-        while True:
+        for depth in count(1):
+            _check_depth(depth)
             if self._accept(".") is not None:
                 optional = self._accept("?") is not None
                 field = self._identifier()
@@ -233,7 +268,8 @@ class _Parser:
                 self._expect("]")
                 node = Index(node, index, optional)
             else:
-                return node
+                break
+        return node
 
     def _identifier(self) -> str:
         kind, text, _ = self.tokens[self.at]

@@ -1,0 +1,115 @@
+"""Expressions that would take for ever: patterns in linear time, cel-go's cost limit and its depth limit."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ksched_cli.api.resource import Device
+from ksched_cli.plugins.lib.cel.cost import LIMIT
+from ksched_cli.plugins.lib.cel.expression import compile_selector
+from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError
+
+DEPTH = "ERROR: <input>:-1:0: expression recursion limit exceeded: 250"
+RANGE = "lists.range(1000)"
+
+
+def matches(expression: str) -> bool:
+    return compile_selector(expression).matches("driver.example.com", Device("d"))
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "^(a|a?)+$", "(.*a){20}$", "(x+x+)+y"])
+def test_patterns_take_linear_time(pattern: str) -> None:
+    started = time.process_time()
+    assert not matches(f"'{'a' * 2000}b'.matches('{pattern}')")
+    assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("(abc", "missing closing ): `(abc`"),
+        ("abc)", "unexpected ): `abc)`"),
+        ("[a", "missing closing ]: `[a`"),
+        ("a**", "invalid nested repetition operator: `**`"),
+        ("*a", "missing argument to repetition operator: `*`"),
+        ("x{1001}", "invalid repeat count: `{1001}`"),
+        ("[z-a]", "invalid character class range: `z-a`"),
+        ("(?=x)", "invalid or unsupported Perl syntax: `(?=`"),
+        ("\\\\1", "invalid escape sequence: `\\1`"),
+        ("a\\\\", "trailing backslash at end of expression: ``"),
+    ],
+)
+def test_patterns_are_refused_in_the_words_of_go(pattern: str, text: str) -> None:
+    with pytest.raises(CelError) as caught:
+        matches(f"'x'.matches('{pattern}' + '')")
+    assert str(caught.value) == f"error parsing regexp: {text}"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f"{RANGE}.all(a, {RANGE}.all(b, {RANGE}.all(c, a + b + c >= 0)))",
+        f"{RANGE}.exists(a, {RANGE}.exists(b, {RANGE}.exists(c, a + b + c < 0)))",
+        f"{RANGE}.map(a, {RANGE}).map(b, b.map(c, c)).size() > 0",
+        "lists.range(9999999).size() > 0",
+        f"{RANGE}.all(a, {RANGE}.all(b, 'aaaaaaaaaaaaaaaa'.contains('b') == false))",
+        "lists.range(100).map(i, lists.range(100)).all(l, lists.range(100).map(i, lists.range(100)).all(m, m == l))",
+    ],
+)
+def test_the_cost_limit_ends_an_evaluation(expression: str) -> None:
+    started = time.process_time()
+    with pytest.raises(CelError) as caught:
+        matches(expression)
+    assert str(caught.value) == "operation cancelled: actual cost limit exceeded"
+    assert time.process_time() - started < 5
+
+
+def test_no_operator_hides_that_the_limit_is_exceeded() -> None:
+    endless = f"{RANGE}.all(a, {RANGE}.all(b, a + b >= 0))"
+    with pytest.raises(CelError, match="actual cost limit exceeded"):
+        matches(f"{endless} || true")
+
+
+def test_what_selectors_do_is_far_below_the_limit() -> None:
+    assert matches("lists.range(300).all(a, lists.range(300).exists(b, b == 0))")
+    assert LIMIT == 1_000_000
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "(" * 250 + "true" + ")" * 250,
+        "[" * 251 + "]" * 251 + " == []",
+        "1" + " + 1" * 250 + " > 0",
+        "device" + ".attributes" * 251 + " == 1",
+        "true ? true : " * 300 + "true",
+        "(" * 50_000,
+    ],
+)
+def test_the_depth_limit(expression: str) -> None:
+    with pytest.raises(CelCompileError) as caught:
+        matches(expression)
+    assert str(caught.value) == f"compilation failed: {DEPTH}"
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("(" * 249 + "true" + ")" * 249, True),
+        ("1" + " + 1" * 248 + " > 0", True),
+        ("!" * 5000 + "true", True),
+        ("!" * 5001 + "true", False),
+        ("-" * 5001 + "(1) < 0", True),
+    ],
+)
+def test_what_is_within_the_limit(expression: str, expected: bool) -> None:
+    assert matches(expression) is expected
+
+
+def test_the_size_limit() -> None:
+    with pytest.raises(CelCompileError) as caught:
+        matches("true" + " " * 100_000)
+    text = "expression code point size exceeds limit: size: 100004, limit 100000"
+    assert str(caught.value) == f"compilation failed: ERROR: <input>:-1:0: {text}"
