@@ -22,6 +22,7 @@ class Event(Struct, rename="camel", frozen=True, gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     reason: str = ""
     event_time: str | None = None
+    related: ObjectReference = ObjectReference()
     series: EventSeries | None = None
     # Of the core group.
     involved_object: ObjectReference = ObjectReference()

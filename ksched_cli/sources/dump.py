@@ -21,7 +21,7 @@ from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.archives import Content
 from ksched_cli.sources.documents import decode
-from ksched_cli.sources.events import failed_scheduling, is_event
+from ksched_cli.sources.events import FailedScheduling, ScheduledPod, is_event, read_event
 from ksched_cli.sources.loaded import Loaded, Origin
 from ksched_cli.sources.snapshot import is_snapshot, read_snapshot
 from ksched_cli.sources.validate import Complaint, complaints
@@ -101,7 +101,7 @@ class _Reader:
         self._problems += _shared_uids(self._loaded.of(Pod))
         if self._problems:
             raise InputError(_shortened(self._problems))
-        if not len(self._loaded) and not self._loaded.unknown and not self._loaded.failures:
+        if not len(self._loaded) and not self._loaded.unknown and not self._loaded.has_events:
             raise InputError(Problem("no Kubernetes objects in the input", ", ".join(sources)))
         self._warn_of_odd_objects()
         return self._loaded
@@ -199,9 +199,13 @@ class _Reader:
             self._loaded.unknown[f"{unknown.api_version}/{unknown.kind}"] += 1
 
     def _take_event(self, event: Event) -> None:
-        failure = failed_scheduling(event)
-        if failure is not None:
-            self._loaded.failures.append(failure)
+        found = read_event(event)
+        if isinstance(found, FailedScheduling):
+            self._loaded.failures.append(found)
+        elif isinstance(found, ScheduledPod):
+            self._loaded.bindings.append(found)
+        elif found is not None:
+            self._loaded.preemptions.append(found)
 
     def _take_object(self, item: Struct, origin: Origin) -> None:
         kind, source = type(item), origin.source

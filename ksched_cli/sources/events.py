@@ -1,15 +1,21 @@
-"""FailedScheduling events: what schedulers said of pods that they could not place."""
+"""Events of schedulers: pods that they could not place, pods that they bound, pods that they evicted for others."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ksched_cli.api.decode import UnknownKind
 from ksched_cli.api.events import Event
+from ksched_cli.api.meta import ObjectReference
 from ksched_cli.api.pod_facts import parse_time
 
-REASON = "FailedScheduling"
+FAILED, SCHEDULED, PREEMPTED = "FailedScheduling", "Scheduled", "Preempted"
+REASONS = (FAILED, SCHEDULED, PREEMPTED)
 _VERSIONS = frozenset({"v1", "events.k8s.io/v1", "events.k8s.io/v1beta1"})
+# "Successfully assigned shop/web-1 to node-1"; "Preempted by pod UID on node node-1", of old "Preempted by shop/web-1".
+_ASSIGNED = re.compile(r"Successfully assigned \S+ to (\S+)")
+_MADE_ROOM = re.compile(r"Preempted by .* on node (\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +32,59 @@ class FailedScheduling:
     again: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ScheduledPod:
+    """A pod that a scheduler bound to the node, `at` that time in seconds since the epoch; `exact` where the event has
+    an eventTime, which has microseconds."""
+
+    namespace: str
+    pod: str
+    uid: str
+    node: str
+    stamp: str
+    at: float
+    exact: bool
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.pod}"
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """A pod, by uid and name as far as the event has them, for which another was evicted from the node."""
+
+    preemptor_uid: str
+    preemptor: str
+    node: str
+
+
+SchedulerEvent = FailedScheduling | ScheduledPod | Preemption
+
+
 def is_event(unknown: UnknownKind) -> bool:
     return unknown.kind == "Event" and unknown.api_version in _VERSIONS
 
 
-def _is_time(stamp: str | None) -> bool:
-    try:
-        return bool(stamp) and parse_time(stamp or "") > 0
-    except ValueError:
-        return False
-
-
-def failed_scheduling(event: Event) -> FailedScheduling | None:
-    """None for events of anything else. Until 1.18 events were those of the core group, which count the repetitions of
-    one text and know when it was last said."""
+def read_event(event: Event) -> SchedulerEvent | None:
+    """None for events of anything else."""
     about = event.involved_object if event.involved_object.kind else event.regarding
-    if event.reason != REASON or about.kind != "Pod":
+    if about.kind != "Pod":
         return None
+    if event.reason == FAILED:
+        return _failed_scheduling(event, about)
+    text = event.message or event.note
+    if event.reason == SCHEDULED and (assigned := _ASSIGNED.fullmatch(text)):
+        return _scheduled(event, about, assigned[1])
+    if event.reason == PREEMPTED and event.related.name and (made_room := _MADE_ROOM.fullmatch(text)):
+        related = event.related
+        return Preemption(related.uid, f"{related.namespace}/{related.name}", made_room[1])
+    return None
+
+
+def _failed_scheduling(event: Event, about: ObjectReference) -> FailedScheduling:
+    """Until 1.18 events were those of the core group, which count the repetitions of one text and know when it was
+    last said."""
     source = event.source.component or event.deprecated_source.component
     last = event.last_timestamp or event.deprecated_last_timestamp
     return FailedScheduling(
@@ -54,3 +96,19 @@ def failed_scheduling(event: Event) -> FailedScheduling | None:
         next(filter(_is_time, (last, event.event_time, event.metadata.creation_timestamp)), None) or "",
         last is None and event.series is not None,
     )
+
+
+def _scheduled(event: Event, about: ObjectReference, node: str) -> ScheduledPod | None:
+    last = event.last_timestamp or event.deprecated_last_timestamp
+    stamp = next(filter(_is_time, (event.event_time, last, event.metadata.creation_timestamp)), None)
+    if stamp is None:
+        return None
+    exact = _is_time(event.event_time)
+    return ScheduledPod(about.namespace, about.name, about.uid, node, stamp, parse_time(stamp), exact)
+
+
+def _is_time(stamp: str | None) -> bool:
+    try:
+        return bool(stamp) and parse_time(stamp or "") > 0
+    except ValueError:
+        return False

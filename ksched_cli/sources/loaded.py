@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal
-from ksched_cli.sources.events import FailedScheduling
+from ksched_cli.sources.events import FailedScheduling, Preemption, ScheduledPod
 
 K = TypeVar("K", bound=Struct)
 
@@ -29,8 +29,8 @@ class Origin:
 class Loaded:
     """Typed objects by kind, and what was passed over. `gaps`: what of their admission is not modelled; `origins`, by
     id of the object, and `texts`, by source, where they are kept: for manifests; `missing`: kinds that a cluster has
-    and did not show, with the reason; `namespace`: that of the kubeconfig's context; `failures`: what schedulers said
-    of pods in events, where those are read."""
+    and did not show, with the reason; `namespace`: that of the kubeconfig's context; `failures`, `bindings`
+    and `preemptions`: events of schedulers, where those are read."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -42,6 +42,8 @@ class Loaded:
     missing: dict[str, str] = field(default_factory=dict)
     namespace: str = ""
     failures: list[FailedScheduling] = field(default_factory=list)
+    bindings: list[ScheduledPod] = field(default_factory=list)
+    preemptions: list[Preemption] = field(default_factory=list)
     _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)
 
     def add(self, item: Struct) -> None:
@@ -105,6 +107,10 @@ class Loaded:
 
     def of(self, kind: type[K]) -> list[K]:
         return self.objects.get(kind, [])
+
+    @property
+    def has_events(self) -> bool:
+        return bool(self.failures or self.bindings or self.preemptions)
 
     def without_pending(self) -> Loaded:
         """The same without the pods that wait for a node."""

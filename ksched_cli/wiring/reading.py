@@ -84,11 +84,11 @@ def connect_live(options: LiveOptions) -> ApiServer:
 
 
 def read_live(options: LiveOptions, progress: Progress | None, *, events: bool) -> LiveCluster:
-    from ksched_cli.sources.events import REASON
+    from ksched_cli.sources.events import REASONS
     from ksched_cli.sources.live.cluster import read_cluster
 
     try:
-        return read_cluster(connect_live(options), progress, REASON if events else "")
+        return read_cluster(connect_live(options), progress, REASONS if events else ())
     finally:
         if progress is not None:
             progress.close()

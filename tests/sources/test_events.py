@@ -1,4 +1,4 @@
-"""FailedScheduling events in every form in which clusters and dumps have them; and that nobody else reads them."""
+"""Events of schedulers in every form in which clusters and dumps have them; and that nobody else reads them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import yaml
 
 from ksched_cli.errors import InputError
 from ksched_cli.sources.dump import load_dump
-from ksched_cli.sources.events import FailedScheduling
+from ksched_cli.sources.events import FailedScheduling, Preemption, ScheduledPod
 from tests.builders import make_node
 from tests.failed_scheduling import in_its_own_group, of_old, written_now
+from tests.scheduler_events import bound_event, bound_event_of_its_group, bound_event_of_old, preempted_event
 
 NODE = make_node("n1").doc()
 SAID, LATER = "2026-01-01T00:10:00.123456Z", "2026-01-01T00:20:00Z"
@@ -53,6 +54,35 @@ def read(tmp_path: Path, *documents: Any, name: str = "dump.json") -> list[Faile
 )  # fmt: skip
 def test_forms(event: dict[str, Any], expected: FailedScheduling | None, name: str, tmp_path: Path) -> None:
     assert read(tmp_path, event, name=name) == ([expected] if expected else [])
+
+
+EXACT = ScheduledPod("default", "p", "u", "n1", SAID, 1767226200.123456, exact=True)
+CUT = ScheduledPod("default", "p", "", "n1", LATER, 1767226800.0, exact=False)
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        pytest.param(bound_event("p", "n1", SAID, uid="u"), EXACT, id="as it is written now"),
+        pytest.param(bound_event_of_its_group("p", "n1", SAID, uid="u"), EXACT, id="events.k8s.io"),
+        pytest.param(bound_event_of_old("p", "n1", LATER), CUT, id="of old"),
+        pytest.param(bound_event("p", "n1", "soon"), None, id="with a time that is none"),
+        pytest.param({**bound_event("p", "n1", SAID), "message": "Placed"}, None, id="in other words"),
+    ],
+)
+def test_bindings(event: dict[str, Any], expected: ScheduledPod | None, tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [NODE, event]}))
+    assert load_dump([str(path)], events=True).bindings == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize("text", ["Preempted by pod u on node n1", "Preempted by default/high on node n1"])
+def test_preemptions(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    path.write_text(json.dumps({**preempted_event("low", "high", "n1", uid="u"), "message": text}))
+    loaded = load_dump([str(path)], events=True)
+    assert loaded.preemptions == [Preemption("u", "default/high", "n1")]
+    assert loaded.has_events
 
 
 def bare(event: dict[str, Any]) -> dict[str, Any]:

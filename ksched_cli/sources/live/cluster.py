@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Protocol
@@ -44,14 +44,14 @@ class LiveCluster:
     warnings: list[str] = field(default_factory=list)
 
 
-def read_cluster(server: ApiServer, progress: Progress | None = None, events: str = "") -> LiveCluster:
+def read_cluster(server: ApiServer, progress: Progress | None = None, events: Sequence[str] = ()) -> LiveCluster:
     """Raises ClusterUnreadable for anything short of the whole, but for kinds that the server refuses to show. Events
-    are those of this reason, and none without one."""
+    are those of these reasons."""
     cluster = LiveCluster(_server_version(server), server.namespace)
     if server.insecure:
         cluster.warnings.append(f"{server.host}: its certificate is not checked (insecure-skip-tls-verify)")
     # Events last: they are of nothing that happened before the pods were read, or of it too.
-    for answer in chain(read_lists(server), read_events(server, events) if events else ()):
+    for answer in chain(read_lists(server), read_events(server, events)):
         if isinstance(answer, Missing):
             if answer.absent:
                 cluster.absent.append(answer.kind)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 from msgspec import Raw, Struct
@@ -129,12 +129,23 @@ def read_kind(
     yield Missing(kind, "not served", absent=True)
 
 
-def read_events(server: ApiServer, reason: str) -> Iterator[Answer]:
-    """Those of the reason. Every server has them in the core group, however they were written."""
+def read_events(server: ApiServer, reasons: Sequence[str]) -> Iterator[Answer]:
+    """Those of the reasons. Every server has them in the core group, however they were written."""
     try:
-        yield from _read_resource(server, Resource(Event, "v1"), "", {"fieldSelector": f"reason={reason}"})
+        for reason in reasons:
+            yield from _whole(_read_resource(server, Resource(Event, "v1"), "", {"fieldSelector": f"reason={reason}"}))
     except Refused as refusal:
         yield Missing(Event, "forbidden" if refusal.status == FORBIDDEN else refusal.message)
+
+
+def _whole(pages: Iterable[Page]) -> list[Page]:
+    """The pages of one list. A list that starts again replaces its own pages, and not those of another list."""
+    kept: list[Page] = []
+    for page in pages:
+        if page.restart:
+            kept.clear()
+        kept.append(replace(page, restart=False))
+    return kept
 
 
 def _read_resource(

@@ -57,6 +57,8 @@ def test_events_are_read_page_by_page(
     assert asked(kube) == [
         {"limit": "1", "fieldSelector": "reason=FailedScheduling", "resourceVersion": "0"},
         {"limit": "1", "fieldSelector": "reason=FailedScheduling", "continue": "1"},
+        {"limit": "1", "fieldSelector": "reason=Scheduled", "resourceVersion": "0"},
+        {"limit": "1", "fieldSelector": "reason=Preempted", "resourceVersion": "0"},
     ]
     assert {request.method for request in kube.requests} == {"GET"}
 
