@@ -174,6 +174,7 @@ class NodeCondition(Struct, rename="camel", frozen=True, gc=False):
     type: str = ""
     status: str = ""
     reason: str = ""
+    last_transition_time: str | None = None
 
 
 class ContainerImage(Struct, rename="camel", frozen=True, gc=False):

@@ -12,16 +12,21 @@ from ksched_cli.cli.printing import print_row, warn
 from ksched_cli.cli.running import SOME_DO_NOT_FIT, show_document
 
 SHORT = "How far the answers agree with what your cluster did."
-HELP = """Holds the modelled scheduler against the one of the cluster, so that you know how far to trust it there.
+HELP = """Compares the modelled scheduler with the scheduler of the cluster, so that you know how far to trust it there.
 
-Every pod that runs is scheduled again, in the order in which they were placed and with those before it where they are;
-its node should be among the best. Of every pod that waits the scheduler has written down why, in FailedScheduling
-events and in the pod's PodScheduled condition; the newer text should be that of the answer. Each difference comes with
-what it may come from.
+Every running pod is scheduled again, in the order in which the pods were bound and with the earlier pods on their
+nodes. Its node must be among the best. For every pending pod the scheduler wrote down why, in FailedScheduling events
+and in the pod's PodScheduled condition. The newer of the two texts must be that of the answer.
 
-Events are read of the cluster, or of a dump that has them; without them, as in a snapshot, the conditions are enough.
-What has been deleted since is not in the picture, so a cluster that changes much agrees less. Clusters of more than 100
-nodes are searched in part by default, and ties are drawn."""
+The order comes from Scheduled events, which have microseconds, else from the PodScheduled condition, else from other
+fields. Most times are cut to the second: within one second, ksched searches for an order that explains all placements.
+The result states for how many pods the order was known, found or not found. Nodes that are younger than a placement
+are no candidates for it. A node without pods that was changed later may be left out as well; the result states that.
+
+Events are read from the cluster, or from a dump that has them. Without them, as in a snapshot, the conditions are
+enough. Pods that were deleted are not in the picture, so a cluster that changes much agrees less. The cause of a
+difference is stated where the cluster shows one. By default kube-scheduler looks at a part of the nodes only, in
+clusters of more than 100 nodes, and it chooses among the best nodes at random."""
 
 EPILOG = """Examples:
 

@@ -159,11 +159,18 @@ class Cluster:
     # Nodes
 
     def add_node(self, node: Node) -> None:
-        self._restructure([*self.nodes.arrival, node])
+        self.add_nodes([node])
+
+    def add_nodes(self, nodes: Sequence[Node]) -> None:
+        """AddNode for each, with the pods that are bound to them."""
+        if not nodes:
+            return
+        self._restructure([*self.nodes.arrival, *nodes])
+        new = {node.metadata.name for node in nodes}
         for pod_row, info in enumerate(self.pods.infos):
-            here = info.pod.spec.node_name == node.metadata.name and pod_row not in self.pods.gone
-            if here and self.pods.node_row[pod_row] == NOWHERE:
-                self.place(pod_row, self.nodes.row_of[node.metadata.name])
+            name = info.pod.spec.node_name
+            if name in new and pod_row not in self.pods.gone and self.pods.node_row[pod_row] == NOWHERE:
+                self.place(pod_row, self.nodes.row_of[name])
 
     def remove_node(self, name: str) -> None:
         """The node goes; its pods stay known but count nowhere, as on a ghost node of kube-scheduler's cache."""

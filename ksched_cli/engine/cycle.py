@@ -277,8 +277,10 @@ class Cycle:
         judged = runtime.profile.score or self.extenders_judge
         if not judged and self.cluster.release.at_least("1.30"):
             return 1
-        if not self.sampling:
-            return size
+        return self.sample_size(runtime, size) if self.sampling else size
+
+    def sample_size(self, runtime: Runtime, size: int) -> int:
+        """How many feasible nodes of so many kube-scheduler looks for."""
         own = runtime.profile.percentage_of_nodes_to_score
         return num_feasible_nodes_to_find(self.percentage_of_nodes_to_score if own is None else own, size)
 

@@ -148,6 +148,14 @@ class Scheduler:
         """How these nodes would score for the pod, had it no others to go to; None where it cannot be said."""
         return self._cycle.scores_of(self._runtime_of(pod_row), pod_row, rows)
 
+    def sample_size(self, pod_row: int) -> int:
+        """How many feasible nodes kube-scheduler looks for in the pod's cycle, by percentageOfNodesToScore."""
+        return self._cycle.sample_size(self._runtime_of(pod_row), len(self.cluster.nodes))
+
+    def look_only_at(self, rows: RowColumn | None) -> None:
+        """From now on all other nodes are no candidates; None for all nodes."""
+        self._cycle.placement = rows
+
     def search_like(self, other: Scheduler) -> None:
         """Start the next search where the other starts."""
         self._cycle.next_start = other._cycle.next_start

@@ -1,18 +1,20 @@
-"""How far the answers agree with the cluster: the share, and each disagreement with what it may come from."""
+"""How far the answers agree with the cluster: the share, and each difference with its cause where that is known."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ksched_cli.plan.verify_results import Agreement, Checked, Verification
+from ksched_cli.plan.verify.results import Agreement, Checked, Order, Verification
 from ksched_cli.report.document import API_VERSION
 from ksched_cli.report.visible import shows_visible
 
+_ORDER_KEYS = {Order.KNOWN: "known", Order.FOUND: "found", Order.NOT_FOUND: "notFound"}
 # Nobody reads a thousand; the document has them all.
 SHOWN = 20
 _SAID = {"condition": "condition:", "event": "event:    "}
@@ -25,6 +27,7 @@ def verification_document(verification: Verification, coverage: Mapping[str, Any
         "kind": "Verification",
         "compared": verification.compared,
         "agreeing": verification.agreeing,
+        "order": {_ORDER_KEYS[order]: count for order, count in verification.orders.items()},
         "placements": [_entry(each) for each in verification.placements],
         "pending": [_entry(each) for each in verification.pending],
         "leftOut": dict(verification.left_out),
@@ -41,30 +44,55 @@ def _entry(checked: Checked) -> dict[str, Any]:
         "cause": checked.cause,
         "saidIn": checked.said_in,
         "saidAt": checked.said_at,
+        "boundAt": checked.bound_at,
+        "boundIn": checked.bound_in,
+        "order": _ORDER_KEYS[checked.order] if checked.order else "",
+        "assumed": checked.assumed,
     }
     return {key: value for key, value in entry.items() if value}
 
 
 @shows_visible
 def print_verification(verification: Verification, console: Console, *, wide: bool) -> None:
-    _print_part("pods that run: tried again in the order they were placed", verification.placements, console, wide)
-    _print_part("pods that wait: what the scheduler wrote down of them", verification.pending, console, wide)
+    title = "running pods, scheduled again in the order of their bindings"
+    _print_part(title, verification.placements, console, wide, _about_orders(verification))
+    _print_part("pending pods, and what the scheduler wrote about them", verification.pending, console, wide)
     for why, count in sorted(verification.left_out.items()):
         console.print(Text(f"not compared: {why}: {count}", style="dim"))
     console.print(share(verification))
 
 
-def _print_part(title: str, checked: Sequence[Checked], console: Console, wide: bool) -> None:
+def _about_orders(verification: Verification) -> Iterator[str]:
+    """How the order of bindings was established, and what else was assumed."""
+    orders = verification.orders
+    told = {
+        Order.KNOWN: "known by their times",
+        Order.FOUND: "found, among the orders that the times allow",
+        Order.NOT_FOUND: "not found",
+    }
+    counts = [f"for {orders[order]} {text}" for order, text in told.items() if orders[order]]
+    if counts:
+        yield f"order of bindings: {'; '.join(counts)}"
+    assumed = Counter(each.assumed for each in verification.placements if each.assumed)
+    for assumption, pods in sorted(assumed.items()):
+        yield f"assumed for {pods} {'pod' if pods == 1 else 'pods'}: {assumption}"
+
+
+def _print_part(
+    title: str, checked: Sequence[Checked], console: Console, wide: bool, notes: Iterable[str] = ()
+) -> None:
     if not checked:
         return
     agreeing = sum(each.agreement.agrees for each in checked)
     console.print(Text(f"{title}: {agreeing} of {len(checked)} agree", style="bold"))
+    for note in notes:
+        console.print(Text(f"  {note}", style="dim"))
     others = [each for each in checked if not each.agreement.agrees]
     for each in others if wide else others[:SHOWN]:
         console.print(_headline(each))
         console.print(Padding(Text(_comparison(each)), (0, 0, 0, 4)))
         if each.cause:
-            console.print(Padding(Text(f"perhaps: {each.cause}", style="dim"), (0, 0, 0, 4)))
+            console.print(Padding(Text(f"cause: {each.cause}", style="dim"), (0, 0, 0, 4)))
     if len(others) > SHOWN and not wide:
         console.print(Text(f"  and {len(others) - SHOWN} more; -o wide shows all", style="dim"))
     console.print()

@@ -1,17 +1,19 @@
-"""What the API server would have refused: quantities that are none, or negative."""
+"""What the API server would have refused: quantities and times that are none, negative quantities."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.api.core import Node, Pod, Quantities
-from ksched_cli.api.pod_facts import POD_SCHEDULED, parse_time
+from ksched_cli.api.core import Node, NodeCondition, Pod, PodCondition, Quantities
+from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.pod_facts import parse_time
 from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, ResourceQuota, RuntimeClass
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
+from ksched_cli.api.workloads import ReplicaSet
 
 # (path, what is wrong)
 Complaint = tuple[str, str]
@@ -61,11 +63,19 @@ def _pod(pod: Pod) -> Iterator[Complaint]:
     yield from _quantities(pod.status.allocated_resources, "status.allocatedResources")
     if pod.status.resources is not None:
         yield from _quantities(pod.status.resources.requests, "status.resources.requests")
-    yield from _time(pod.metadata.creation_timestamp, "metadata.creationTimestamp")
+    yield from _stamps(pod.metadata)
     yield from _time(pod.status.start_time, "status.startTime")
-    for index, condition in enumerate(pod.status.conditions):
-        if condition.type == POD_SCHEDULED:
-            yield from _time(condition.last_transition_time, f"status.conditions[{index}].lastTransitionTime")
+    yield from _transitions(pod.status.conditions)
+
+
+def _stamps(metadata: ObjectMeta) -> Iterator[Complaint]:
+    yield from _time(metadata.creation_timestamp, "metadata.creationTimestamp")
+    yield from _time(metadata.deletion_timestamp, "metadata.deletionTimestamp")
+
+
+def _transitions(conditions: Iterable[PodCondition | NodeCondition]) -> Iterator[Complaint]:
+    for index, condition in enumerate(conditions):
+        yield from _time(condition.last_transition_time, f"status.conditions[{index}].lastTransitionTime")
 
 
 def _time(stamp: str | None, path: str) -> Iterator[Complaint]:
@@ -81,6 +91,12 @@ def _node(node: Node) -> Iterator[Complaint]:
         yield "metadata.name", "a node needs a name"
     yield from _quantities(node.status.allocatable, "status.allocatable")
     yield from _quantities(node.status.capacity, "status.capacity")
+    yield from _stamps(node.metadata)
+    yield from _transitions(node.status.conditions)
+
+
+def _replica_set(item: ReplicaSet) -> Iterator[Complaint]:
+    yield from _stamps(item.metadata)
 
 
 def _volume(volume: PersistentVolume) -> Iterator[Complaint]:
@@ -121,6 +137,7 @@ def _budget(budget: PodDisruptionBudget) -> Iterator[Complaint]:
 _CHECKS: Mapping[type[Struct], Callable[[Any], Iterator[Complaint]]] = {
     Pod: _pod,
     Node: _node,
+    ReplicaSet: _replica_set,
     PersistentVolume: _volume,
     PersistentVolumeClaim: _claim,
     PodDisruptionBudget: _budget,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -13,7 +14,12 @@ from ksched_cli.wiring import Setup, assemble, gather, make_scheduler
 if TYPE_CHECKING:
     from ksched_cli.api.core import Pod
     from ksched_cli.config.model import SchedulerConfiguration
-    from ksched_cli.plan.verify_results import Verification
+    from ksched_cli.engine.scheduler import Scheduler
+    from ksched_cli.plan.verify.evidence import Evidence
+    from ksched_cli.plan.verify.history import History
+    from ksched_cli.plan.verify.results import Verification
+    from ksched_cli.sources.loaded import Loaded
+    from ksched_cli.wiring.reading import Gathered
 
 GONE = "pods that are gone, of which there are FailedScheduling events"
 
@@ -28,30 +34,54 @@ class Verified:
 def verify(setup: Setup, stdin: BinaryIO | None = None) -> Verified:
     """What runs is tried again in a cluster of its own; what is pending, in the cluster as it is."""
     from ksched_cli.api.core import Node, Pod
-    from ksched_cli.plan.verdicts import newest_events, pending_pods
-    from ksched_cli.plan.verify import placed_pods, replay
-    from ksched_cli.plan.verify_results import Verification
+    from ksched_cli.plan.verify.replay import replay
+    from ksched_cli.plan.verify.results import Verification
+    from ksched_cli.plan.verify.verdicts import newest_events, pending_pods
 
     gathered = gather(replace(setup, events=True), stdin)
     prepared = assemble(setup, gathered)
-    pods = [pod for pod in gathered.loaded.of(Pod) if prepared.wanted(pod)]
-    nodes = frozenset(node.metadata.name for node in gathered.loaded.of(Node))
-    schedulers = frozenset(prepared.scheduler.runtimes)
-    placed, left_out = placed_pods(pods, schedulers, nodes)
-
-    again = gathered.loaded.copied()
-    tried = {id(each.pod) for each in placed}
-    again.objects[Pod] = [_unplaced(pod) if id(pod) in tried else pod for pod in again.of(Pod) if _counts(pod, tried)]
-    setting = replace(gathered.setting, configuration=_without_post_filter(gathered.setting.configuration))
-    checked = tuple(replay(make_scheduler(setup, again, setting), placed))
+    loaded = gathered.loaded
+    pods = [pod for pod in loaded.of(Pod) if prepared.wanted(pod)]
+    history = _history(loaded, pods, prepared.scheduler.runtimes)
+    evidence = _evidence(loaded, history)
+    checked = tuple(replay(_past(setup, gathered, history), history, loaded.of(Node), evidence))
 
     simulation = prepared.simulate()
     outcomes = {outcome.pod: outcome for outcome in simulation.outcomes}
     gated = {each.pod: each for each in simulation.gated}
-    events, gone = newest_events(gathered.loaded.failures, gathered.loaded.of(Pod), gathered.wanted)
-    pending, waiting = pending_pods(pods, events, schedulers, outcomes, gated)
-    left_out = Counter(left_out) + waiting + Counter({GONE: gone})
+    events, gone = newest_events(loaded.failures, loaded.of(Pod), gathered.wanted)
+    pending, waiting = pending_pods(pods, events, prepared.scheduler.runtimes, outcomes, gated, evidence)
+    left_out = history.left_out + waiting + Counter({GONE: gone})
     return Verified(Verification(checked, tuple(pending), left_out), _coverage(prepared.coverage), prepared.warnings)
+
+
+def _history(loaded: Loaded, wanted: Sequence[Pod], schedulers: Collection[str]) -> History:
+    from ksched_cli.api.core import Node, Pod
+    from ksched_cli.plan.verify.history import read_history
+
+    nodes = frozenset(node.metadata.name for node in loaded.of(Node))
+    ids = frozenset(map(id, wanted))
+    return read_history(loaded.of(Pod), ids, schedulers, nodes, loaded.bindings, loaded.preemptions)
+
+
+def _evidence(loaded: Loaded, history: History) -> Evidence:
+    from ksched_cli.api.core import Node, Pod
+    from ksched_cli.api.workloads import ReplicaSet
+    from ksched_cli.plan.verify.evidence import gather_evidence
+
+    return gather_evidence(loaded.of(Node), loaded.of(Pod), loaded.of(ReplicaSet), loaded.bindings, history)
+
+
+def _past(setup: Setup, gathered: Gathered, history: History) -> Scheduler:
+    """A scheduler of the cluster as it was before the first of the placements: all pods of the history are pending."""
+    from ksched_cli.api.core import Node, Pod
+    from ksched_cli.plan.verify.history import first_nodes
+
+    loaded = gathered.loaded.copied()
+    loaded.set_all(Pod, [_unplaced(each.pod) for each in (*history.tried, *history.others)])
+    loaded.set_all(Node, first_nodes(history, loaded.of(Node)))
+    configuration = _without_post_filter(gathered.setting.configuration)
+    return make_scheduler(setup, loaded, replace(gathered.setting, configuration=configuration))
 
 
 def _coverage(coverage: dict[str, Any]) -> dict[str, Any]:
@@ -63,14 +93,12 @@ def _coverage(coverage: dict[str, Any]) -> dict[str, Any]:
     return {**coverage, "missing": {**missing, "Event": reason}}
 
 
-def _counts(pod: Pod, tried: set[int]) -> bool:
-    """Pods that wait now were not there then, or not in the way."""
-    return bool(pod.spec.node_name) or id(pod) in tried
-
-
 def _unplaced(pod: Pod) -> Pod:
     return changed(
-        pod, spec=changed(pod.spec, node_name=""), status=changed(pod.status, phase="Pending", nominated_node_name="")
+        pod,
+        metadata=changed(pod.metadata, deletion_timestamp=None),
+        spec=changed(pod.spec, node_name=""),
+        status=changed(pod.status, phase="Pending", nominated_node_name=""),
     )
 
 

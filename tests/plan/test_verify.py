@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from ksched_cli.plan.verify_results import Agreement, Checked, Verification
+from ksched_cli.plan.verify.results import Agreement, Checked, Verification
 from ksched_cli.wiring import Setup, prepare
 from ksched_cli.wiring.verifying import verify
 from tests.builders import make_node, make_pod
@@ -59,11 +59,9 @@ def test_what_it_placed_itself_agrees(case: str, tmp_path: Path) -> None:
 
 
 def test_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    old, new = make_node("old").doc(), make_node("new").doc()
-    new["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
     items = [
-        old,
-        new,
+        make_node("old").doc(),
+        make_node("new").doc(),
         make_node("tainted").taint("team", "a").doc(),
         scheduled(make_pod("first").requests(cpu="1").doc(), "old", 1),
         scheduled(make_pod("second").requests(cpu="1").doc(), "old", 2),
@@ -75,28 +73,28 @@ def test_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         waiting(make_pod("gated").spec(schedulingGates=[{"name": "x"}]).doc(), "", "SchedulingGated"),
     ]
     found = verify(Setup([write(tmp_path / "cluster.json", items)])).verification
-    assert [(each.pod, each.agreement, each.answer) for each in found.placements] == [
-        ("default/first", Agreement.OTHER_NODE, "new"),
-        ("default/second", Agreement.OTHER_NODE, "new"),
-        ("default/third", Agreement.REJECTED, "TaintToleration: node(s) had untolerated taint(s)"),
+    assert [(each.pod, each.agreement, each.answer, each.cause) for each in found.placements] == [
+        ("default/first", Agreement.SAME, "old", ""),
+        ("default/second", Agreement.OTHER_NODE, "new", "not known"),
+        ("default/third", Agreement.REJECTED, "TaintToleration: node(s) had untolerated taint(s)", "not known"),
     ]
-    assert found.placements[0].cause == "new is younger than the pod's placement"
-    assert found.placements[2].cause == "the taint was put later"
     assert {each.pod: each.agreement for each in found.pending} == {
         "default/big": Agreement.OTHER_REASONS,
         "default/small": Agreement.FITS,
         "default/gated": Agreement.SAME,
     }
     assert dict(found.left_out) == {"pods on nodes that are gone": 1, "pods of the scheduler mine": 1}
-    assert (found.agreeing, found.compared) == (1, 6)
+    assert (found.agreeing, found.compared) == (2, 6)
 
     assert run(["verify", "--from", str(tmp_path / "cluster.json")]) == 1
     shown = capsys.readouterr().out
-    assert "pods that run: tried again in the order they were placed: 0 of 3 agree" in shown
-    assert "1 of 6 agree (16.7 %)" in shown
+    assert "running pods, scheduled again in the order of their bindings: 1 of 3 agree" in shown
+    assert "order of bindings: for 3 known by their times" in shown
+    assert "2 of 6 agree (33.3 %)" in shown
     assert run(["verify", "--from", str(tmp_path / "cluster.json"), "-o", "json", "--exit-zero"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert (document["kind"], document["agreeing"], document["compared"]) == ("Verification", 1, 6)
+    assert (document["kind"], document["agreeing"], document["compared"]) == ("Verification", 2, 6)
+    assert document["order"] == {"known": 3, "found": 0, "notFound": 0}
     assert run(["verify", "--from", str(tmp_path / "cluster.json"), "-o", "name", "-n", "none"]) == 0
     assert capsys.readouterr().out == ""
 

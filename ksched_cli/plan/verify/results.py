@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+
+# The cause of a difference that nothing in the cluster explains.
+NOT_KNOWN = "not known"
 
 
 class Agreement(StrEnum):
@@ -23,10 +27,21 @@ class Agreement(StrEnum):
         return self is Agreement.SAME
 
 
+class Order(StrEnum):
+    """How the place of a pod in the order of bindings is known: the cluster's times give it, it was found among the
+    orders that the times allow because it explains all placements of that time, or no such order was found."""
+
+    KNOWN = "known"
+    FOUND = "found"
+    NOT_FOUND = "not found"
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One pod: where it is or what was written down (`actual`), the answer, and what the difference may come from. What
-    was written down was `said_in` the pod's condition, an event or both, `said_at` that time."""
+    """One pod: where it is or what was written down (`actual`), the answer, and the cause of a difference as far as
+    the cluster shows it. What was written down was `said_in` the pod's condition, an event or both, `said_at` that
+    time. A placement was made at `bound_at`, a time that `bound_in` states, in an `order` of this kind;
+    what had to be `assumed` to explain it is shown with it."""
 
     pod: str
     agreement: Agreement
@@ -35,6 +50,10 @@ class Checked:
     cause: str = ""
     said_in: str = ""
     said_at: str = ""
+    order: Order | None = None
+    bound_at: str = ""
+    bound_in: str = ""
+    assumed: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,3 +72,9 @@ class Verification:
     @property
     def compared(self) -> int:
         return len(self.placements) + len(self.pending)
+
+    @property
+    def orders(self) -> dict[Order, int]:
+        """How many placements there are of each kind of order."""
+        counted = Counter(each.order for each in self.placements)
+        return {order: counted[order] for order in Order}

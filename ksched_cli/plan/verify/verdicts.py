@@ -12,11 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ksched_cli.api.core import Pod, PodCondition
+from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import ObjectMeta
-from ksched_cli.api.pod_facts import POD_SCHEDULED, is_terminal, parse_time, pod_key
+from ksched_cli.api.pod_facts import is_terminal, parse_time, pod_key
 from ksched_cli.plan.results import GatedPod, PodOutcome
-from ksched_cli.plan.verify_results import Agreement, Checked
+from ksched_cli.plan.verify.binding_times import condition_of
+from ksched_cli.plan.verify.evidence import Evidence
+from ksched_cli.plan.verify.results import Agreement, Checked
 from ksched_cli.sources.events import FailedScheduling
 
 UNSCHEDULABLE, GATED, FAILED = "Unschedulable", "SchedulingGated", "SchedulerError"
@@ -34,10 +36,6 @@ class Said:
     reason: str
     when: str
     where: str
-
-
-def condition_of(pod: Pod) -> PodCondition | None:
-    return next((each for each in pod.status.conditions if each.type == POD_SCHEDULED), None)
 
 
 def said_of(pod: Pod, event: FailedScheduling | None) -> Said | None:
@@ -93,6 +91,7 @@ def pending_pods(
     schedulers: Collection[str],
     outcomes: Mapping[str, PodOutcome],
     gated: Mapping[str, GatedPod],
+    evidence: Evidence,
 ) -> tuple[list[Checked], Counter[str]]:
     """Pods with a verdict of their scheduler, beside the answer now; how many others wait, by why."""
     found: list[Checked] = []
@@ -106,13 +105,12 @@ def pending_pods(
         if why:
             left_out[why] += 1
         elif said is not None and said.reason == GATED:
-            found.append(_compare_gated(key, said, gated))
+            found.append(_compare_gated(key, said, gated, evidence))
         elif said is not None and key in gated:
             answer = f"{gated[key].plugin} holds it back"
-            cause = "gates were added later" if gated[key].plugin == "SchedulingGates" else ""
-            found.append(_checked(key, Agreement.OTHER_REASONS, said, answer, cause))
+            found.append(_checked(key, Agreement.OTHER_REASONS, said, answer, evidence.since(said.when)))
         elif said is not None and key in outcomes:
-            found.append(_compare_messages(outcomes[key], said))
+            found.append(_compare_messages(outcomes[key], said, evidence))
     return found, left_out
 
 
@@ -130,27 +128,21 @@ def _checked(pod: str, agreement: Agreement, said: Said, answer: str, cause: str
     return Checked(pod, agreement, said.text or said.reason, answer, cause, said.where, said.when)
 
 
-def _compare_gated(key: str, said: Said, gated: Mapping[str, GatedPod]) -> Checked:
+def _compare_gated(key: str, said: Said, gated: Mapping[str, GatedPod], evidence: Evidence) -> Checked:
     if key in gated:
         return _checked(key, Agreement.SAME, said, GATED)
-    return _checked(key, Agreement.FITS, said, "is not held back")
+    return _checked(key, Agreement.FITS, said, "is not held back", evidence.since(said.when))
 
 
-def _compare_messages(outcome: PodOutcome, said: Said) -> Checked:
+def _compare_messages(outcome: PodOutcome, said: Said, evidence: Evidence) -> Checked:
     text, answer = said.text.strip(), outcome.message.strip()
-    when = f" of {said.when}" if said.when else ""
-    if outcome.node:
-        cause = f"the verdict{when} is of a cluster that had less room"
-        return _checked(outcome.pod, Agreement.FITS, said, f"fits on {outcome.node}", cause)
-    if _is_said_by(text, answer):
+    if not outcome.node and _is_said_by(text, answer):
         return _checked(outcome.pod, Agreement.SAME, said, answer)
-    if _same_reasons(text, answer):
-        cause = f"nodes have come, gone or filled up since {said.when}".rstrip()
-        return _checked(outcome.pod, Agreement.SAME_REASONS, said, answer, cause)
-    cause = (
-        "the cluster has changed since, a webhook or an extender decides too, or it is another minor (--kube-version)"
-    )
-    return _checked(outcome.pod, Agreement.OTHER_REASONS, said, answer, cause)
+    cause = evidence.since(said.when)
+    if outcome.node:
+        return _checked(outcome.pod, Agreement.FITS, said, f"fits on {outcome.node}", cause)
+    agreement = Agreement.SAME_REASONS if _same_reasons(text, answer) else Agreement.OTHER_REASONS
+    return _checked(outcome.pod, agreement, said, answer, cause)
 
 
 def _same_reasons(said: str, answer: str) -> bool:

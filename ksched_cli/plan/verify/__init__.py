@@ -1,0 +1,1 @@
+"""The modelled scheduler held against what the scheduler of a cluster did."""

@@ -1,0 +1,207 @@
+"""The past of a cluster as far as its objects show it: who was bound when, which nodes came, which pods left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Generic, TypeVar
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.pod_facts import is_terminal, parse_time, pod_key, pod_priority
+from ksched_cli.plan.verify.binding_times import BindingTime, binding_time, newest_bindings
+from ksched_cli.sources.events import Preemption, ScheduledPod
+
+_MIRROR = "kubernetes.io/config.mirror"
+# Each time that nodes come, all that is known of nodes is computed again. Past this number of times nodes come in
+# larger batches, and those that are too young for a placement are no candidates for it.
+MOST_ARRIVALS = 100
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A pod on its node, and when it was bound there. `nominated`: the node had been cleared for it by preemption."""
+
+    pod: Pod
+    node: str
+    bound: BindingTime
+    nominated: bool = False
+
+    @property
+    def key(self) -> str:
+        return pod_key(self.pod)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """A pod that was told to leave, or had left, by this time."""
+
+    key: str
+    at: float
+
+
+@dataclass
+class Step:
+    """One second in which pods were bound, and what came before it since the step before."""
+
+    second: int
+    tried: list[Placed]
+    arriving: list[Node] = field(default_factory=list)
+    # Nodes of the cluster that are younger than this second.
+    hidden: frozenset[str] = frozenset()
+    others: list[Placed] = field(default_factory=list)
+    terminating: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing happened since the step before."""
+        return not (self.arriving or self.others or self.terminating or self.left)
+
+
+@dataclass
+class History:
+    """`tried` are the pods to schedule again, `others` those that only take room; both in the order of bindings."""
+
+    tried: list[Placed] = field(default_factory=list)
+    others: list[Placed] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def read_history(
+    pods: Iterable[Pod],
+    wanted: Collection[int],
+    schedulers: Collection[str],
+    nodes: Collection[str],
+    bindings: Iterable[ScheduledPod] = (),
+    preemptions: Iterable[Preemption] = (),
+) -> History:
+    """Of all pods with a node. Those that are `wanted`, by id, and that one of the schedulers placed, are tried."""
+    events = newest_bindings(bindings)
+    cleared = {name: each.node for each in preemptions for name in (each.preemptor_uid, each.preemptor) if name}
+    history = History()
+    for pod in pods:
+        if not pod.spec.node_name:
+            continue
+        why = _not_scheduled_here(pod, schedulers, nodes)
+        if why and id(pod) in wanted:
+            history.left_out[why] += 1
+        if pod.spec.node_name in nodes:
+            placed = Placed(pod, pod.spec.node_name, binding_time(pod, events), _is_nominated(pod, cleared))
+            (history.others if why or id(pod) not in wanted else history.tried).append(placed)
+    history.tried.sort(key=_likely_order)
+    history.others.sort(key=_likely_order)
+    return history
+
+
+def _not_scheduled_here(pod: Pod, schedulers: Collection[str], nodes: Collection[str]) -> str:
+    if _MIRROR in pod.metadata.annotations:
+        return "static pods of a kubelet"
+    if pod.spec.scheduler_name not in schedulers:
+        return f"pods of the scheduler {pod.spec.scheduler_name}"
+    if pod.spec.node_name not in nodes:
+        return "pods on nodes that are gone"
+    if pod.metadata.deletion_timestamp:
+        return "pods that are being deleted"
+    return ""
+
+
+def _is_nominated(pod: Pod, cleared: Mapping[str, str]) -> bool:
+    """Since 1.35 the API server clears the nomination of a pod that is bound; events of its victims may be left."""
+    node = cleared.get(pod.metadata.uid) or cleared.get(pod_key(pod)) or pod.status.nominated_node_name
+    return node == pod.spec.node_name
+
+
+def _likely_order(placed: Placed) -> tuple[int, float, int, float, int, str]:
+    """By second; within it exact times, then as the queue would sort, then by the last change: pods that were bound
+    first tend to be running first."""
+    bound, metadata = placed.bound, placed.pod.metadata
+    within = bound.seconds if bound.exact else float("inf")
+    created = parse_time(metadata.creation_timestamp) if metadata.creation_timestamp else 0.0
+    changed = version_of(metadata)
+    return bound.second, within, -pod_priority(placed.pod), created, changed, placed.key
+
+
+def version_of(metadata: ObjectMeta) -> int:
+    """Versions of one cluster count up; 0 without one."""
+    return int(metadata.resource_version) if metadata.resource_version.isdecimal() else 0
+
+
+def first_nodes(history: History, nodes: Sequence[Node]) -> list[Node]:
+    """Those that were there when the first pod was bound that is tried."""
+    births = _births(history, nodes)
+    start = history.tried[0].bound.second if history.tried else float("inf")
+    return [node for node in nodes if births[node.metadata.name] <= start]
+
+
+def _births(history: History, nodes: Iterable[Node]) -> dict[str, float]:
+    """When each node came. One that registered again is younger than its pods, and was there before them."""
+    births = {}
+    for node in nodes:
+        stamp = node.metadata.creation_timestamp
+        births[node.metadata.name] = parse_time(stamp) if stamp else 0.0
+    for placed in (*history.tried, *history.others):
+        births[placed.node] = min(births[placed.node], placed.bound.second)
+    return births
+
+
+def steps_of(history: History, nodes: Sequence[Node]) -> Iterator[Step]:
+    """The seconds in which pods were bound that are tried, with what happened until then."""
+    steps = [Step(second, list(group)) for second, group in groupby(history.tried, key=lambda each: each.bound.second)]
+    _let_nodes_come(steps, _births(history, nodes), nodes)
+    others = _Upcoming((each.bound.second, each) for each in history.others)
+    everyone = [*history.tried, *history.others]
+    terminating = _Upcoming((at, each.key) for each in everyone for at in _told_to_leave(each.pod))
+    left = _Upcoming((_finished(each), each.key) for each in everyone if is_terminal(each.pod))
+    for step in steps:
+        step.others = others.until(step.second)
+        step.terminating = terminating.until(step.second)
+        step.left = left.until(step.second)
+        yield step
+
+
+class _Upcoming(Generic[T]):
+    """Things that happen at a time, handed out in order."""
+
+    def __init__(self, timed: Iterable[tuple[float, T]]) -> None:
+        self._timed = sorted(timed, key=lambda each: each[0], reverse=True)
+
+    def until(self, second: float) -> list[T]:
+        found = []
+        while self._timed and self._timed[-1][0] <= second:
+            found.append(self._timed.pop()[1])
+        return found
+
+
+def _told_to_leave(pod: Pod) -> Iterator[float]:
+    """When the pod was deleted, if it was: the timestamp is that of the end of its grace period."""
+    if pod.metadata.deletion_timestamp:
+        yield parse_time(pod.metadata.deletion_timestamp) - (pod.spec.termination_grace_period_seconds or 0)
+
+
+def _finished(placed: Placed) -> float:
+    """When a finished pod gave its room back, or the second after its binding where no condition says so."""
+    ended = (each for each in placed.pod.status.conditions if each.type == "Ready" and each.status == "False")
+    stamps = [parse_time(each.last_transition_time) for each in ended if each.last_transition_time]
+    return max([placed.bound.second + 1.0, *stamps])
+
+
+def _let_nodes_come(steps: Sequence[Step], births: Mapping[str, float], nodes: Sequence[Node]) -> None:
+    """Each node comes with the first step that it is old enough for; where these are many, with an earlier one."""
+    if not steps:
+        return
+    upcoming = _Upcoming((births[node.metadata.name], node) for node in nodes)
+    upcoming.until(steps[0].second)
+    arrivals = [(step, arriving) for step in steps if (arriving := upcoming.until(step.second))]
+    size = -(-len(arrivals) // MOST_ARRIVALS) or 1
+    for start in range(0, len(arrivals), size):
+        batch = arrivals[start : start + size]
+        batch[0][0].arriving = [node for _, arriving in batch for node in arriving]
+    young: list[Node] = []
+    for step in steps:
+        young = [node for node in (*young, *step.arriving) if births[node.metadata.name] > step.second]
+        step.hidden = frozenset(node.metadata.name for node in young)
