@@ -297,6 +297,17 @@ def test_sampling_is_a_cause_where_there_are_more_feasible_nodes_than_it_looks_f
     assert found.placements[0].cause == "kube-scheduler looks at a part of the nodes only (percentageOfNodesToScore)"
 
 
+def test_pods_that_were_not_asked_for_are_part_of_the_order(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.json"
+    other, earlier = bound("b", "large", cpu="4"), bound("c", "large", 0, cpu="100m")
+    for pod in (other, earlier):
+        pod["metadata"]["namespace"] = "other"
+    items = [LARGE, SMALL, bound("a", "small"), other, earlier]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    found = verify(Setup([str(path)], namespace="default")).verification
+    assert placements(found) == [("a", "same", Order.FOUND)]
+
+
 def test_the_search_is_bounded(verified: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pods of twenty sizes that somebody put on one node: no order explains them."""
     monkeypatch.setattr(order_search, "_MOST_CYCLES", 50)

@@ -24,12 +24,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A pod on its node, and when it was bound there. `nominated`: the node had been cleared for it by preemption."""
+    """A pod on its node, and when it was bound there. `nominated`: the node had been cleared for it by preemption.
+    `reported`: whether it was asked for; others are only tried to find the order of a second."""
 
     pod: Pod
     node: str
     bound: BindingTime
     nominated: bool = False
+    reported: bool = True
 
     @property
     def key(self) -> str:
@@ -80,19 +82,26 @@ def read_history(
     bindings: Iterable[ScheduledPod] = (),
     preemptions: Iterable[Preemption] = (),
 ) -> History:
-    """Of all pods with a node. Those that are `wanted`, by id, and that one of the schedulers placed, are tried."""
+    """The history of all pods with a node. Those that are `wanted`, by id, and that one of the schedulers placed, are
+    tried, together with those that were bound in the same seconds."""
     events = newest_bindings(bindings)
     cleared = {name: each.node for each in preemptions for name in (each.preemptor_uid, each.preemptor) if name}
     history = History()
+    beside: list[Placed] = []
     for pod in pods:
         if not pod.spec.node_name:
             continue
+        reported = id(pod) in wanted
         why = _not_scheduled_here(pod, schedulers, nodes)
-        if why and id(pod) in wanted:
+        if why and reported:
             history.left_out[why] += 1
         if pod.spec.node_name in nodes:
-            placed = Placed(pod, pod.spec.node_name, binding_time(pod, events), _is_nominated(pod, cleared))
-            (history.others if why or id(pod) not in wanted else history.tried).append(placed)
+            nominated = _is_nominated(pod, cleared)
+            placed = Placed(pod, pod.spec.node_name, binding_time(pod, events), nominated, reported)
+            (history.others if why else history.tried if reported else beside).append(placed)
+    seconds = {each.bound.second for each in history.tried}
+    for placed in beside:
+        (history.tried if placed.bound.second in seconds else history.others).append(placed)
     history.tried.sort(key=_likely_order)
     history.others.sort(key=_likely_order)
     return history

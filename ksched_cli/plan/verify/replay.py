@@ -39,7 +39,7 @@ def replay(scheduler: Scheduler, history: History, nodes: Sequence[Node], eviden
     pending and the first nodes of the history; all `nodes` come in their time."""
     for solved in _Replay(scheduler, history, nodes).solve(list(steps_of(history, nodes))):
         order, assumed = _order_of(solved), assumption(solved.late)
-        for turn in solved.turns:
+        for turn in filter(_is_reported, solved.turns):
             yield _checked(turn, order, assumed, evidence)
 
 
@@ -115,6 +115,10 @@ class _Replay:
             turns = find_order(self._cluster, step.tried, self._budget)
         self._cluster.hide(step.hidden)
         return _Solved(step, turns, late) if is_explained(turns) else before
+
+
+def _is_reported(turn: Turn) -> bool:
+    return turn.placed.reported
 
 
 def _checked(turn: Turn, order: Order, assumed: str, evidence: Evidence) -> Checked:
