@@ -8,9 +8,9 @@ from msgspec.structs import replace as replace_struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key
-from ksched_cli.config.rule_changes import Rules, changed_between
 from ksched_cli.plan.diff import Diff
 from ksched_cli.plan.place import place
+from ksched_cli.plan.rule_changes import Rules, rules_that_differ
 from ksched_cli.releases.minors import RELEASES
 from ksched_cli.wiring import Setup, gather, make_scheduler
 from ksched_cli.wiring.comparison import compare
@@ -29,7 +29,7 @@ def differ(case: str, before: str, after: str) -> Diff:
 
 def check(found: Diff, before: str, after: str) -> set[tuple[str, str]]:
     """What holds of every answer; the plugins that decided, with the minors of their rules."""
-    known = changed_between(
+    known = rules_that_differ(
         *(Rules(RELEASES[each], RELEASES[each].gates(), RELEASES[each]) for each in (before, after))
     )
     there = {side.pod for change in found.changes for side in (change.before, change.after) if side is not None}

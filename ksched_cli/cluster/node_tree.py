@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ksched_cli.api.core import Node
+from ksched_cli.releases.changes import Change, ReleaseRules
 from ksched_cli.releases.minors import NEWEST, Release
 
 _ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 _BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 
 
+class ZoneRules(ReleaseRules, plugins="SelectorSpread"):
+    labels_without_beta = Change("1.17", before=False, now=True, told_by="SelectorSpread")
+
+
 def zone_key(labels: Mapping[str, str], release: Release = NEWEST) -> tuple[str, str]:
     """utilnode.GetZoneKey: (region, zone), the beta labels first because old volumes still carry them. Up to 1.16 there
     were no others."""
-    if not release.at_least("1.17"):
+    if not ZoneRules.of(release).labels_without_beta:
         return labels.get(_BETA_REGION, ""), labels.get(_BETA_ZONE, "")
     zone = labels.get(_BETA_ZONE, labels.get(_ZONE, ""))
     region = labels.get(_BETA_REGION, labels.get(_REGION, ""))

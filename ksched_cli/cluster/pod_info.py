@@ -9,7 +9,29 @@ from ksched_cli.api.pod_facts import parse_time, pod_key, pod_priority
 from ksched_cli.api.resources import nonzero_requests_of, nonzero_requests_without_sidecars, requests_of
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
 from ksched_cli.cluster.resources import ResourceIndex
+from ksched_cli.releases.changes import Change, ReleaseRules
 from ksched_cli.releases.minors import NEWEST, Release
+
+
+class PodInfoRules(ReleaseRules, plugins="NodeResourcesFit NodeResourcesBalancedAllocation"):
+    sidecars_run_beside_containers = Change(
+        "1.32",
+        before=False,
+        now=True,
+        about="score",
+        sentence=(
+            "Sidecars of pods that run count as beside their containers, with defaults for what each does not ask "
+            "for; before, as init containers."
+        ),
+    )
+    sidecar_ports_count = Change(
+        "1.33",
+        before=False,
+        now=True,
+        about="filter",
+        sentence="Host ports of sidecars count; before, only those of containers.",
+        plugins="NodePorts",
+    )
 
 
 def host_ports_of(pod: Pod, *, sidecars: bool = True) -> tuple[HostPort, ...]:
@@ -56,7 +78,7 @@ class PodInfo:
 
     @cached_property
     def _nonzero(self) -> tuple[int, int]:
-        if not self._release.at_least("1.32"):
+        if not PodInfoRules.of(self._release).sidecars_run_beside_containers:
             return nonzero_requests_without_sidecars(self.pod)
         return nonzero_requests_of(self.pod, use_status=True)
 
@@ -70,7 +92,7 @@ class PodInfo:
 
     @cached_property
     def host_ports(self) -> tuple[HostPort, ...]:
-        return host_ports_of(self.pod, sidecars=self._release.at_least("1.33"))
+        return host_ports_of(self.pod, sidecars=PodInfoRules.of(self._release).sidecar_ports_count)
 
     def __repr__(self) -> str:
         return f"PodInfo({self.key})"

@@ -157,7 +157,7 @@ LATE_ARGS = frozenset({"DefaultPreemption", "NodeAffinity"})
 
 def args_of(plugin: str, release: Release) -> type[Struct] | None:
     """The type of an in-tree plugin's arguments, where the minor has the plugin and it takes any."""
-    gone = plugin in _GONE and not ConfigurationRules.of(release).removed_plugins_take_args
+    gone = plugin in _GONE and not ConfigurationRules.of(release).has_plugins_of_v1beta1
     return None if gone else ARGS_OF.get(plugin)
 
 

@@ -16,6 +16,7 @@ from ksched_cli.engine.binding import bind, permit, reserve, unreserve
 from ksched_cli.engine.decision import Decision, no_rows
 from ksched_cli.engine.faults import CycleError, ExtenderError
 from ksched_cli.engine.nominator import NominatedPods
+from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.runtime import CycleState, Runtime, ScoreTable
 from ksched_cli.engine.selection import TieBreak, best_rows, lowest_name, num_feasible_nodes_to_find
 from ksched_cli.engine.trial import CycleTrial
@@ -105,8 +106,8 @@ class Cycle:
         self.cluster.displace(decision.pod_row)
 
     def _drop_nomination(self, decision: Decision) -> None:
-        """Before 1.23 a pod kept it when its cycle failed."""
-        if self.cluster.release.at_least("1.23"):
+        """A pod whose cycle failed gives up its node, as far as the minor says so."""
+        if EngineRules.of(self.cluster.release).failed_pods_lose_nomination:
             self.nominator.delete(decision.pod_row)
 
     def _schedule(self, runtime: Runtime, state: CycleState, decision: Decision) -> None:
@@ -197,7 +198,7 @@ class Cycle:
         if self.placement is not None:
             diagnosis.placement_nodes = len(self.placement)
         outcome = runtime.run_pre_filter(state, decision.pod)
-        if release.at_least("1.31"):
+        if EngineRules.of(release).narrowing_plugins_are_blamed:
             diagnosis.unschedulable_plugins |= outcome.narrowed_by
         if outcome.status is not None:
             diagnosis.pre_filter = outcome.status
@@ -251,12 +252,12 @@ class Cycle:
         return NodeRows(self.cluster, rows)
 
     def _note_left_out(self, others: BoolColumn, narrowed_by: set[str], diagnosis: Diagnosis) -> None:
-        """What is said of nodes that PreFilter ruled out: since 1.32 by whom, in 1.30 that it was so, else nothing."""
-        release = self.cluster.release
-        if release.at_least("1.32"):
+        """What is said of nodes that PreFilter ruled out: by whom, that it was so, or nothing."""
+        told = EngineRules.of(self.cluster.release).nodes_left_out
+        if told == "told by plugin":
             by = " ".join(sorted(narrowed_by))
             diagnosis.nodes.set_absent(others, unresolvable(f"node(s) didn't satisfy plugin(s) [{by}]"))
-        elif release.version == "1.30":
+        elif told == "filtered out":
             for row in np.nonzero(others)[0].tolist():
                 diagnosis.nodes.set(row, unresolvable("node is filtered out by the prefilter result"))
 
@@ -275,7 +276,7 @@ class Cycle:
 
     def _nodes_to_find(self, runtime: Runtime, size: int) -> int:
         judged = runtime.profile.score or self.extenders_judge
-        if not judged and self.cluster.release.at_least("1.30"):
+        if not judged and EngineRules.of(self.cluster.release).first_fit_ends_search_without_scores:
             return 1
         return self.sample_size(runtime, size) if self.sampling else size
 
@@ -388,8 +389,8 @@ class Cycle:
         """RunPostFilterPlugins, and the message with what they say. Where there are none a nomination ends, as it does
         where they find no node."""
         decision.result = "unschedulable"
-        # Before 1.23 it stayed.
-        result = PostFilterResult("") if self.cluster.release.at_least("1.23") else None
+        loses = EngineRules.of(self.cluster.release).failed_pods_lose_nomination
+        result = PostFilterResult("") if loses else None
         if runtime.profile.post_filter:
             result, status = self._run_post_filter(runtime, state, decision.pod, diagnosis)
             diagnosis.post_filter_message = status.message

@@ -18,6 +18,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOWHERE
 from ksched_cli.engine.changes import node_changes, pod_changes
 from ksched_cli.engine.queueing.scheduling_queue import PreCheck, SchedulingQueue
+from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.waiting import WaitingPods
 from ksched_cli.framework.events import (
     ASSIGNED_POD_ADD,
@@ -80,6 +81,10 @@ class EventHandlers:
                 self._cluster.catalog.remove(old)
                 self._tell(ClusterEvent(type(item).__name__, Action.DELETE), old, None)
 
+    @property
+    def _nominations_wake(self) -> bool:
+        return EngineRules.of(self._cluster.release).ended_nomination_wakes_pods
+
     def _tell(self, event: ClusterEvent, old: Any, new: Any, check: PreCheck | None = None) -> None:
         self.changes += 1
         metadata = (old if new is None else new).metadata
@@ -100,7 +105,7 @@ class EventHandlers:
         self._cluster.update_node(new)
         self.changes += 1
         events = node_changes(old, new, self._gates)
-        if not self._cluster.release.at_least("1.30"):
+        if not EngineRules.of(self._cluster.release).all_node_changes_wake_pods:
             # One was told, and annotations were none.
             events = [each for each in events if each.action is not Action.UPDATE_NODE_ANNOTATION][:1]
         for event in events:
@@ -194,7 +199,7 @@ class EventHandlers:
             self._heard(event, pod_key(new))
         self._queue.update(row, self._cluster.pods.infos[row], old, events)
         before = old.status.nominated_node_name
-        if before and before != new.status.nominated_node_name and self._cluster.release.at_least("1.33"):
+        if before and before != new.status.nominated_node_name and self._nominations_wake:
             # Weaker pods have treated it as if it were there already.
             self._tell(ASSIGNED_POD_DELETE, old, None, _not_stronger_than(old))
 
@@ -213,7 +218,7 @@ class EventHandlers:
             self._cluster.pods.forget(row)
             return
         self._cluster.remove_pod(row)
-        if pod.status.nominated_node_name and self._cluster.release.at_least("1.33"):
+        if pod.status.nominated_node_name and self._nominations_wake:
             self._tell(ASSIGNED_POD_DELETE, pod, None, _not_stronger_than(pod))
 
     def _let_go(self, row: int) -> None:

@@ -16,6 +16,7 @@ from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.engine.queueing.hints import Hints
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.queueing.scheduling_queue import LEFTOVER_INTERVAL, Moved, SchedulingQueue
+from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE
 from ksched_cli.framework.pod_groups import group_of
@@ -157,7 +158,7 @@ class SchedulingLoop:
         if not decision.let_go:
             self.queue.add_unschedulable(pod)
             return
-        if not self.scheduler.handle.release.at_least("1.23"):
+        if not EngineRules.of(self.scheduler.handle.release).failed_binding_wakes_pods:
             # Nobody was told that the node has room again.
             self.queue.add_unschedulable(pod)
             return

@@ -20,6 +20,7 @@ from ksched_cli.engine.faults import CycleError, PluginFault, aggregate, blamed,
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.reuse import FilterMemory, Memory, ScoreMemory
+from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.timings import Timings
 from ksched_cli.engine.wording import error_of
 from ksched_cli.framework.diagnosis import NodeStatuses
@@ -85,12 +86,13 @@ class Runtime:
         self._filtered = FilterMemory(cluster)
         self._scored = ScoreMemory(cluster)
         self._crowded: Memory[NodeStatuses] = Memory(cluster)
-        # Before 1.30 any rejection by PreFilter was the last word, and an empty set of nodes was worth a preemption.
-        self._hears_all_pre_filters = cluster.release.at_least("1.30")
+        rules = EngineRules.of(cluster.release)
+        # Else any rejection by PreFilter is the last word, and an empty set of nodes is worth a preemption.
+        self._hears_all_pre_filters = rules.all_pre_filters_are_run
         # A predicate that failed did so for every node, and the errors of all were told.
-        self._counts_errors = cluster.release.before_plugins
+        self._counts_errors = rules.errors_are_counted
         # podPassesBasicChecks. Then VolumeBinding asked for the claims.
-        self._checks_claims = not cluster.release.at_least("1.20")
+        self._checks_claims = rules.claims_are_checked_first
         asked_before = {plugin.name for plugin in profile.pre_filter}
         self._without_pre_filter = [
             plugin

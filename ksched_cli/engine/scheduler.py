@@ -20,6 +20,7 @@ from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.queue import Queue, enqueue, pending
 from ksched_cli.engine.queueing.scheduling_queue import QueueSettings
 from ksched_cli.engine.registry import Registry
+from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.runtime import Runtime, ScoreTable
 from ksched_cli.engine.selection import TieBreak, lowest_name
 from ksched_cli.engine.timings import Timings
@@ -88,6 +89,7 @@ class Scheduler:
         self.gates_not_modelled = gates.not_modelled
         self.not_modelled = tuple(name for name in default_weights(release, gates) if name not in registry)
         self.runtimes = self._make_runtimes()
+        rules = EngineRules.of(release)
         self._cycle = Cycle(
             cluster,
             self.nominator,
@@ -105,10 +107,9 @@ class Scheduler:
             pop_from_backoff=gates.enabled("SchedulerPopFromBackoffQ"),
             pod_groups=self.schedules_groups,
             # unschedulableQTimeInterval.
-            most_in_unschedulable=300.0 if release.at_least("1.24") else 60.0,
-            # Since 1.21 it has to wait for as long as before.
-            updates_at_once=not release.at_least("1.21"),
-            counts_attempts=not release.at_least("1.34"),
+            most_in_unschedulable=rules.seconds_in_unschedulable,
+            updates_at_once=rules.updates_end_backoff,
+            counts_attempts=rules.backoff_counts_attempts,
         )
         self.groups = PodGroups(cluster, names)
         self.group_decisions: dict[GroupKey, GroupDecision] = {}
@@ -238,8 +239,7 @@ class Scheduler:
 
 
 def _group_cycle(cycle: Cycle, release: Release, gates: FeatureGates) -> GroupCycle | None:
-    # Up to 1.35 the pods of a gang go through cycles of their own.
-    if not release.at_least("1.36") or not gates.enabled("GenericWorkload"):
+    if not EngineRules.of(release).groups_share_a_cycle or not gates.enabled("GenericWorkload"):
         return None
     return GroupCycle(cycle, placements=gates.enabled("TopologyAwareWorkloadScheduling"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ksched_cli.engine.rules import EngineRules
 from ksched_cli.releases.minors import Release
 
 _TEXTS = {
@@ -27,6 +28,4 @@ def error_of(point: str, plugin: str, pod: str, text: str, release: Release) -> 
 
 
 def _texts(release: Release) -> dict[str, str]:
-    if release.at_least("1.21"):
-        return _TEXTS
-    return _TEXTS_1_20 if release.at_least("1.20") else _TEXTS_1_19
+    return (_TEXTS_1_19, _TEXTS_1_20, _TEXTS)[EngineRules.of(release).error_texts]

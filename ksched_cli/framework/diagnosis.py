@@ -12,7 +12,8 @@ import numpy as np
 from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn, RowColumn, Vocabulary, distinct
 from ksched_cli.framework.status import SUCCESS, Code, Status
 from ksched_cli.framework.verdict import Reasons, Verdict
-from ksched_cli.releases.minors import Release
+from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.minors import NEWEST
 
 T = TypeVar("T")
 
@@ -189,22 +190,37 @@ class NodeStatuses:
             yield self.absent_status, absent
 
 
-@dataclass(frozen=True)
-class Wording:
-    """What of a diagnosis a minor puts into its message."""
+class Wording(ReleaseRules):
+    """What of a diagnosis a minor puts into its message: what PreFilter said, the counts beside it, and what came of
+    preemption."""
 
-    # What PreFilter said, since 1.26, and how many nodes are out for which reason: since 1.28 only where PreFilter said
-    # nothing. Before 1.26 its rejection was counted as one of every node, and the list was there even if it was empty.
-    pre_filter: bool = True
-    counts_as_well: bool = False
-    # Before 1.24 nothing was said of preemption; from 1.26 to 1.28 that got a full stop, whatever it ended with.
-    post_filter: bool = True
-    post_filter_end: str = ""
-
-    @classmethod
-    def of(cls, release: Release) -> Wording:
-        end = "." if release.between("1.26", "1.28") else ""
-        return cls(release.at_least("1.26"), not release.at_least("1.28"), release.at_least("1.24"), end)
+    pre_filter = Change(
+        "1.26",
+        before=False,
+        now=True,
+        about="message",
+        sentence="What PreFilter said is told as such; before, it was counted as the reason of every node.",
+    )
+    counts_as_well = Change(
+        "1.28",
+        before=True,
+        now=False,
+        about="message",
+        sentence="Where PreFilter rejected the pod, that is all that is told; before, nodes were counted as well.",
+    )
+    post_filter = Change(
+        "1.24",
+        before=False,
+        now=True,
+        about="message",
+        sentence="The message ends with what came of preemption; before, it said nothing of it.",
+    )
+    post_filter_end = Change("1.26", before="", now=".", told_by="kube-scheduler").then(
+        "1.29",
+        now="",
+        about="message",
+        sentence="The message ends with one full stop after preemption; before, with two.",
+    )
 
 
 @dataclass
@@ -218,7 +234,7 @@ class Diagnosis:
     post_filter_message: str = ""
     # How many nodes were looked at where that is not all of the cluster's (the nodes of a placement).
     placement_nodes: int | None = None
-    wording: Wording = field(default_factory=lambda: Wording())
+    wording: Wording = field(default_factory=lambda: Wording.of(NEWEST))
 
     @property
     def total_nodes(self) -> int:

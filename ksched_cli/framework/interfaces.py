@@ -263,7 +263,7 @@ def extension_points(plugin: type[Plugin], release: Release = NEWEST) -> tuple[s
         point
         for point, base in EXTENSION_POINTS.items()
         if issubclass(plugin, base)
-        and (point in plugin.only_at if plugin.only_at else release.between(since.get(point, ""), ""))
+        and (point in plugin.only_at if plugin.only_at else release.within(since.get(point, ""), ""))
     )
 
 

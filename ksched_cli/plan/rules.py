@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ksched_cli.config.rule_changes.families import GENERAL, PARTS, PREDICATES
+from ksched_cli.config.policy.families import GENERAL, PARTS, PREDICATES
 
 
 def rule_of(plugin: str, reason: str = "") -> str:

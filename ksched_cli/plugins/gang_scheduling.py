@@ -10,12 +10,23 @@ from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import PermitPlugin, PreEnqueuePlugin
 from ksched_cli.framework.pod_groups import PodGroups, group_of, not_found
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unresolvable
+from ksched_cli.releases.changes import GateNote, ReleaseRules
 
 # permitTimeoutDuration, in seconds.
 PERMIT_TIMEOUT = 300.0
 
 NO_QUORUM = "waiting for minCount pods from a gang to appear in scheduling queue"
 WAITING = Status(Code.WAIT, ("waiting for minCount pods from a gang to be scheduled",))
+
+
+class Rules(ReleaseRules, plugins="GangScheduling"):
+    notes = (
+        GateNote(
+            "GangScheduling",
+            about="queue search",
+            sentence="Gangs are placed as a whole; without the gate, pod by pod.",
+        ),
+    )
 
 
 class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):

@@ -11,10 +11,47 @@ from ksched_cli.cluster.images import Image
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.releases.changes import Change, ReleaseRules
 
 _MIB = 1024 * 1024
 MIN_THRESHOLD = 23 * _MIB
 MAX_CONTAINER_THRESHOLD = 1000 * _MIB
+
+
+class Rules(ReleaseRules, plugins="ImageLocality"):
+    counts_init_containers = Change(
+        "1.30",
+        before=False,
+        now=True,
+        about="score",
+        sentence=(
+            "Images of init containers count, too; before, only those of containers, and scores rose with these alone."
+        ),
+    )
+    counts_image_volumes = Change(
+        "1.36",
+        before=False,
+        now=True,
+        about="score",
+        sentence="Images that the pod mounts as volumes count, too; before, they did not.",
+    )
+    ceiling_grows_with_containers = Change(
+        "1.17",
+        before=False,
+        now=True,
+        about="score",
+        sentence=(
+            "Nodes score 0 to 100, and how large images have to be for the best score grows with the number of "
+            "containers; before, 0 to 10, as for one container."
+        ),
+    )
+    counts_holders_of_today = Change(
+        "1.29",
+        before=False,
+        now=True,
+        about="score",
+        sentence="An image counts by how many nodes hold it now; before, by how many did when the node was added.",
+    )
 
 
 class ImageLocality(ScorePlugin[None]):
@@ -38,26 +75,25 @@ class ImageLocality(ScorePlugin[None]):
         return tuple(self._image_names(pod)), self._containers(pod)
 
     def _image_names(self, pod: PodInfo) -> list[str]:
-        """Every image that the pod pulls, as often as it is named: those of init containers count since 1.30, those
-        of volumes since 1.36."""
-        spec, release = pod.pod.spec, self.handle.release
-        containers = (*spec.init_containers, *spec.containers) if release.at_least("1.30") else spec.containers
+        """Every image that the pod pulls, as often as it is named."""
+        spec, rules = pod.pod.spec, Rules.of(self.handle.release)
+        containers = (*spec.init_containers, *spec.containers) if rules.counts_init_containers else spec.containers
         names = [container.image for container in containers]
-        if release.at_least("1.36"):
+        if rules.counts_image_volumes:
             names += [volume.image.reference for volume in spec.volumes if volume.image is not None]
         return [normalized_image_name(name) for name in names]
 
     def _containers(self, pod: PodInfo) -> int:
-        """How many images the ceiling is for: up to 1.16 it was that of one whatever the pod has."""
-        if self.handle.release.before_plugins:
+        """How many images the ceiling is for."""
+        rules, spec = Rules.of(self.handle.release), pod.pod.spec
+        if not rules.ceiling_grows_with_containers:
             return 1
-        spec = pod.pod.spec
-        return len(spec.containers) + (len(spec.init_containers) if self.handle.release.at_least("1.30") else 0)
+        return len(spec.containers) + (len(spec.init_containers) if rules.counts_init_containers else 0)
 
     def _scaled(self, image: Image, nodes: NodeRows) -> int | Int64Column:
         """The size, less for images that few nodes hold, so that pods do not heat up a single node."""
         table = nodes.cluster.nodes
-        if self.handle.release.at_least("1.29"):
+        if Rules.of(self.handle.release).counts_holders_of_today:
             return scaled(image.size, len(image.rows), len(table))
         # A node kept the number of holders that there were when it was added itself.
         held = np.argsort(np.argsort(table.arrival_rank[image.rows])) + 1

@@ -28,6 +28,7 @@ from ksched_cli.plugins.topology_placement_generator import TopologyPlacementGen
 from ksched_cli.plugins.volume_binding.plugin import VolumeBinding
 from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
 from ksched_cli.plugins.volume_zone import VolumeZone
+from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.minors import Release
 
 IN_TREE: tuple[type[Plugin], ...] = (
@@ -67,7 +68,7 @@ def plugins_of(release: Release) -> tuple[type[Plugin], ...]:
     """The plugins that kube-scheduler of this minor registers. 1.16 sorts, preempts and binds as the plugins of later
     minors do; its predicates and priorities are plugins here."""
     listed = IN_TREE
-    if not release.at_least("1.23"):
+    if ConfigurationRules.of(release).has_plugins_of_v1beta1:
         from ksched_cli.plugins.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
 
         before_plugins: tuple[type[Plugin], ...] = (
@@ -78,4 +79,4 @@ def plugins_of(release: Release) -> tuple[type[Plugin], ...]:
             DefaultBinder,
         )
         listed = before_plugins if release.before_plugins else (*IN_TREE, *REMOVED)
-    return tuple(plugin for plugin in listed if release.between(plugin.since, plugin.until))
+    return tuple(plugin for plugin in listed if release.within(plugin.since, plugin.until))

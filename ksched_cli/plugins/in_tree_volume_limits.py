@@ -19,11 +19,46 @@ from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin, PreFi
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.volumes.claims import LimitRules
 from ksched_cli.plugins.lib.volumes.migration import counts_as_csi
+from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
 
 _TOO_MANY = unschedulable("node(s) exceed max volume count")
 _INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _NITRO = re.compile("^[cmr]5.*|t3|z1d")
+
+
+class Rules(ReleaseRules, plugins="EBSLimits GCEPDLimits AzureDiskLimits CinderLimits"):
+    missing_claims_reject = Change(
+        "1.30",
+        before=False,
+        now=True,
+        about="filter",
+        sentence="A claim that does not exist rejects the pod; before, the cycle ended in an error.",
+    )
+    reads_instance_type_without_beta = Change(
+        "1.17",
+        before=False,
+        now=True,
+        about="filter",
+        sentence="The type of an instance is that of its label without beta, too; before, of the beta label alone.",
+    )
+    notes = (
+        Note(
+            "1.31",
+            about="filter",
+            sentence=(
+                "The plugin is gone, and its disks count for their CSI driver; before, each cloud's had a limit of "
+                "its own."
+            ),
+        ),
+        GateNote(
+            "AttachVolumeLimit",
+            about="filter",
+            sentence="Limits that nodes announce count; without the gate, those of the cloud alone.",
+            plugins="EBSLimits GCEPDLimits AzureDiskLimits CinderLimits NodeVolumeLimits",
+        ),
+    )
 
 
 class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
@@ -55,8 +90,7 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         try:
             wanted = set(self._disks(pod.pod, required=True))
         except LookupError as problem:
-            # Since 1.30 a claim that is not there is no error any more.
-            refuse = unresolvable if self.handle.release.at_least("1.30") else error
+            refuse = unresolvable if Rules.of(self.handle.release).missing_claims_reject else error
             return Verdict.from_statuses([refuse(str(problem))] * len(nodes))
         except ValueError as problem:
             return Verdict.from_statuses([error(str(problem))] * len(nodes))
@@ -84,8 +118,8 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
             disk = self.disk(volume)
             if disk is not None:
                 yield disk
-        # Before 1.23 claims of ephemeral volumes did not count, and a claim that is not there was no volume.
-        followed = self.handle.release.at_least("1.23")
+        # Else claims of ephemeral volumes do not count, and a claim that is not there is no volume.
+        followed = LimitRules.of(self.handle.release).follows_all_claims
         for name, ephemeral in claim_names(pod):
             if ephemeral and not followed:
                 continue
@@ -126,8 +160,8 @@ class EBSLimits(_InTreeLimits):
 
     def limit(self, node: Node) -> int:
         """getMaxEBSVolume: Nitro instances take fewer."""
-        # The label that is not beta came with 1.17.
-        keys = _INSTANCE_TYPES if self.handle.release.at_least("1.17") else _INSTANCE_TYPES[1:]
+        reads_both = Rules.of(self.handle.release).reads_instance_type_without_beta
+        keys = _INSTANCE_TYPES if reads_both else _INSTANCE_TYPES[1:]
         types = (node.metadata.labels.get(key) for key in keys)
         kind = next((each for each in types if each is not None), "")
         return 25 if _NITRO.search(kind) else self.default_limit

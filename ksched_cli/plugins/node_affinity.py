@@ -27,6 +27,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import default_normalize_score
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.releases.changes import Change, Note, ReleaseRules
 
 _NODE_NAME_FIELD = "metadata.name"
 _NO_TERM = NodeSelectorTerm()
@@ -35,6 +36,55 @@ _POD_MISMATCH_1_20 = unresolvable("node(s) didn't match Pod's node affinity")
 _POD_MISMATCH = unresolvable("node(s) didn't match Pod's node affinity/selector")
 _ENFORCED_MISMATCH = unresolvable("node(s) didn't match scheduler-enforced node affinity")
 _CONFLICT = unresolvable("pod affinity terms conflict")
+
+
+class Rules(ReleaseRules, plugins="NodeAffinity"):
+    narrows_to_named_nodes = Change(
+        "1.24",
+        before=False,
+        now=True,
+        about="filter",
+        sentence=(
+            "A pod that names its nodes (metadata.name) is tried on those alone; before, on all, to the same end."
+        ),
+    )
+    reason_says_affinity = Change(
+        "1.20",
+        before=False,
+        now=True,
+        about="message",
+        sentence="Node selectors are told as node affinity; before, node affinity was told as a node selector.",
+    )
+    reason_says_selector_too = Change(
+        "1.21",
+        before=False,
+        now=True,
+        about="message",
+        sentence=(
+            "Node selectors are spoken of beside node affinity, and node names as such; before, node affinity "
+            "alone, and host names."
+        ),
+        plugins="NodeAffinity NodeName InterPodAffinity",
+    )
+    skips_without_preferences = Change(
+        "1.30",
+        before=False,
+        now=True,
+        about="score",
+        sentence="Does not score where nothing is preferred; before, all nodes got 0.",
+    )
+    errors_name_the_path = Change("1.21", before=False, now=True, told_by="NodeAffinity")
+    preferences_may_be_about_fields = Change(
+        "1.20",
+        before=False,
+        now=True,
+        about="score",
+        sentence="Preferences can be about fields; before, labels alone counted.",
+    )
+    notes = (
+        Note("1.19", about="score", sentence="Nodes score 0 to 100; before, 0 to 10, and small differences were lost."),
+        Note("1.23", about="weight", sentence="Its score weighs 2; before, 1."),
+    )
 
 
 @dataclass(frozen=True)
@@ -78,8 +128,7 @@ class NodeAffinity(
         enforced = self._added and self._added.required_during_scheduling_ignored_during_execution
         if required is None and not enforced and not pod.pod.spec.node_selector:
             return SKIP
-        # Before 1.24 PreFilter could not narrow the nodes down.
-        narrows = required is not None and self.handle.release.at_least("1.24")
+        narrows = required is not None and Rules.of(self.handle.release).narrows_to_named_nodes
         names = _named_nodes(required.node_selector_terms) if required and narrows else None
         if names is not None and not names:
             return _CONFLICT
@@ -97,9 +146,10 @@ class NodeAffinity(
         return Verdict.by_group(groups, (SUCCESS, self._mismatch(), _ENFORCED_MISMATCH))
 
     def _mismatch(self) -> Status:
-        if self.handle.release.at_least("1.21"):
+        rules = Rules.of(self.handle.release)
+        if rules.reason_says_selector_too:
             return _POD_MISMATCH
-        return _POD_MISMATCH_1_20 if self.handle.release.at_least("1.20") else _POD_MISMATCH_1_19
+        return _POD_MISMATCH_1_20 if rules.reason_says_affinity else _POD_MISMATCH_1_19
 
     def sign(self, pod: PodInfo) -> Hashable:
         return RequiredNodeAffinity.of(pod.pod.spec)
@@ -123,8 +173,7 @@ class NodeAffinity(
         affinity = _node_affinity(pod)
         preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
         added = self._added and self._added.preferred_during_scheduling_ignored_during_execution
-        # Before 1.30 it scored every node 0 where there is nothing to prefer.
-        if not preferred and not added and self.handle.release.at_least("1.30"):
+        if not preferred and not added and Rules.of(self.handle.release).skips_without_preferences:
             return SKIP
         return self._preferred(pod, nodes)
 
@@ -137,7 +186,8 @@ class NodeAffinity(
             # A term that says nothing or weighs nothing is passed over, and keeps its number.
             nodes.cluster.selection.check((each.preference if each.weight else _NO_TERM for each in preferred), path="")
         except SelectorError as problem:
-            return error(str(problem) if nodes.cluster.release.at_least("1.21") else _without_paths(problem))
+            has_paths = Rules.of(nodes.cluster.release).errors_name_the_path
+            return error(str(problem) if has_paths else _without_paths(problem))
         return PreferredTerms(tuple(term for term in preferred if term.weight and not _is_empty(term.preference)))
 
     def score(self, state: PreferredTerms | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
@@ -159,8 +209,8 @@ class NodeAffinity(
 
     @staticmethod
     def _matching(term: NodeSelectorTerm, nodes: NodeRows) -> BoolColumn:
-        if not nodes.cluster.release.at_least("1.20"):
-            # Up to 1.19 a preference was about labels, and what it said of fields was not read.
+        if not Rules.of(nodes.cluster.release).preferences_may_be_about_fields:
+            # A preference is about labels, and what it says of fields is not read.
             term = NodeSelectorTerm(match_expressions=term.match_expressions)
         return nodes.cluster.selection.terms_mask((term,))
 

@@ -15,8 +15,29 @@ from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugi
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.releases.changes import GateNote, Note, ReleaseRules
 
 Features = frozenset[str]
+
+
+class Rules(ReleaseRules, plugins="NodeDeclaredFeatures"):
+    notes = (
+        Note(
+            "1.35",
+            about="filter queue",
+            sentence=(
+                "There is such a plugin, which is enabled where the gate of its name is on; before, there was none."
+            ),
+            plugins="NodeDeclaredFeatures GangScheduling",
+        ),
+        GateNote(
+            "NodeDeclaredFeatures",
+            about="filter queue",
+            sentence=(
+                "A pod goes to nodes whose kubelet declares the features that it needs; without the gate, anywhere."
+            ),
+        ),
+    )
 
 
 def _restarts_all_containers(spec: PodSpec) -> bool:

@@ -12,9 +12,14 @@ from ksched_cli.framework.interfaces import Detail, FilterPlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import unresolvable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.releases.changes import Change, ReleaseRules
 
 _MISMATCH = unresolvable("node(s) didn't match the requested node name")
 _MISMATCH_1_20 = unresolvable("node(s) didn't match the requested hostname")
+
+
+class Rules(ReleaseRules, plugins="NodeName"):
+    reason_says_node_name = Change("1.21", before=False, now=True, told_by="NodeName")
 
 
 class NodeName(FilterPlugin[None]):
@@ -28,7 +33,7 @@ class NodeName(FilterPlugin[None]):
         if not wanted:
             return Verdict.passing(len(nodes))
         others = nodes.rows != nodes.cluster.nodes.row_of.get(wanted, -1)
-        mismatch = _MISMATCH if self.handle.release.at_least("1.21") else _MISMATCH_1_20
+        mismatch = _MISMATCH if Rules.of(self.handle.release).reason_says_node_name else _MISMATCH_1_20
         return Verdict.rejecting(np.asarray(others), mismatch)
 
     def sign(self, pod: PodInfo) -> Hashable:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ksched_cli.api.pod_facts import holds_place
-from ksched_cli.cluster.pod_info import PodInfo, host_ports_of
+from ksched_cli.cluster.pod_info import PodInfo, PodInfoRules, host_ports_of
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort, PortIndex
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
@@ -29,7 +29,7 @@ class NodePorts(PreFilterPlugin[WantedPorts], FilterPlugin[WantedPorts]):
         if event.resource == "Node":
             return True
         freed = PortIndex()
-        freed.take(0, host_ports_of(old, sidecars=self.handle.release.at_least("1.33")))
+        freed.take(0, host_ports_of(old, sidecars=PodInfoRules.of(self.handle.release).sidecar_ports_count))
         return holds_place(old) and bool(freed.conflicts(pod.host_ports, 1)[0])
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[WantedPorts] | Status:

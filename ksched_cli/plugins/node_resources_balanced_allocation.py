@@ -17,6 +17,37 @@ from ksched_cli.framework.scoring import MAX_NODE_SCORE, halved
 from ksched_cli.framework.status import SKIP, Status, error
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.plugins.lib.resource_scoring import MeasuredResource, measure, measure_before_1_22, measured
+from ksched_cli.releases.changes import Change, ReleaseRules
+
+
+class Rules(ReleaseRules, plugins="NodeResourcesBalancedAllocation"):
+    scores_the_difference = Change(
+        "1.36",
+        before=False,
+        now=True,
+        about="score",
+        sentence=(
+            "How much more even the pod makes the use of the node: 75 is as it was, more is better; before, how "
+            "even the use is with the pod."
+        ),
+    )
+    skips_best_effort_pods = Change(
+        "1.33",
+        before=False,
+        now=True,
+        about="score",
+        sentence="Does not score pods that ask for nothing; before, all of them went to the most even node.",
+    )
+    scores_the_deviation = Change(
+        "1.22",
+        before=False,
+        now=True,
+        about="score",
+        sentence=(
+            "100 less the standard deviation of the shares in use of each resource; before, 100 less the "
+            "difference between the shares of cpu and memory, and 0 where one of them was used up."
+        ),
+    )
 
 
 class NodeResourcesBalancedAllocation(
@@ -30,8 +61,7 @@ class NodeResourcesBalancedAllocation(
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
         self._totals = DeviceTotals(handle)
-        # Since 1.36 it counts how much the pod evens out; before it was how even the node is with the pod on it.
-        self._compares = handle.release.at_least("1.36")
+        self._rules = Rules.of(handle.release)
 
     @property
     def _names(self) -> list[str]:
@@ -39,8 +69,8 @@ class NodeResourcesBalancedAllocation(
 
     def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> list[MeasuredResource] | Status:
         resources = measured(pod, self._names, nodes, use_requested=True)
-        # Best-effort pods would all go to the one node that is most even; up to 1.32 they did.
-        skips = self.handle.release.at_least("1.33") and not any(resource.asked for resource in resources)
+        # Best-effort pods would all go to the one node that is most even.
+        skips = self._rules.skips_best_effort_pods and not any(resource.asked for resource in resources)
         return SKIP if skips else resources
 
     def sign_score(self, state: list[MeasuredResource] | None, pod: PodInfo) -> Hashable | None:
@@ -50,17 +80,17 @@ class NodeResourcesBalancedAllocation(
         return tuple(state)
 
     def score(self, state: list[MeasuredResource] | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
-        if not self.handle.release.at_least("1.22"):
+        if not self._rules.scores_the_deviation:
             return self._score_1_21(pod, nodes)
         if not self.args.resources:
             return error("resources not found")
         if state is None:
             state = measured(pod, self._names, nodes, use_requested=True)
-            if self.handle.release.at_least("1.33") and not any(resource.asked for resource in state):
+            if self._rules.skips_best_effort_pods and not any(resource.asked for resource in state):
                 return np.zeros(len(nodes), dtype=np.int64)
         allocation = measure(state, nodes, self._totals, use_requested=True)
         with_pod = balance(allocation.requested, allocation.allocatable)
-        if not self._compares:
+        if not self._rules.scores_the_difference:
             return with_pod
         without_pod = balance(allocation.allocated, allocation.allocatable)
         half = MAX_NODE_SCORE // 2

@@ -16,9 +16,21 @@ from ksched_cli.framework.interfaces import Detail, FilterPlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import unresolvable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.releases.changes import GateNote, ReleaseRules
 
 # Whoever tolerates the taint that the node controller puts on a cordoned node tolerates the field too.
 _UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+
+
+class Rules(ReleaseRules, plugins="NodeUnschedulable"):
+    notes = (
+        GateNote(
+            "TaintNodesByCondition",
+            about="filter",
+            sentence="Conditions of a node keep pods away by its taints; without the gate, by themselves.",
+            plugins="NodeUnschedulable TaintToleration",
+        ),
+    )
 
 
 class NodeUnschedulable(FilterPlugin[None]):

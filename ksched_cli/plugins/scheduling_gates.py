@@ -9,6 +9,17 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import PreEnqueuePlugin
 from ksched_cli.framework.status import SUCCESS, Status, unresolvable
+from ksched_cli.releases.changes import GateNote, ReleaseRules
+
+
+class Rules(ReleaseRules, plugins="SchedulingGates"):
+    notes = (
+        GateNote(
+            "PodSchedulingReadiness",
+            about="fields queue",
+            sentence="Pods with schedulingGates are held back until these are gone; without the gate, they are tried.",
+        ),
+    )
 
 
 class SchedulingGates(PreEnqueuePlugin):

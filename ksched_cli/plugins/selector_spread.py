@@ -12,8 +12,20 @@ from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status, error
 from ksched_cli.plugins.lib.topology_spread import default_selector
+from ksched_cli.releases.changes import Note, ReleaseRules
 
 _ZONE_WEIGHT = 2.0 / 3.0
+
+
+class Rules(ReleaseRules, plugins="SelectorSpread"):
+    notes = (
+        Note(
+            "1.24",
+            about="score",
+            sentence="No default plugin any more; before, it was one where the gate DefaultPodTopologySpread was off.",
+        ),
+        Note("1.29", about="score", sentence="The plugin is gone; before, a configuration could enable it."),
+    )
 
 
 class SelectorSpread(PreScorePlugin[None, Selector], ScorePlugin[Selector]):

@@ -19,11 +19,34 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import default_normalize_score
 from ksched_cli.framework.status import SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
 
 _HARD = ("NoSchedule", "NoExecute")
 _SOFT = "PreferNoSchedule"
 _UNTOLERATED = unresolvable("node(s) had untolerated taint(s)")
-_UNTOLERATED_1_16 = unresolvable("node(s) had taints that the pod didn't tolerate")
+_NOT_TOLERATED = unresolvable("node(s) had taints that the pod didn't tolerate")
+
+
+class Rules(ReleaseRules, plugins="TaintToleration"):
+    reason_names_taint = Change("1.17", before=False, now=True, told_by="TaintToleration").then(
+        "1.34", now=False, about="message", sentence="The reason does not name the taint; before, it did."
+    )
+    reason_says_untolerated = Change(
+        "1.24",
+        before=False,
+        now=True,
+        about="message",
+        sentence="The reason says untolerated taint; before, that the pod didn't tolerate.",
+    )
+    notes = (
+        Note("1.23", about="weight", sentence="Its score weighs 3; before, 1."),
+        GateNote(
+            "TaintTolerationComparisonOperators",
+            about="filter",
+            sentence="Tolerations can compare numbers (Gt, Lt); without the gate, such a toleration tolerates nothing.",
+            plugins="TaintToleration PodTopologySpread NodeUnschedulable",
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -68,16 +91,14 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
         return SUCCESS if found is None else self._refusal(found)
 
     def _refusal(self, taint: Taint) -> Status:
-        """Until 1.33 the reason names the taint, so that each taint has a count of its own in the message; while it was
-        a predicate's, up to 1.16, it did not."""
-        release = self.handle.release
-        if release.at_least("1.34"):
-            return _UNTOLERATED
-        if release.before_plugins:
-            return _UNTOLERATED_1_16
-        if not release.at_least("1.24"):
-            return unresolvable(f"node(s) had taint {{{taint.key}: {taint.value}}}, that the pod didn't tolerate")
-        return unresolvable(f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}")
+        """Where the reason names the taint, each taint has a count of its own in the message."""
+        rules = Rules.of(self.handle.release)
+        if not rules.reason_names_taint:
+            return _UNTOLERATED if rules.reason_says_untolerated else _NOT_TOLERATED
+        named = f"{{{taint.key}: {taint.value}}}"
+        if rules.reason_says_untolerated:
+            return unresolvable(f"node(s) had untolerated taint {named}")
+        return unresolvable(f"node(s) had taint {named}, that the pod didn't tolerate")
 
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """All of the node's taints that are in the way; kube-scheduler goes by the first."""

@@ -13,6 +13,18 @@ from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Placement, PlacementGeneratePlugin
 from ksched_cli.framework.pod_groups import GroupKey, PodGroups, not_found
 from ksched_cli.framework.status import Status, error
+from ksched_cli.releases.changes import GateNote, ReleaseRules
+
+
+class Rules(ReleaseRules, plugins="TopologyPlacementGenerator"):
+    notes = (
+        GateNote(
+            "TopologyAwareWorkloadScheduling",
+            about="preemption search",
+            sentence="Pod groups with constraints are placed in one topology; without the gate, anywhere.",
+            plugins="TopologyPlacementGenerator PodGroupPodsCount NodeResourcesFit DefaultPreemption",
+        ),
+    )
 
 
 class TopologyPlacementGenerator(PlacementGeneratePlugin):

@@ -19,6 +19,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.blocking_pods import pods_that
+from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
 
 _ONE_POD = "ReadWriteOncePod"
 _DISK_CONFLICT = unschedulable("node(s) had no available disk")
@@ -28,6 +29,34 @@ _CLAIM_IN_USE = unschedulable(
 _CLAIM_IN_USE_1_33 = unschedulable(
     "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
 )
+
+
+class Rules(ReleaseRules, plugins="VolumeRestrictions"):
+    reason_says_another_pod = Change(
+        "1.34",
+        before=False,
+        now=True,
+        about="message",
+        sentence="A ReadWriteOncePod claim is in use by another pod, says the reason; before, a pod has it.",
+    )
+    notes = (
+        Note(
+            "1.22",
+            about="filter",
+            sentence=(
+                "Claims of the access mode ReadWriteOncePod are looked at where the gate of that name is on; before, "
+                "never."
+            ),
+        ),
+        GateNote(
+            "ReadWriteOncePod",
+            about="filter",
+            sentence=(
+                "A ReadWriteOncePod claim in use, and a claim that does not exist, reject the pod; without the gate, "
+                "this plugin passes over both."
+            ),
+        ),
+    )
 
 
 @dataclass
@@ -97,7 +126,7 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
         elif state is None:
             other = error('cannot read "PreFilterVolumeRestrictions" from cycleState')
         else:
-            in_use = _CLAIM_IN_USE if self.handle.release.at_least("1.34") else _CLAIM_IN_USE_1_33
+            in_use = _CLAIM_IN_USE if Rules.of(self.handle.release).reason_says_another_pod else _CLAIM_IN_USE_1_33
             other = in_use if state.references > 0 else SUCCESS
         return Verdict.by_group(conflict.astype(np.int32), (other, _DISK_CONFLICT))
 

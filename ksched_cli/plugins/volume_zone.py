@@ -21,6 +21,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.volumes.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
+from ksched_cli.releases.changes import Change, Note, ReleaseRules
 from ksched_cli.releases.minors import Release
 
 # The beta labels, and those that took their place.
@@ -31,6 +32,44 @@ _GA_LABEL = {
 _SEPARATOR = "__"
 
 _CONFLICT = unresolvable("node(s) had no available volume zone")
+
+
+class Rules(ReleaseRules, plugins="VolumeZone"):
+    missing_volumes_reject_everywhere = Change(
+        "1.27",
+        before=False,
+        now=True,
+        about="filter",
+        sentence=(
+            "Volumes are looked up in PreFilter, so that one that does not exist rejects the pod everywhere; "
+            "before, nodes without zone labels were passed unseen."
+        ),
+    )
+    beta_labels_match_their_successors = Change(
+        "1.29",
+        before=False,
+        now=True,
+        about="filter",
+        sentence=(
+            "A volume with a beta zone or region label takes nodes that have only the label that took its place; "
+            "before, it did not."
+        ),
+    )
+    bad_claims_reject = Change(
+        "1.20",
+        before=False,
+        now=True,
+        about="filter",
+        sentence="A claim that cannot be followed rejects the pod; before, the cycle ended in an error.",
+    )
+    missing_class_is_told_as_the_api_does = Change("1.20", before=False, now=True, told_by="VolumeZone")
+    notes = (
+        Note(
+            "1.19",
+            about="filter",
+            sentence="The labels topology.kubernetes.io/zone and region count, too; before, beta labels alone counted.",
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -82,8 +121,9 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         # A node without any of the labels is taken for one of a cluster that has a single zone.
         constrained = np.logical_or.reduce([labels.column(key).present for key in self.topology_labels])
         if isinstance(topologies, Status):
-            # Before 1.27 such a node was passed without a look at the volumes.
-            refused = np.ones_like(constrained) if self.handle.release.at_least("1.27") else constrained
+            # Else a node without the labels passes without a look at the volumes.
+            everywhere = Rules.of(self.handle.release).missing_volumes_reject_everywhere
+            refused = np.ones_like(constrained) if everywhere else constrained
             return Verdict.rejecting(nodes.take(refused), topologies)
         conflict = np.zeros(len(nodes.cluster.nodes), dtype=np.bool_)
         for topology in topologies:
@@ -99,20 +139,20 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         return {each.volume: {each.key: sorted(each.values)} for each in elsewhere}
 
     def _inside(self, labels: LabelColumns, topology: VolumeTopology) -> BoolColumn:
-        """Nodes with one of the values; one without the beta label is asked, since 1.29, for the label that took its
+        """Nodes with one of the values; one without the beta label is asked for the label that took its
         place."""
         column = labels.column(topology.key)
         inside = column.where(lambda value: value in topology.values)
         replacement = _GA_LABEL.get(topology.key)
-        if replacement is not None and self.handle.release.at_least("1.29"):
+        if replacement is not None and Rules.of(self.handle.release).beta_labels_match_their_successors:
             inside |= ~column.present & labels.column(replacement).where(lambda value: value in topology.values)
         return inside
 
     def topologies_of(self, pod: Pod, catalog: Catalog) -> Topologies | Status:
         """Those of the bound volumes of the pod's claims; ephemeral volumes are none of this plugin's business."""
         found: list[VolumeTopology] = []
-        # Up to 1.19 a claim that cannot be followed ended the cycle.
-        refuse = unresolvable if self.handle.release.at_least("1.20") else error
+        # Else a claim that cannot be followed ends the cycle.
+        refuse = unresolvable if Rules.of(self.handle.release).bad_claims_reject else error
         for name in mounted_claims(pod):
             if not name:
                 return refuse("PersistentVolumeClaim had no name")
@@ -138,7 +178,7 @@ def _problem_of_unbound(claim: PersistentVolumeClaim, catalog: Catalog, release:
     if not name:
         return "PersistentVolumeClaim had no pv name and storageClass name"
     found = catalog.get(StorageClass, name)
-    if found is None and not release.at_least("1.20"):
+    if found is None and not Rules.of(release).missing_class_is_told_as_the_api_does:
         return f'StorageClass "{name}" claimed by PersistentVolumeClaim "{claim.metadata.name}" not found'
     if found is None:
         return f'storageclass.storage.k8s.io "{name}" not found'

@@ -24,8 +24,9 @@ T = TypeVar("T")
 # how kube-scheduler reads its configuration.
 Aspect = Literal["filter", "score", "weight", "preemption", "queue", "search", "fields", "message", "configuration"]
 
-# As the name of a plugin: kube-scheduler itself.
+# As the name of a plugin: kube-scheduler itself. As that of the one who tells of a change, it has a name.
 SCHEDULER = ""
+TOLD_BY_SCHEDULER = "kube-scheduler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,34 +54,50 @@ class RuleChange:
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[T]):
-    """A value that a rule has from a minor on, and what a person is told of the change."""
+    """A value that a rule has from a minor on. A person is told of the change in its sentence, or in that of a rule of
+    `told_by`, a plugin, that came with the same minor."""
 
     since: str
     now: T
-    told: RuleChange
+    about: str = ""
+    sentence: str = ""
+    plugins: str = ""
+    told_by: str = ""
 
 
 class Change(Generic[T]):
     """A rule that has one value before a minor and another since; `then` adds a further change of the same rule.
     `plugins` are those that the sentence is about, where these are not the plugins of the declaring class."""
 
-    def __init__(self, since: str, *, before: T, now: T, about: str, sentence: str, plugins: str = "") -> None:
-        self._before = before
-        self._steps = [Step(since, now, _told(since, plugins, about, sentence))]
+    def __init__(
+        self,
+        since: str,
+        *,
+        before: T,
+        now: T,
+        about: str = "",
+        sentence: str = "",
+        plugins: str = "",
+        told_by: str = "",
+    ) -> None:
+        self.before = before
+        self.steps = [Step(since, now, about, sentence, plugins, told_by)]
 
-    def then(self, since: str, *, now: T, about: str, sentence: str, plugins: str = "") -> Change[T]:
-        self._steps.append(Step(since, now, _told(since, plugins, about, sentence)))
+    def then(
+        self, since: str, *, now: T, about: str = "", sentence: str = "", plugins: str = "", told_by: str = ""
+    ) -> Change[T]:
+        self.steps.append(Step(since, now, about, sentence, plugins, told_by))
         return self
 
     def value(self, release: Release) -> T:
-        found = self._before
-        for step in self._steps:
+        found = self.before
+        for step in self.steps:
             if release.at_least(step.since):
                 found = step.now
         return found
 
     def told(self) -> Iterator[RuleChange]:
-        return (step.told for step in self._steps)
+        return (_told(step.since, step.plugins, step.about, step.sentence) for step in self.steps if step.sentence)
 
     @overload
     def __get__(self, rules: None, owner: type) -> Change[T]: ...
@@ -139,6 +156,10 @@ class ReleaseRules:
         return found
 
     @classmethod
+    def plugins(cls) -> tuple[str, ...]:
+        return tuple(cls._plugins.split()) or (SCHEDULER,)
+
+    @classmethod
     def changes(cls) -> Iterator[tuple[str, Change[Any]]]:
         return ((name, each) for name, each in vars(cls).items() if isinstance(each, Change))
 
@@ -147,7 +168,7 @@ class ReleaseRules:
         """Each change as a person is told of it, its plugins filled in."""
         for each in (*(change for _, change in cls.changes()), *cls.notes):
             for rule in each.told():
-                plugins = rule.plugins or tuple(cls._plugins.split()) or (SCHEDULER,)
+                plugins = rule.plugins or cls.plugins()
                 yield RuleChange(rule.since, plugins, rule.aspects, rule.text, rule.gate)
 
 

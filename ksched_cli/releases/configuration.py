@@ -72,12 +72,12 @@ class ConfigurationRules(ReleaseRules):
         about=_CONFIGURATION,
         sentence="There is no port without encryption, and its addresses must say so; before, there was one.",
     )
-    removed_plugins_take_args = Change(
+    has_plugins_of_v1beta1 = Change(
         "1.23",
         before=True,
         now=False,
         about=_CONFIGURATION,
-        sentence="Plugins that v1beta1 alone had take no arguments; before, they did.",
+        sentence="Plugins that v1beta1 alone could enable are gone with their arguments; before, they were there.",
     )
     locks_other_than_leases = Change(
         "1.27",

@@ -31,7 +31,7 @@ class Release:
         """Whether this is that minor or a later one."""
         return self.minor >= minor_of(version)
 
-    def between(self, since: str, until: str) -> bool:
+    def within(self, since: str, until: str) -> bool:
         """Whether it is one of these minors, both included; an empty string is no bound."""
         return (not since or self.minor >= minor_of(since)) and (not until or self.minor <= minor_of(until))
 
@@ -50,19 +50,19 @@ class Release:
     @property
     def config_versions(self) -> tuple[str, ...]:
         """The apiVersions of configurations that it reads, the newest first."""
-        return tuple(f"{GROUP}/{name}" for name, since, until in _CONFIG_VERSIONS if self.between(since, until))
+        return tuple(f"{GROUP}/{name}" for name, since, until in _CONFIG_VERSIONS if self.within(since, until))
 
     def knows_later(self, api_version: str) -> bool:
         """Whether this version of the configuration came after all that the minor reads."""
         group, _, name = api_version.rpartition("/")
         since = {each: minor for each, minor, _ in _CONFIG_VERSIONS}
-        return group == GROUP and name in since and not self.between(since[name], "")
+        return group == GROUP and name in since and not self.within(since[name], "")
 
     def knows_no_more(self, api_version: str) -> bool:
         """Whether it was read by earlier minors."""
         group, _, name = api_version.rpartition("/")
         until = {each: minor for each, _, minor in _CONFIG_VERSIONS}
-        return group == GROUP and bool(until.get(name)) and not self.between("", until[name])
+        return group == GROUP and bool(until.get(name)) and not self.within("", until[name])
 
     @property
     def newest_config_version(self) -> str:
@@ -99,7 +99,7 @@ class Release:
         there = (
             each
             for each in listed
-            if self.between(each.since, each.until) and (not each.config_version or each.config_version in read)
+            if self.within(each.since, each.until) and (not each.config_version or each.config_version in read)
         )
         return tuple(dict.fromkeys(each.name for each in there if not each.gate or is_there(self.minor, each.gate)))
 
@@ -109,7 +109,7 @@ class Release:
         """Of the listed default plugins those that the minor enables with these gates."""
         for each in listed:
             if (
-                self.between(each.since, each.until)
+                self.within(each.since, each.until)
                 and (not each.gate or gates.enabled(each.gate))
                 and not (each.unless and gates.enabled(each.unless))
                 and each.config_version in ("", config_version)

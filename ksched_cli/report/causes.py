@@ -10,9 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ksched_cli.config.rule_changes import RuleChange
 from ksched_cli.plan.causes.results import Cause, Decider, Figure, OnNode, Tally
 from ksched_cli.plan.diff import Diff, PodChange
+from ksched_cli.releases.changes import RuleChange
 from ksched_cli.report.visible import shows_visible
 
 _PODS = 2

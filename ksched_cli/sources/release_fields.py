@@ -16,10 +16,44 @@ from ksched_cli.api.affinity import (
     TopologySpreadConstraint,
 )
 from ksched_cli.api.core import Pod, PodSpec, PodStatus
+from ksched_cli.releases.changes import Change, ReleaseRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 
 A = TypeVar("A", PodAffinity, PodAntiAffinity)
+
+
+class FieldRules(ReleaseRules, plugins="NodeResourcesFit NodeResourcesBalancedAllocation"):
+    has_sidecars = Change(
+        "1.28",
+        before=False,
+        now=True,
+        about="fields",
+        sentence=(
+            "restartPolicy of init containers is known, so that there are sidecars, which need the gate "
+            "SidecarContainers; before, they counted as init containers that end."
+        ),
+    )
+    has_spread_constraints = Change(
+        "1.18",
+        before=False,
+        now=True,
+        about="fields",
+        sentence=("topologySpreadConstraints of pods count; before, the gate EvenPodsSpread was off and they did not."),
+        plugins="PodTopologySpread",
+    )
+    knows_namespace_selectors = Change(
+        "1.21",
+        before=False,
+        now=True,
+        about="fields",
+        sentence=(
+            "A term with a namespaceSelector, while the gate PodAffinityNamespaceSelector is off, is about the "
+            "namespaces that it names and no other; before, the field was unknown and such a term was about the "
+            "pod's own."
+        ),
+        plugins="InterPodAffinity",
+    )
 
 
 def as_stored(pods: Iterable[Pod], release: Release, gates: FeatureGates) -> list[Pod]:
@@ -33,15 +67,16 @@ def _as_stored(pod: Pod, release: Release, gates: FeatureGates) -> Pod:
 
 
 def _spec(spec: PodSpec, release: Release, gates: FeatureGates) -> PodSpec:
+    rules = FieldRules.of(release)
     if spec.resources is not None and not gates.enabled("PodLevelResources"):
         spec = replace(spec, resources=None)
     if spec.scheduling_gates and not gates.enabled("PodSchedulingReadiness"):
         spec = replace(spec, scheduling_gates=())
-    if not release.at_least("1.28") and any(each.restart_policy for each in spec.init_containers):
+    if not rules.has_sidecars and any(each.restart_policy for each in spec.init_containers):
         # There were no sidecars: the field is not kept, and they are init containers like the others.
         plain = tuple(replace(each, restart_policy=None) for each in spec.init_containers)
         spec = replace(spec, init_containers=plain)
-    if spec.topology_spread_constraints and not release.at_least("1.18"):
+    if spec.topology_spread_constraints and not rules.has_spread_constraints:
         # The gate EvenPodsSpread was off.
         spec = replace(spec, topology_spread_constraints=())
     if spec.topology_spread_constraints:
@@ -74,7 +109,11 @@ def _without_namespace_selectors(affinity: Affinity, release: Release) -> Affini
     namespace, so that it is left with the namespaces that are named, if any."""
 
     def plain(term: PodAffinityTerm) -> PodAffinityTerm:
-        none = term.namespace_selector is not None and not term.namespaces and release.at_least("1.21")
+        none = (
+            term.namespace_selector is not None
+            and not term.namespaces
+            and FieldRules.of(release).knows_namespace_selectors
+        )
         return replace(term, namespace_selector=None, namespaces=("",) if none else term.namespaces)
 
     def of(rules: A | None) -> A | None:

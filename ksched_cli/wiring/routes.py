@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.config.rule_changes import GATE_RULES, MINOR_RULES, Rules
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import KschedError
 from ksched_cli.plan.causes.stations import Route, Station
+from ksched_cli.plan.rule_changes import GATE_RULES, MINOR_RULES, Rules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import RELEASES, Release
 from ksched_cli.sources.loaded import Loaded
@@ -31,14 +31,14 @@ def route(before: Setup, after: Setup, start: Setting, end: Setting) -> Route:
         # What a gate switches can be told from the rest only where there is such a gate.
         return route(after, before, end, start).back
     way = _Way(before, start)
-    for minor in _between(start.release, end.release):
+    for minor in _minors_on_the_way(start.release, end.release):
         way.go_to(replace(before, kube_version=minor.version))
     way.go_to(replace(before, kube_version=end.release.version, feature_gates=after.feature_gates))
     way.arrive(after, end, configuration=int(before.config != after.config))
     return Route(tuple(way.stations))
 
 
-def _between(start: Release, end: Release) -> list[Release]:
+def _minors_on_the_way(start: Release, end: Release) -> list[Release]:
     return [each for each in RELEASES.values() if start.minor < each.minor < end.minor]
 
 

@@ -23,8 +23,8 @@ from ksched_cli.config.plugin_args import (
     VolumeBindingArgs,
     with_defaults,
 )
+from ksched_cli.config.policy.families import PREDICATES, PRIORITIES
 from ksched_cli.config.policy.predicates import ALWAYS, ORDER, PREEMPTION
-from ksched_cli.config.rule_changes.families import PREDICATES, PRIORITIES
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import NEWEST, Release
 

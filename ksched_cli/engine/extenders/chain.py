@@ -16,6 +16,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.engine.extenders.extender import MAX_EXTENDER_PRIORITY, Answer, HTTPExtender, NodeTexts
 from ksched_cli.engine.faults import ExtenderError, blamed
+from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.runtime import ScoreTable
 from ksched_cli.engine.timings import Timings
 from ksched_cli.framework.diagnosis import NodeStatuses
@@ -32,13 +33,14 @@ class Extenders:
         self, extenders: Sequence[HTTPExtender], release: Release, calling: Callable[[str, str], blamed] = blamed
     ) -> None:
         self._extenders = sorted(extenders, key=lambda each: each.config.ignorable)
-        # Before, plugins were given the name of a node and looked it up.
-        self._scores_what_came_back = release.at_least("1.33")
-        self.is_blamed = release.at_least("1.30")
+        rules = EngineRules.of(release)
+        # Else plugins are given the name of a node and look it up.
+        self._scores_what_came_back = rules.extender_nodes_are_scored_as_sent
+        self.is_blamed = rules.extenders_are_blamed
         # An extender's score is as large as that of a plugin can be.
         self._scale = release.max_node_score // MAX_EXTENDER_PRIORITY
-        # Up to 1.16 a node could be cleared without victims, and one that was left out without a word be cleared.
-        self._needs_victims = not release.before_plugins
+        # Else a node can be cleared without victims, and one that was left out without a word be cleared.
+        self._needs_victims = rules.preemption_needs_victims
         self._silence = unresolvable() if self._needs_victims else unschedulable()
         self._calling = calling
 

@@ -27,6 +27,7 @@ from ksched_cli.engine.extenders.messages import (
 )
 from ksched_cli.engine.extenders.transport import Client
 from ksched_cli.engine.faults import ExtenderError
+from ksched_cli.engine.rules import EngineRules
 from ksched_cli.framework.handle import Candidate
 
 MAX_EXTENDER_PRIORITY = 10
@@ -76,9 +77,10 @@ class HTTPExtender:
         self.passed_over: Counter[tuple[str, str]] = Counter()
         self._cluster = cluster
         self._texts = texts
-        self._client = Client(config, "failed" if cluster.release.at_least("1.20") else "Failed")
-        # Up to 1.16 it could come back with nodes that it was not asked about.
-        self._any_node = cluster.release.before_plugins
+        self._rules = EngineRules.of(cluster.release)
+        self._client = Client(config, "failed" if self._rules.extender_failures_are_lower_case else "Failed")
+        # An extender may come back with nodes that it was not asked about.
+        self._any_node = self._rules.extenders_may_add_nodes
         self._managed = frozenset(resource.name for resource in config.managed_resources)
 
     def close(self) -> None:
@@ -111,8 +113,7 @@ class HTTPExtender:
         result = read_filter(self._post("filter", verb, self._question(pod, rows)))
         if result.error:
             raise ExtenderError(result.error)
-        # Before 1.21 that was an answer that nobody read.
-        unresolvable = result.unresolvable if self._cluster.release.at_least("1.21") else {}
+        unresolvable = result.unresolvable if self._rules.extenders_name_unresolvable_nodes else {}
         if self.config.node_cache_capable and result.node_names is not None:
             return Answer(self._named(result.node_names, rows), result.failed, unresolvable)
         if result.nodes is None:

@@ -7,6 +7,7 @@ from typing import Any
 from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.cluster.affinity_terms import TermParser
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.engine.rules import EngineRules
 from ksched_cli.framework.events import ASSIGNED_POD, Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 
@@ -37,7 +38,7 @@ class NearbyPods:
         self._catalog = handle.cluster.catalog
         self._resizes = handle.gates.enabled("InPlacePodVerticalScaling")
         # getUnschedulablePodsWithCrossTopologyTerm; before, getUnschedulablePodsWithMatchingAffinityTerm.
-        self._spreads = handle.release.at_least("1.31")
+        self._spreads = EngineRules.of(handle.release).all_assigned_pods_are_news
 
     def reaches(self, waiting: QueuedPod, event: ClusterEvent, new: Any) -> bool:
         if event.resource != ASSIGNED_POD or event.action is Action.DELETE or not isinstance(new, Pod):

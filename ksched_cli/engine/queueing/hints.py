@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.engine.queueing.before_hints import NearbyPods, is_told
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.engine.rules import EngineRules
 from ksched_cli.framework.diagnosis import EXTENDER
 from ksched_cli.framework.events import Action, ClusterEvent, matches_any
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Plugin
+from ksched_cli.releases.minors import NEWEST
 
 _NODE_TAINT = ClusterEvent("Node", Action.UPDATE_NODE_TAINT)
 
@@ -61,14 +63,15 @@ class Hints:
     def __init__(self, by_profile: Mapping[str, Iterable[Plugin]], handle: Handle | None = None) -> None:
         # Whether plugins give hints. Else every event that one registered for is worth a try, and any during a cycle.
         self.asks = handle is None or handle.gates.enabled("SchedulerQueueingHints")
-        # And before 1.21 plugins registered for nothing: every event was.
-        self._hears_all = handle is not None and not handle.release.at_least("1.21")
-        # In 1.21 NodeResourcesFit alone did.
-        self._fit_alone_asks = handle is not None and not handle.release.at_least("1.22")
-        sees_all_pods = handle is None or (self.asks and handle.release.at_least("1.31"))
+        rules = EngineRules.of(NEWEST if handle is None else handle.release)
+        # Plugins register for nothing: every event is news.
+        self._hears_all = not rules.events_reach_some_plugins
+        # NodeResourcesFit alone registers.
+        self._fit_alone_asks = not rules.every_plugin_names_events
+        sees_all_pods = self.asks and rules.all_assigned_pods_are_news
         self._nearby = None if handle is None or sees_all_pods else NearbyPods(handle)
-        # Before 1.29 a pod that met an error waited for an event.
-        self.errors_back_off = self.asks or handle is None or handle.release.at_least("1.29")
+        # Else a pod that met an error waits for an event.
+        self.errors_back_off = self.asks or rules.errors_back_off
         extender = () if handle is None or handle.extenders is None else (_Extender(None, handle),)
         self._by_profile = {name: registrations([*extender, *plugins]) for name, plugins in by_profile.items()}
         self._interest: dict[ClusterEvent, bool] = {}

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ksched_cli.config.rule_changes import Aspect, RuleChange, rules_of
 from ksched_cli.engine.decision import Decision
 from ksched_cli.plan.causes.results import FITS, Decider, Figure, OnNode
 from ksched_cli.plan.causes.scores import score_deciders
 from ksched_cli.plan.causes.stage import Situation, Verdict
 from ksched_cli.plan.causes.stations import Span
+from ksched_cli.plan.rule_changes import Aspect, RuleChange, rules_of
 
 _PASSING: frozenset[Aspect] = frozenset({"filter", "fields", "search"})
 _EVICTING: frozenset[Aspect] = frozenset({"preemption", "filter", "fields"})

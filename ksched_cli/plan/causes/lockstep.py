@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from ksched_cli.config.rule_changes import Aspect
 from ksched_cli.engine.scheduler import Turn
 from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.plan.aftermath import MAX_ROUNDS, carried_out
@@ -15,6 +14,7 @@ from ksched_cli.plan.causes.stage import Stage
 from ksched_cli.plan.causes.stations import Route
 from ksched_cli.plan.place import outcome_of
 from ksched_cli.plan.results import PodOutcome
+from ksched_cli.plan.rule_changes import Aspect
 from ksched_cli.sources.loaded import Loaded
 
 # The node of each pod, or an empty string.

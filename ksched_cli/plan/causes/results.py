@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from ksched_cli.config.rule_changes import Aspect, RuleChange
+from ksched_cli.releases.changes import Aspect, RuleChange
 
 FITS = "fits"
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
-from ksched_cli.config.rule_changes import Aspect, family_of, rules_of
 from ksched_cli.engine.runtime import ScoreTable
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.plan.causes.results import Decider, OnNode
 from ksched_cli.plan.causes.stage import Situation
 from ksched_cli.plan.causes.stations import Span
+from ksched_cli.plan.rule_changes import Aspect, family_of, rules_of
 
 _SCORING: frozenset[Aspect] = frozenset({"score", "weight", "fields"})
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ksched_cli.cluster.columns import RowColumn
-from ksched_cli.config.rule_changes import family_of
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.inspection import inspect
 from ksched_cli.engine.mirror import Mirror
 from ksched_cli.engine.runtime import Runtime, ScoreTable
 from ksched_cli.framework.status import Code
 from ksched_cli.plan.causes.stations import Route
+from ksched_cli.plan.rule_changes import family_of
 from ksched_cli.sources.loaded import Loaded
 
 

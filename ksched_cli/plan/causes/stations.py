@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from ksched_cli.config.rule_changes import Aspect, RuleChange, Rules, changed_between, rules_of
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.rule_changes import Aspect, RuleChange, Rules, rules_of, rules_that_differ
 from ksched_cli.sources.loaded import Loaded
 
 
@@ -57,7 +57,7 @@ class Route:
         return self._rules(0, self.last)
 
     def _rules(self, first: int, last: int) -> tuple[RuleChange, ...]:
-        return changed_between(self.stations[first].rules, self.stations[last].rules)
+        return rules_that_differ(self.stations[first].rules, self.stations[last].rules)
 
     @cached_property
     def _steps(self) -> tuple[tuple[RuleChange, ...], ...]:

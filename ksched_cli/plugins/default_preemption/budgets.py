@@ -8,6 +8,7 @@ from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.api.selectors import Selector, SelectorError, compile_selector
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
+from ksched_cli.plugins.default_preemption.rules import Rules
 
 
 class Budgets:
@@ -22,8 +23,8 @@ class Budgets:
         self._allowed: list[int] = []
         self._disrupted: list[frozenset[str]] = []
         self._covering: dict[tuple[int, int], tuple[int, ...]] = {}
-        # Up to 1.16 a budget that allows one eviction allowed any number, and knew of none that is under way.
-        self._counts = not cluster.release.before_plugins
+        # Else a budget that allows one eviction allows any number, and knows of none that is under way.
+        self._counts = Rules.of(cluster.release).counts_evictions
 
     def violating(self, pod_rows: RowColumn, owner: RowColumn) -> BoolColumn:
         """Whose eviction goes beyond what a budget allows, when those before it of the same owner leave as well."""

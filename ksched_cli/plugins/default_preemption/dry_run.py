@@ -17,6 +17,7 @@ from ksched_cli.framework.status import error, unresolvable
 from ksched_cli.plugins.default_preemption.budgets import Budgets
 from ksched_cli.plugins.default_preemption.importance import Importance
 from ksched_cli.plugins.default_preemption.outcomes import PRIORITY_OFFSET, Outcomes
+from ksched_cli.plugins.default_preemption.rules import Rules
 
 NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
 
@@ -55,9 +56,8 @@ class DryRun:
         self._allowed = allowed
         self._importance = Importance(cluster)
         self._budgets = Budgets(cluster, heeded=heeds_budgets)
-        # Up to 1.16 a node that takes the pod as it is was the best there could be. It may be one that an extender
-        # left out.
-        self._needs_victims = not cluster.release.before_plugins
+        # Else a node that takes the pod as it is, maybe one that an extender left out, is the best there can be.
+        self._needs_victims = Rules.of(cluster.release).needs_victims
 
     def started(self, pod_rows: RowColumn) -> FloatColumn:
         """When the pods started, in seconds since the epoch."""
@@ -155,7 +155,7 @@ class DryRun:
         for each in mixed.tolist():
             members = np.nonzero(owner == each)[0]
             first = members[np.argsort(~violating[members], kind="stable")]
-            if self._cluster.release.at_least("1.32"):
+            if Rules.of(self._cluster.release).sorts_mixed_victims:
                 first = first[self._importance.sort(victims[first].tolist())]
             ordered[members] = victims[first]
         return ordered

@@ -21,6 +21,7 @@ from ksched_cli.framework.handle import Candidate, CycleHandle, Nominator
 from ksched_cli.framework.status import Code, unresolvable
 from ksched_cli.plugins.default_preemption.dry_run import Allowed, DryRun
 from ksched_cli.plugins.default_preemption.outcomes import Outcomes
+from ksched_cli.plugins.default_preemption.rules import Rules
 
 NOT_HELPFUL = unresolvable("Preemption is not helpful for scheduling")
 
@@ -107,9 +108,9 @@ class Evaluator:
         return Found(potential, outcomes)
 
     def _potential(self, statuses: NodeStatuses) -> RowColumn:
-        """nodesWherePreemptionMightHelp. Before the later patches of 1.28 also nodes of which nothing is known, for
-        PreFilter left them out."""
-        if self._cluster.release.at_least("1.28"):
+        """nodesWherePreemptionMightHelp. Nodes that PreFilter left out, of which nothing is known, count
+        unless they are skipped."""
+        if Rules.of(self._cluster.release).skips_nodes_left_out:
             return statuses.rows_with(Code.UNSCHEDULABLE)
         hopeless = statuses.rows_with(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
         return statuses.once("helpable", lambda: np.setdiff1d(np.arange(len(statuses)), hopeless))

@@ -20,6 +20,7 @@ from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedula
 from ksched_cli.plugins.default_preemption.evaluator import Evaluator, Found
 from ksched_cli.plugins.default_preemption.importance import NOT_STARTED
 from ksched_cli.plugins.default_preemption.outcomes import PRIORITY_OFFSET, Outcomes
+from ksched_cli.plugins.default_preemption.rules import Rules
 
 NEVER = "not eligible due to preemptionPolicy=Never."
 STILL_LEAVING = "not eligible due to a terminating pod on the nominated node."
@@ -37,8 +38,9 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
 
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
-        # A scheduler that had the gate off read no budgets. Up to 1.16 there was none, and it was locked in 1.21.
-        blind = handle.release.between("1.17", "1.20") and not handle.gates.enabled("PodDisruptionBudget")
+        # A scheduler that has the gate off reads no budgets.
+        self._rules = Rules.of(handle.release)
+        blind = self._rules.budgets_have_a_gate and not handle.gates.enabled("PodDisruptionBudget")
         self._evaluator = Evaluator(
             handle.cluster, handle.nominator, self.is_preemption_allowed, heeds_budgets=not blind
         )
@@ -77,10 +79,10 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
         return PostFilterResult(nodes.names[best.row], best.victims, best.pdb_violations), SUCCESS
 
     def _without_candidate(self, found: Found) -> tuple[PostFilterResult | None, Status]:
-        release = self.handle.release
-        # Before 1.23 a pod kept its nomination where eviction was tried and did not help.
-        lost = PostFilterResult("") if release.at_least("1.23") or not len(found.potential) else None
-        if release.before_plugins:
+        # Else a pod keeps its nomination where eviction is tried and does not help.
+        loses = self._rules.failed_pods_lose_nomination or not len(found.potential)
+        lost = PostFilterResult("") if loses else None
+        if not self._rules.explains_failure:
             return lost, unschedulable("")
         problem = found.errors()
         if problem:
@@ -139,8 +141,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
         if row is None:
             return ""
         hopeless = cycle.diagnosis.nodes.status(row).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
-        # Up to 1.16 such a pod waited even for a node that it could not go to any more.
-        if hopeless and not self.handle.release.before_plugins:
+        if hopeless and self._rules.hopeless_node_ends_waiting:
             return ""
         others = np.array(cluster.pods_on(row), dtype=np.int64)
         lower = others[self.is_preemption_allowed(pod, others)]
@@ -162,9 +163,9 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
 
     def _shortlist(self, found: Found) -> RowColumn:
         """With sampling the search ends at as many candidates as the arguments ask for, one of them within budgets
-        (calculateNumCandidates; Go starts at a random node, here it is the first). Up to 1.19 it went on to the end."""
+        (calculateNumCandidates; Go starts at a random node, here it is the first). Else it goes on to the end."""
         candidates = found.candidates
-        if not self.handle.sampling or not self.handle.release.at_least("1.20"):
+        if not self.handle.sampling or not self._rules.search_ends_early:
             return candidates
         share = len(found.potential) * self.args.min_candidate_nodes_percentage // 100
         wanted = min(max(share, self.args.min_candidate_nodes_absolute), len(found.potential))

@@ -30,6 +30,7 @@ from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvab
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.inter_pod_affinity.hints import node_may_help, pod_may_help
 from ksched_cli.plugins.inter_pod_affinity.index import AffinityIndex
+from ksched_cli.plugins.inter_pod_affinity.rules import Rules
 from ksched_cli.plugins.inter_pod_affinity.topology_counts import TopologyCounts, TrialCounts
 from ksched_cli.plugins.lib.blocking_pods import pods_that
 
@@ -116,8 +117,8 @@ class InterPodAffinity(
         self._index = AffinityIndex(handle.cluster, self.args.hard_pod_affinity_weight)
         self._incoming: dict[PodTerms, IncomingTerms] = {}
         self._generation = 0
-        # Up to 1.16 a pod that was only nominated to a node was nobody that one could want to be with or apart from.
-        self._follows_nominated = not handle.release.before_plugins
+        # Else a pod that is only nominated to a node is nobody that one can want to be with or apart from.
+        self._follows_nominated = Rules.of(handle.release).follows_nominated_pods
 
     # Queueing hints
 
@@ -233,25 +234,25 @@ class InterPodAffinity(
         if state is None:
             missing = error('error reading "PreFilterInterPodAffinity" from cycleState: not found')
             return Verdict.from_statuses([missing] * len(nodes))
-        group, release = np.zeros(len(nodes), dtype=np.int32), self.handle.release
+        group, rules = np.zeros(len(nodes), dtype=np.int32), Rules.of(self.handle.release)
         crowded = state.existing.crowded(nodes)
         group[crowded] = _EXISTING
         group[state.anti_affinity.crowded(nodes)] = _ANTI_AFFINITY
         if state.terms.affinity:
             group[self._lacks_affinity(state, pod, nodes)] = _AFFINITY
-        if release.before_plugins:
-            # The others' anti-affinity came first.
+        if not rules.own_rules_are_told_first:
+            # The others' anti-affinity comes first.
             group[crowded] = _EXISTING
-        if not release.at_least("1.21"):
+        if not rules.reason_says_pod_affinity:
             return Verdict.by_group(group, _STATUSES_1_20)
-        return Verdict.by_group(group, _STATUSES if release.at_least("1.22") else _STATUSES_1_21)
+        return Verdict.by_group(group, _STATUSES if rules.one_reason_per_node else _STATUSES_1_21)
 
     def _lacks_affinity(self, state: AffinityState, pod: PodInfo, nodes: NodeRows) -> BoolColumn:
         """satisfyPodAffinity. The first pod of a group that wants to be together only needs the topology keys, and up
         to 1.16 not even those."""
         first = state.affinity.empty and state.terms.affinity_matches(pod)
         lacks = np.zeros(len(nodes), dtype=np.bool_)
-        if first and self.handle.release.before_plugins:
+        if first and not Rules.of(self.handle.release).first_pod_needs_labels:
             return lacks
         for key in state.terms.affinity_keys:
             column = nodes.cluster.nodes.labels.column(key)
@@ -317,8 +318,7 @@ class InterPodAffinity(
         weighted = [(tally, weight) for tally, weight in self._resolve(terms).preferred if tally.total]
         matching = self._index.preferences.matching(pod, self._namespace_labels(pod))
         weighted += [(carried.counts, carried.weight) for carried in matching]
-        # Before 1.28 it scored every node 0 where nobody prefers anything.
-        if not weighted and self.handle.release.at_least("1.28"):
+        if not weighted and Rules.of(self.handle.release).skips_without_preferences:
             return SKIP
         worth: dict[str, tuple[IdColumn, Int64Column]] = {}
         for tally, weight in weighted:
@@ -338,7 +338,7 @@ class InterPodAffinity(
     def normalize(self, state: Preferences, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """The least score becomes 0 and the highest 100, in float64 and cut off as Go does. Up to 1.20 the least was 0
         at most and the highest 0 at least."""
-        from_zero = not self.handle.release.at_least("1.21")
+        from_zero = not Rules.of(self.handle.release).scores_from_the_lowest
         lowest = scores.min(initial=0 if from_zero else np.iinfo(np.int64).max)
         spread = scores.max(initial=0 if from_zero else np.iinfo(np.int64).min) - lowest
         if not len(scores) or spread <= 0:

@@ -11,9 +11,32 @@ from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.releases.changes import Note, ReleaseRules
 
 ANNOTATION = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 _KINDS = ("ReplicationController", "ReplicaSet")
+
+
+class Rules(ReleaseRules, plugins="NodePreferAvoidPods"):
+    notes = (
+        Note(
+            "1.22",
+            about="score",
+            sentence=(
+                "No default plugin any more; before, nodes could ask in an annotation to be spared the pods of a "
+                "controller."
+            ),
+        ),
+        Note(
+            "1.23",
+            about="filter score",
+            sentence="The plugin is gone; before, a configuration could enable it.",
+            plugins=(
+                "NodePreferAvoidPods NodeLabel ServiceAffinity NodeResourcesLeastAllocated "
+                "NodeResourcesMostAllocated RequestedToCapacityRatio"
+            ),
+        ),
+    )
 
 
 class _PodSignature(Struct, rename="camel", frozen=True):

@@ -12,6 +12,17 @@ from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plugins.legacy.requested_resources import RequestedResources
 from ksched_cli.plugins.lib.resource_strategies import most_requested
+from ksched_cli.releases.changes import Change, ReleaseRules
+
+
+class Rules(ReleaseRules, plugins="NodeResourcesMostAllocated"):
+    exceeded_resource_is_used_up = Change(
+        "1.20",
+        before=False,
+        now=True,
+        about="score",
+        sentence="A resource that is asked for beyond what there is counts as used up; before, it scored 0.",
+    )
 
 
 class NodeResourcesMostAllocated(ScorePlugin[None]):
@@ -27,5 +38,6 @@ class NodeResourcesMostAllocated(ScorePlugin[None]):
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         allocation = self._resources.allocation(pod, nodes)
         release = self.handle.release
-        scores = most_requested(allocation, release.max_node_score, exceeding_is_nothing=not release.at_least("1.20"))
+        exceeding_is_nothing = not Rules.of(release).exceeded_resource_is_used_up
+        scores = most_requested(allocation, release.max_node_score, exceeding_is_nothing=exceeding_is_nothing)
         return self._resources.mean(scores, allocation)

@@ -12,6 +12,11 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.plugins.lib.resource_scoring import Allocation, measure, measure_before_1_22, measured
 from ksched_cli.plugins.lib.resource_strategies import mean_over_all, weighted_mean
+from ksched_cli.releases.changes import Change, ReleaseRules
+
+
+class Rules(ReleaseRules, plugins="NodeResourcesFit"):
+    measures_as_strategies = Change("1.22", before=False, now=True, told_by="NodeResourcesFit")
 
 
 class RequestedResources:
@@ -21,7 +26,7 @@ class RequestedResources:
         self._names = [each.name for each in resources]
         self.weights = [each.weight or 1 for each in resources]
         self._totals = DeviceTotals(handle)
-        self.as_strategies = handle.release.at_least("1.22")
+        self.as_strategies = Rules.of(handle.release).measures_as_strategies
 
     def allocation(self, pod: PodInfo, nodes: NodeRows) -> Allocation:
         if not self.as_strategies:

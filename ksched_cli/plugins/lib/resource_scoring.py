@@ -15,8 +15,22 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, MEMORY, is_scalar
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
+from ksched_cli.releases.changes import Change, ReleaseRules
 
 STAND_INS = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
+
+
+class RequestRules(ReleaseRules, plugins="NodeResourcesFit NodeResourcesBalancedAllocation"):
+    overhead_counts_as_it_is = Change(
+        "1.27",
+        before=False,
+        now=True,
+        about="score",
+        sentence=(
+            "The cpu of a pod's overhead counts as it is, and what the pod asks for is added up in PreScore; "
+            "before, the overhead's cpu was rounded up to whole cores."
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -49,7 +63,8 @@ def measured(pod: PodInfo, names: Sequence[str], nodes: NodeRows, *, use_request
     else:
         cpu, memory = scoring_requests_of(pod.pod)
         asked = {**requests_of(pod.pod, use_status=False, pod_level=False), "cpu": cpu, "memory": memory}
-    if "cpu" in pod.pod.spec.overhead and not nodes.cluster.release.at_least("1.27"):
+    counts = RequestRules.of(nodes.cluster.release).overhead_counts_as_it_is
+    if "cpu" in pod.pod.spec.overhead and not counts:
         overhead = pod.pod.spec.overhead["cpu"]
         asked["cpu"] += _whole_cores(overhead) - milli_value(overhead)
     found = []

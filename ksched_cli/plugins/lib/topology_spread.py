@@ -17,6 +17,7 @@ from ksched_cli.api.selectors import (
 )
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.releases.changes import Change, ReleaseRules
 from ksched_cli.releases.minors import NEWEST, Release
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
@@ -27,6 +28,19 @@ SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(topology_key=HOSTNAME, when_unsatisfiable=SOFT, max_skew=3),
     TopologySpreadConstraint(topology_key=ZONE, when_unsatisfiable=SOFT, max_skew=5),
 )
+
+
+class SpreadRules(ReleaseRules, plugins="PodTopologySpread SelectorSpread"):
+    selects_as_the_controller_does = Change(
+        "1.22",
+        before=False,
+        now=True,
+        about="filter score",
+        sentence=(
+            "Pods without constraints are spread with those that their own controller selects; before, with those "
+            "of every controller whose selector they match."
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -119,7 +133,7 @@ def default_selector(pod: Pod, catalog: Catalog, release: Release = NEWEST) -> S
         wanted = service.spec.selector
         if wanted and wanted.items() <= pod.metadata.labels.items():
             labels.update(wanted)
-    if not release.at_least("1.22"):
+    if not SpreadRules.of(release).selects_as_the_controller_does:
         return merged(
             selector_from_map(labels | _of_replication_controllers(pod, catalog)), _of_controllers(pod, catalog)
         )

@@ -46,6 +46,7 @@ from ksched_cli.plugins.lib.resource_strategies import (
     weighted_mean,
 )
 from ksched_cli.plugins.node_resources_fit.hints import AskedOfNode, class_may_help, scale_down_may_help
+from ksched_cli.plugins.node_resources_fit.rules import Rules
 
 _HOPELESS, _SHORT = np.int8(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), np.int8(Code.UNSCHEDULABLE)
 TOO_MANY_PODS = "Too many pods"
@@ -82,10 +83,11 @@ class NodeResourcesFit(
         enabled = handle.gates.enabled("DRAExtendedResource")
         self._extended = ExtendedResourceIndex(handle.cluster.catalog, enabled=enabled)
         self._totals = DeviceTotals(handle)
-        # Before 1.34 every lack of resources was one that eviction might mend.
-        self._sees_hopeless = handle.release.at_least("1.34")
-        # Before 1.28 a node with more requested than it has took no pod that asks for anything at all.
-        self._asked_only = handle.release.at_least("1.28")
+        rules = Rules.of(handle.release)
+        # Else every lack of resources is one that eviction may mend.
+        self._sees_hopeless = rules.sees_hopeless_nodes
+        # Else a node with more requested than it has takes no pod that asks for anything at all.
+        self._asked_only = rules.only_requested_resources_lack
         # While the gate is off, nodes may have a kubelet that adds up less than sidecars need.
         self._refuses_sidecars = not handle.gates.enabled("SidecarContainers")
 
@@ -162,7 +164,7 @@ class NodeResourcesFit(
 
     def _reasons(self, state: FitState, combination: int) -> Reasons:
         names = self.handle.cluster.resources.names
-        too_many = "Insufficient pods" if self.handle.release.before_plugins else TOO_MANY_PODS
+        too_many = TOO_MANY_PODS if Rules.of(self.handle.release).reason_says_too_many_pods else "Insufficient pods"
         texts = (too_many, *(f"Insufficient {names[resource]}" for resource, _ in state.requests))
         return tuple(text for bit, text in enumerate(texts) if combination >> bit & 1)
 

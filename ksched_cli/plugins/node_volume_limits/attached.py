@@ -15,7 +15,7 @@ from ksched_cli.api.storage import (
 )
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.claims import claim_names, find_claim, foreign_claim, missing_claim
-from ksched_cli.plugins.lib.volumes.claims import class_of_claim
+from ksched_cli.plugins.lib.volumes.claims import LimitRules, class_of_claim
 from ksched_cli.plugins.lib.volumes.migration import (
     CSI_DRIVER,
     counts_as_csi,
@@ -23,6 +23,7 @@ from ksched_cli.plugins.lib.volumes.migration import (
     volume_handle,
     zones_of,
 )
+from ksched_cli.plugins.node_volume_limits.rules import Rules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 
@@ -52,11 +53,11 @@ def attachable_volumes(
     pod: Pod, catalog: Catalog, csi_node: CSINode | None, gates: FeatureGates, release: Release, *, required: bool
 ) -> Attached:
     """The pod's volumes that a driver has to attach; with `required` all its claims have to be there."""
-    # Disks that the pod names itself count since 1.25, and claims of ephemeral volumes since 1.23.
     migrated = partial(counts_as_csi, csi_node=csi_node, gates=gates, release=release)
-    found: Attached = dict(_inline_volumes(pod, migrated)) if release.at_least("1.25") else {}
+    inline = Rules.of(release).counts_disks_of_the_pod
+    found: Attached = dict(_inline_volumes(pod, migrated)) if inline else {}
     for name, ephemeral in claim_names(pod):
-        if ephemeral and not release.at_least("1.23"):
+        if ephemeral and not LimitRules.of(release).follows_all_claims:
             continue
         if not name:
             raise ForeignClaim("PersistentVolumeClaim had no name")

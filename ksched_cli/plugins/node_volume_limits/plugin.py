@@ -17,6 +17,7 @@ from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugi
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.volumes.claims import LimitRules
 from ksched_cli.plugins.lib.volumes.migration import CSI_DRIVER, in_tree_plugin
 from ksched_cli.plugins.node_volume_limits.attached import (
     Attached,
@@ -25,6 +26,7 @@ from ksched_cli.plugins.node_volume_limits.attached import (
     attachable_volumes,
     attached_by_controller,
 )
+from ksched_cli.plugins.node_volume_limits.rules import Rules
 
 _TOO_MANY = unschedulable("node(s) exceed max volume count")
 
@@ -103,7 +105,10 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
             driver = self.handle.cluster.catalog.get(CSIDriver, name)
             if driver is None:
                 continue
-            if driver.spec.prevent_pod_scheduling_if_missing or not self.handle.release.at_least("1.36"):
+            if (
+                driver.spec.prevent_pod_scheduling_if_missing
+                or not Rules.of(self.handle.release).missing_drivers_opt_in
+            ):
                 return name
         return None
 
@@ -115,13 +120,12 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
             present |= self._volumes(cluster.pods.infos[other].pod, csi_node, required=False)
         wanted = self._volumes(pod.pod, csi_node, required=True)
         new = Counter(driver for name, driver in wanted.items() if name not in present)
-        if self.handle.release.at_least("1.32"):
+        if Rules.of(self.handle.release).counts_attachments:
             present |= attached_by_controller(cluster.nodes.names[row], cluster.catalog)
         return new, Counter(present.values())
 
     def _volumes(self, pod: Pod, csi_node: CSINode | None, *, required: bool) -> Attached:
-        # Before 1.23 a claim that is not there was no volume and that was that.
-        needed = required and self.handle.release.at_least("1.23")
+        needed = required and LimitRules.of(self.handle.release).follows_all_claims
         catalog, gates = self.handle.cluster.catalog, self.handle.gates
         return attachable_volumes(pod, catalog, csi_node, gates, self.handle.release, required=needed)
 
@@ -132,7 +136,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         """Drivers that say how many volumes they can attach to the node; up to 1.31 the node itself could say it too,
         as a resource named after the driver."""
         limits: dict[str, int] = {}
-        if not self.handle.release.at_least("1.32"):
+        if not Rules.of(self.handle.release).counts_attachments:
             announced = self.handle.cluster.nodes.objects[row].status.allocatable
             prefix = "attachable-volumes-csi-"
             limits = {

@@ -41,6 +41,7 @@ from ksched_cli.plugins.lib.topology_spread import (
     default_constraints_of,
 )
 from ksched_cli.plugins.pod_topology_spread.hints import counts_for, node_may_help, pod_may_help
+from ksched_cli.plugins.pod_topology_spread.rules import Rules
 
 _MISMATCH = "node(s) didn't match pod topology spread constraints"
 _STATUSES = (SUCCESS, unresolvable(f"{_MISMATCH} (missing required label)"), unschedulable(_MISMATCH))
@@ -156,8 +157,7 @@ class PodTopologySpread(
         return labelled
 
     def _counts(self, constraint: Constraint, pod: PodInfo) -> Int64Column:
-        # An empty selector counts nobody; up to 1.26 it counted everybody.
-        if constraint.selector.everything and self.handle.release.at_least("1.27"):
+        if constraint.selector.everything and Rules.of(self.handle.release).empty_selector_counts_no_pods:
             return np.zeros(len(self.handle.cluster.nodes), dtype=np.int64)
         return self.handle.cluster.counts.per_node(pod.namespace, constraint.selector)
 
@@ -193,8 +193,8 @@ class PodTopologySpread(
         size = len(column.values)
         present = np.bincount(column.ids[eligible], minlength=size) > 0
         counted = eligible
-        if not self.handle.release.at_least("1.24"):
-            # Nodes that the pod may not go to counted too, where a domain has one that it may go to.
+        if not Rules.of(self.handle.release).counts_eligible_nodes_only:
+            # Nodes that the pod may not go to count too, where a domain has one that it may go to.
             counted, eligible = present[column.ids], labelled & present[column.ids]
         weights = self._counts(constraint, pod)[counted]
         counts = np.bincount(column.ids[counted], weights=weights, minlength=size).astype(np.int64)
@@ -264,12 +264,11 @@ class PodTopologySpread(
             constraints = self._constraints(pod, SOFT)
         except SelectorError as problem:
             return error(f"calculating preScoreState: obtaining pod's soft topology spread constraints: {problem}")
-        if not constraints and self.handle.release.at_least("1.28"):
+        if not constraints and Rules.of(self.handle.release).skips_without_constraints:
             return SKIP
         # Under the system's defaults a node without a zone is still spread over by host.
         require_all = bool(pod.pod.spec.topology_spread_constraints) or self.args.defaulting_type != "System"
-        # Which is so since 1.20.
-        require_all |= not self.handle.release.at_least("1.20")
+        require_all |= not Rules.of(self.handle.release).spreads_over_nodes_without_zone
         size = len(nodes.cluster.nodes)
         labelled = self._fully_labelled(constraints) if require_all else np.ones(size, dtype=np.bool_)
         scored = np.zeros(size, dtype=np.bool_)
@@ -301,8 +300,7 @@ class PodTopologySpread(
         for each in state.domains:
             share = nodes.take(each.seen).astype(np.float64) * each.weight + float(each.constraint.max_skew - 1)
             total = total + np.where(nodes.take(each.labelled), share, 0.0)
-        # Up to 1.23 the sum was cut off.
-        whole = go_round(total) if self.handle.release.at_least("1.24") else total.astype(np.int64)
+        whole = go_round(total) if Rules.of(self.handle.release).rounds_scores else total.astype(np.int64)
         return np.where(nodes.take(state.ignored), 0, whole)
 
     def normalize(self, state: SoftState, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:

@@ -23,6 +23,7 @@ from ksched_cli.plugins.lib.volumes.claims import SELECTED_NODE, class_of_claim,
 from ksched_cli.plugins.lib.volumes.migration import in_tree_plugin, is_migrated, translated_terms
 from ksched_cli.plugins.volume_binding.capacity import with_enough_capacity
 from ksched_cli.plugins.volume_binding.matching import candidates_for
+from ksched_cli.plugins.volume_binding.rules import Rules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 
@@ -91,9 +92,10 @@ def _status_of(bits: int, texts: Sequence[str]) -> Status:
 
 
 def _reasons(release: Release) -> tuple[str, ...]:
-    if release.at_least("1.33"):
+    rules = Rules.of(release)
+    if rules.reason_says_node_affinity:
         return _REASONS
-    return _REASONS_1_32 if release.at_least("1.23") else _REASONS_1_22
+    return _REASONS_1_32 if rules.reason_says_nodes_lack_volumes else _REASONS_1_22
 
 
 def place_claims(cluster: Cluster, claims: PodClaims, gates: FeatureGates) -> Placement:
@@ -124,7 +126,7 @@ def _check_bound(
     for claim in claims:
         volume = cluster.catalog.get(PersistentVolume, claim.spec.volume_name)
         if volume is None:
-            if cluster.release.at_least("1.19"):
+            if Rules.of(cluster.release).missing_volumes_reject:
                 placement.failing[_EXISTS] |= undecided
             else:
                 placement.raise_error(undecided, f'could not find v1.PersistentVolume "{claim.spec.volume_name}"')
@@ -168,8 +170,8 @@ def _match(
     """Gives out existing volumes, the smallest claim first, and returns where each claim is left without one."""
     left: list[tuple[PersistentVolumeClaim, BoolColumn]] = []
     taken: dict[str, BoolColumn] = {}
-    # The binder asks since 1.31. An API server that has the gate off keeps no such classes.
-    by_attributes = cluster.release.at_least("1.31") and gates.enabled("VolumeAttributesClass")
+    # An API server that has the gate off keeps no such classes.
+    by_attributes = Rules.of(cluster.release).matches_attributes and gates.enabled("VolumeAttributesClass")
     for claim in sorted(claims, key=lambda each: requested_storage(each) or 0):
         prebound, others = candidates_for(claim, cluster.catalog, by_attributes=by_attributes)
         choice = StaticChoice(claim, [*prebound, *others], np.full(placement.size, _NONE, dtype=np.int32))

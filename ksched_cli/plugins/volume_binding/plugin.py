@@ -38,6 +38,7 @@ from ksched_cli.plugins.lib.volumes.claims import SELECTED_NODE, is_fully_bound,
 from ksched_cli.plugins.lib.volumes.migration import migrated_plugins
 from ksched_cli.plugins.volume_binding.capacity import largest_volume
 from ksched_cli.plugins.volume_binding.placement import Placement, PodClaims, affinity_mask, place_claims
+from ksched_cli.plugins.volume_binding.rules import Rules
 from ksched_cli.plugins.volume_binding.scoring import Shape, storage_scores
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
@@ -127,7 +128,7 @@ class VolumeBinding(
         if len(delayed) < len(unbound):
             return _IMMEDIATE
         bound = tuple(claim for claim in found if is_fully_bound(claim))
-        narrows = self.handle.release.between("1.27", "1.31")
+        narrows = Rules.of(self.handle.release).narrows_to_local_volumes
         names = _nodes_of_local_volumes(bound, catalog) if narrows else None
         return PreFilterResult(Volumes(self.handle.cluster, PodClaims(bound, tuple(delayed)), self.handle.gates), names)
 
@@ -226,7 +227,7 @@ def _claims_of(pod: Pod, catalog: Catalog, release: Release) -> list[PersistentV
     found: list[PersistentVolumeClaim] = []
     for name, ephemeral in claim_names(pod):
         claim = find_claim(catalog, pod, name)
-        if claim is None and ephemeral and release.at_least("1.23"):
+        if claim is None and ephemeral and Rules.of(release).names_the_awaited_controller:
             return unresolvable(f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"')
         if claim is None:
             return unresolvable(missing_claim(name))
@@ -239,7 +240,7 @@ def _claims_of(pod: Pod, catalog: Catalog, release: Release) -> list[PersistentV
 
 def _problem_of(claim: PersistentVolumeClaim, release: Release) -> str | None:
     name = claim.metadata.name
-    if claim.status.phase == _LOST and release.at_least("1.23"):
+    if claim.status.phase == _LOST and Rules.of(release).lost_claims_reject:
         return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{claim.spec.volume_name}"'
     if claim.metadata.deletion_timestamp is not None:
         return f'persistentvolumeclaim "{name}" is being deleted'

@@ -16,6 +16,17 @@ from ksched_cli.plugins.legacy.node_resources_most_allocated import NodeResource
 from ksched_cli.plugins.legacy.priorities import Priority
 from ksched_cli.plugins.legacy.requested_to_capacity_ratio import RequestedToCapacityRatio
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from ksched_cli.releases.changes import GateNote, ReleaseRules
+
+
+class Rules(ReleaseRules, plugins="ResourceLimitsPriority"):
+    notes = (
+        GateNote(
+            "ResourceLimitsPriorityFunction",
+            about="score",
+            sentence="Nodes that have room for a pod's limits rank higher; without the gate, limits do not count.",
+        ),
+    )
 
 
 class BalancedResourceAllocation(Priority, NodeResourcesBalancedAllocation):

@@ -7,12 +7,26 @@ from fractions import Fraction
 from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.releases.changes import Change, ReleaseRules
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 _STORAGE = "storage"
+
+
+class LimitRules(ReleaseRules, plugins="NodeVolumeLimits EBSLimits GCEPDLimits AzureDiskLimits CinderLimits"):
+    follows_all_claims = Change(
+        "1.23",
+        before=False,
+        now=True,
+        about="filter",
+        sentence=(
+            "Claims of ephemeral volumes count, and a claim that does not exist rejects the pod; before, both "
+            "were passed over."
+        ),
+    )
 
 
 def class_of_claim(claim: PersistentVolumeClaim) -> str:

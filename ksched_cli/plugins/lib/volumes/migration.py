@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeSpec
 from ksched_cli.api.volumes import Volume
+from ksched_cli.releases.changes import Change, GateNote, ReleaseRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 
@@ -32,14 +33,6 @@ _GATES = {
     "kubernetes.io/cinder": "CSIMigrationOpenStack",
     "kubernetes.io/portworx-volume": "CSIMigrationPortworx",
 }
-# When the gates went away NodeVolumeLimits no longer looked at what a node lists.
-_COUNTED_EVERYWHERE_SINCE = {
-    "kubernetes.io/aws-ebs": "1.27",
-    "kubernetes.io/gce-pd": "1.28",
-    "kubernetes.io/azure-disk": "1.27",
-    "kubernetes.io/cinder": "1.24",
-    "kubernetes.io/portworx-volume": "1.36",
-}
 
 # The label that a driver puts on its nodes for the zone. Azure's and Portworx's volumes keep what they say.
 _ZONE_OF_DRIVER = {
@@ -47,6 +40,126 @@ _ZONE_OF_DRIVER = {
     "kubernetes.io/gce-pd": "topology.gke.io/zone",
     "kubernetes.io/cinder": "topology.cinder.csi.openstack.org/zone",
 }
+
+
+class MigrationRules(ReleaseRules, plugins="NodeVolumeLimits"):
+    counted_everywhere = (
+        Change(
+            "1.24",
+            before=frozenset[str](),
+            now=frozenset({"kubernetes.io/cinder"}),
+            about="filter",
+            sentence=(
+                "Cinder disks count for their CSI driver on every node that has a CSINode; before, on those that say "
+                "so."
+            ),
+        )
+        .then(
+            "1.27",
+            now=frozenset({"kubernetes.io/cinder", "kubernetes.io/aws-ebs", "kubernetes.io/azure-disk"}),
+            about="filter",
+            sentence=(
+                "AWS EBS and Azure disks count for their CSI driver on every node that has a CSINode; before, on "
+                "those that say so."
+            ),
+        )
+        .then(
+            "1.28",
+            now=frozenset(
+                {"kubernetes.io/cinder", "kubernetes.io/aws-ebs", "kubernetes.io/azure-disk", "kubernetes.io/gce-pd"}
+            ),
+            about="filter",
+            sentence=(
+                "GCE PD disks count for their CSI driver on every node that has a CSINode; before, on those that say "
+                "so."
+            ),
+        )
+        .then(
+            "1.36",
+            now=frozenset(
+                {
+                    "kubernetes.io/cinder",
+                    "kubernetes.io/aws-ebs",
+                    "kubernetes.io/azure-disk",
+                    "kubernetes.io/gce-pd",
+                    "kubernetes.io/portworx-volume",
+                }
+            ),
+            about="filter",
+            sentence=(
+                "Portworx disks count for their CSI driver on every node that has a CSINode; before, on those that "
+                "say so."
+            ),
+        )
+    )
+    reads_zones_without_beta = Change(
+        "1.21",
+        before=False,
+        now=True,
+        about="filter",
+        sentence=(
+            "Disks that a driver took over are where their labels without beta say, too, and drivers may tell the "
+            "largest volume that a pool makes; before, beta labels alone counted, and all of a pool could be one "
+            "volume."
+        ),
+        plugins="VolumeBinding NodeVolumeLimits",
+    )
+    notes = (
+        GateNote(
+            "CSIMigrationAWS",
+            about="filter",
+            sentence=(
+                "AWS EBS disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
+                "without the gate, they stay in-tree."
+            ),
+            plugins="EBSLimits NodeVolumeLimits VolumeBinding",
+        ),
+        GateNote(
+            "CSIMigrationGCE",
+            about="filter",
+            sentence=(
+                "GCE PD disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
+                "without the gate, they stay in-tree."
+            ),
+            plugins="GCEPDLimits NodeVolumeLimits VolumeBinding",
+        ),
+        GateNote(
+            "CSIMigrationAzureDisk",
+            about="filter",
+            sentence=(
+                "Azure disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
+                "without the gate, they stay in-tree."
+            ),
+            plugins="AzureDiskLimits NodeVolumeLimits VolumeBinding",
+        ),
+        GateNote(
+            "CSIMigrationOpenStack",
+            about="filter",
+            sentence=(
+                "Cinder disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
+                "without the gate, they stay in-tree."
+            ),
+            plugins="CinderLimits NodeVolumeLimits VolumeBinding",
+        ),
+        GateNote(
+            "CSIMigrationPortworx",
+            about="filter",
+            sentence=(
+                "Portworx disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
+                "without the gate, they stay in-tree."
+            ),
+            plugins="NodeVolumeLimits VolumeBinding",
+        ),
+        GateNote(
+            "CSIMigration",
+            about="filter",
+            sentence=(
+                "In-tree disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
+                "without the gate, they stay in-tree."
+            ),
+            plugins="EBSLimits GCEPDLimits AzureDiskLimits CinderLimits NodeVolumeLimits VolumeBinding",
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -70,8 +183,7 @@ def is_migrated(plugin: str, csi_node: CSINode | None, gates: FeatureGates) -> b
 def counts_as_csi(plugin: str, csi_node: CSINode | None, gates: FeatureGates, release: Release) -> bool:
     """nodevolumelimits.isCSIMigrationOn: where the plugin's volumes count as those of its driver. Any CSINode will do,
     since the plugin's gate is gone."""
-    since = _COUNTED_EVERYWHERE_SINCE.get(plugin)
-    if since is not None and release.at_least(since):
+    if plugin in MigrationRules.of(release).counted_everywhere:
         return csi_node is not None and _is_allowed(plugin, gates)
     return is_migrated(plugin, csi_node, gates)
 
@@ -122,9 +234,9 @@ def _gce_location(zones: str) -> str:
 
 
 def zones_of(volume: PersistentVolume, release: Release) -> str:
-    """Before 1.21 drivers were told of the beta labels alone."""
+    """The zones by either label, or, as drivers were told before, by the beta label alone."""
     labels = volume.metadata.labels
-    ga_zone = labels.get(_GA.zone, "") if release.at_least("1.21") else ""
+    ga_zone = labels.get(_GA.zone, "") if MigrationRules.of(release).reads_zones_without_beta else ""
     return labels.get(_BETA.zone) or ga_zone
 
 
@@ -136,7 +248,7 @@ def translated_terms(volume: PersistentVolume, release: Release) -> tuple[NodeSe
         return None
     affinity = volume.spec.node_affinity
     terms = affinity.required.node_selector_terms if affinity is not None and affinity.required is not None else ()
-    if not release.at_least("1.21"):
+    if not MigrationRules.of(release).reads_zones_without_beta:
         return _by_beta_zone(volume, terms, new_zone)
     labels = _labels_in_use(volume, terms)
     renamed = {labels.zone: new_zone} if _values(terms, labels.zone) else {}

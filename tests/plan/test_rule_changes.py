@@ -4,8 +4,9 @@ something is in it."""
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import get_args
@@ -14,127 +15,111 @@ import pytest
 
 import ksched_cli
 from ksched_cli.config.profiles import expand_profile
-from ksched_cli.config.rule_changes import (
+from ksched_cli.plan.rule_changes import (
     GATE_RULES,
     MINOR_RULES,
     Aspect,
     RuleChange,
     Rules,
-    changed_between,
     family_of,
     rules_of,
+    rules_that_differ,
 )
-from ksched_cli.config.rule_changes.rule import SCHEDULER
 from ksched_cli.plugins.in_tree import IN_TREE
 from ksched_cli.plugins.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
+from ksched_cli.releases.changes import SCHEDULER, TOLD_BY_SCHEDULER, ReleaseRules, modelled
 from ksched_cli.releases.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT
 from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
 from ksched_cli.releases.minors import RELEASES, Release
 from ksched_cli.wiring import Setup, make_setting
 
-MINOR = re.compile(r"1\.\d\d")
 PACKAGE = Path(ksched_cli.__file__).parent
 KNOWN = {plugin.name for plugin in (*IN_TREE, *REMOVED, *PREDICATES, *PRIORITIES)} | {SCHEDULER}
 FIT, BALANCED = "NodeResourcesFit", "NodeResourcesBalancedAllocation"
 
-# Whose rules are written outside of the plugins' own files.
-ELSEWHERE = {
-    "cluster/node_tree.py": {"SelectorSpread"},
-    "cluster/pod_info.py": {FIT, BALANCED, "NodePorts"},
-    "framework/diagnosis.py": {SCHEDULER},
-    "plugins/default_preemption/budgets.py": {"DefaultPreemption"},
-    "plugins/default_preemption/dry_run.py": {"DefaultPreemption"},
-    "plugins/default_preemption/evaluator.py": {"DefaultPreemption"},
-    "plugins/legacy/requested_resources.py": {FIT},
-    "plugins/lib/resource_scoring.py": {FIT, BALANCED},
-    "plugins/lib/topology_spread.py": {"PodTopologySpread"},
-    "plugins/node_volume_limits/attached.py": {"NodeVolumeLimits"},
-    "plugins/volume_binding/capacity.py": {"VolumeBinding"},
-    "plugins/lib/volumes/migration.py": {"NodeVolumeLimits"},
-    "plugins/volume_binding/placement.py": {"VolumeBinding"},
-    "sources/release_fields.py": {FIT, "InterPodAffinity"},
-}
 FILES = [
     *(path for folder in ("plugins", "framework", "engine", "cluster") for path in (PACKAGE / folder).rglob("*.py")),
     PACKAGE / "sources" / "release_fields.py",
 ]
-FILES.remove(PACKAGE / "plugins" / "in_tree.py")
-
-
-def strings(node: ast.AST) -> list[str]:
-    """Minors that are written down in it; those between the ones that are modelled are told with the next of them."""
-    found = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
-    return [modelled(each) for each in found if isinstance(each, str) and MINOR.fullmatch(each)]
-
-
-def modelled(minor: str) -> str:
-    return next((each for each in RELEASES if minor_of(each) >= minor_of(minor)), minor)
 
 
 def after(minor: str) -> str:
     return modelled(f"1.{minor_of(minor) + 1}")
 
 
-def minors_in(tree: ast.AST) -> Iterator[str]:
-    """From which minor on something is otherwise, by what the code asks and what its plugins say of themselves."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=ast.Attribute(attr="at_least"), args=[wanted]):
-                yield from strings(wanted)
-            case ast.Call(func=ast.Attribute(attr="between"), args=[since, until]):
-                yield from strings(since)
-                yield from map(after, strings(until))
-            case ast.Compare(left=ast.Attribute(attr="version"), comparators=[only]):
-                yield from (each for minor in strings(only) for each in (minor, after(minor)))
-            case ast.Attribute(attr="before_plugins" | "max_node_score"):
-                yield modelled("1.17")
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Dict() as value) if name.endswith("_SINCE"):
-                yield from strings(value)
-            case ast.Assign(targets=[ast.Name(id="since" | "points_since")], value=value):
-                yield from strings(value)
-            case ast.Assign(targets=[ast.Name(id="until")], value=value):
-                yield from map(after, strings(value))
-
-
-def plugins_of(path: Path, tree: ast.AST) -> set[str]:
-    bodies = (node for each in ast.walk(tree) if isinstance(each, ast.ClassDef) for node in each.body)
-    named = set()
-    for node in bodies:
-        match node:
-            case ast.Assign(targets=[ast.Name(id="name")], value=ast.Constant(value=str(name))):
-                named.add(name)
-    file = path.relative_to(PACKAGE)
-    itself = {SCHEDULER} if file.parts[0] == "engine" else set()
-    return named or itself or ELSEWHERE.get(file.as_posix(), set())
-
-
-def expected() -> list[tuple[str, str, frozenset[str]]]:
-    found = set()
-    for path in FILES:
-        tree = ast.parse(path.read_text())
-        for minor in minors_in(tree):
-            found.add((path.relative_to(PACKAGE).as_posix(), minor, frozenset(plugins_of(path, tree))))
-    return sorted(found, key=str)
-
-
-def told(minor: str, plugins: frozenset[str]) -> bool:
+def told(minor: str, plugins: Iterable[str]) -> bool:
     families = set(map(family_of, plugins))
-    return any(rule.since == minor and families & set(map(family_of, rule.plugins)) for rule in MINOR_RULES)
+    return any(rule.since == modelled(minor) and families & set(map(family_of, rule.plugins)) for rule in MINOR_RULES)
 
 
-def test_the_code_is_read_right() -> None:
-    found = expected()
-    assert ("plugins/node_resources_balanced_allocation.py", "1.36", frozenset({BALANCED})) in found
-    assert ("engine/cycle.py", "1.31", frozenset({SCHEDULER})) in found
-    assert len(found) > 50
-    assert [each for each in found if not each[2]] == []
+def silent_steps() -> Iterator[tuple[str, str, str]]:
+    """Changes that are told in the sentence of another: (rule, minor, the plugin whose sentence it is)."""
+    for rules in ReleaseRules.declared:
+        for name, change in rules.changes():
+            for step in change.steps:
+                if not step.sentence:
+                    yield f"{rules.__module__}.{name}", step.since, step.told_by
 
 
-@pytest.mark.parametrize(
-    ("file", "minor", "plugins"), [pytest.param(*each, id=" ".join(each[:2])) for each in expected()]
-)
-def test_every_minor_that_the_code_asks_for_is_told(file: str, minor: str, plugins: frozenset[str]) -> None:
-    assert told(minor, plugins), f"config/rule_changes says nothing of {' '.join(plugins)} since {minor}"
+@pytest.mark.parametrize(("rule", "minor", "plugin"), [pytest.param(*each, id=each[0]) for each in silent_steps()])
+def test_every_change_is_told_in_a_sentence_of_its_own_or_of_another(rule: str, minor: str, plugin: str) -> None:
+    assert plugin
+    assert told(minor, [SCHEDULER if plugin == TOLD_BY_SCHEDULER else plugin])
+
+
+def test_changes_come_in_order_and_change_something() -> None:
+    for rules in ReleaseRules.declared:
+        for name, change in rules.changes():
+            minors = [minor_of(step.since) for step in change.steps]
+            assert minors == sorted(set(minors)), name
+            values = [change.before, *(step.now for step in change.steps)]
+            assert all(before != now for before, now in pairwise(values)), name
+
+
+def turns() -> Iterator[tuple[str, str]]:
+    """Minors that plugins name themselves: when they come, take part somewhere, and go."""
+    for plugin in (*IN_TREE, *REMOVED):
+        yield from (
+            (plugin.name, since) for since in (plugin.since, *(since for _, since in plugin.points_since)) if since
+        )
+        if plugin.until:
+            yield plugin.name, after(plugin.until)
+
+
+@pytest.mark.parametrize(("plugin", "minor"), [pytest.param(*each, id=" ".join(each)) for each in sorted(set(turns()))])
+def test_plugins_that_come_and_go_are_told(plugin: str, minor: str) -> None:
+    assert told(minor, [plugin])
+
+
+def declaring_modules() -> Iterator[str]:
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and any(getattr(base, "id", "") == "ReleaseRules" for base in node.bases):
+                parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+                yield ".".join(parts)
+
+
+def test_every_module_that_declares_rules_is_collected() -> None:
+    """In a process of its own: here other tests may have imported them."""
+    code = (
+        "import ksched_cli.plan.rule_changes\n"
+        "from ksched_cli.releases.changes import ReleaseRules\n"
+        "print(*(each.__module__ for each in ReleaseRules.declared))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == set(declaring_modules())
+
+
+def test_only_releases_compares_minors() -> None:
+    """Elsewhere a rule is read by its name."""
+    found = [
+        f"{path}:{node.lineno}"
+        for path in PACKAGE.rglob("*.py")
+        if path.parent != PACKAGE / "releases"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr == "at_least"
+    ]
+    assert found == []
 
 
 # What is the same in plugins and before there were any.
@@ -155,7 +140,7 @@ def default_plugins_of(release: Release) -> dict[str, int]:
 )
 def test_default_plugins_that_come_and_go_are_told(older: Release, newer: Release) -> None:
     before, now = default_plugins_of(older), default_plugins_of(newer)
-    changed = changed_between(*(Rules(each, each.gates(), each) for each in (older, newer)))
+    changed = rules_that_differ(*(Rules(each, each.gates(), each) for each in (older, newer)))
     other = {name for name in before.keys() | now.keys() if before.get(name) != now.get(name)}
     aspects: tuple[Aspect, ...] = ("filter", "score", "weight", "queue")
     if older.before_plugins:
@@ -181,7 +166,7 @@ COMPANIONS = {"DRAResourceClaimDeviceStatus": "DRADeviceBindingConditions"}
 
 @pytest.mark.parametrize("gate", sorted(gates_read()))
 def test_every_gate_that_the_code_reads_is_told(gate: str) -> None:
-    assert COMPANIONS.get(gate, gate) in GATE_RULES, f"config/rule_changes says nothing of the gate {gate}"
+    assert COMPANIONS.get(gate, gate) in GATE_RULES, f"no room tells of the gate {gate}"
 
 
 def test_gates_of_the_table_exist_and_decide_something() -> None:
@@ -229,13 +214,13 @@ def test_minors_come_in_order() -> None:
 )  # fmt: skip
 def test_rules_between(before: str, after: str, plugin: str, aspect: Aspect, since: list[str]) -> None:
     ends = (Rules(RELEASES[each], RELEASES[each].gates(), RELEASES[each]) for each in (before, after))
-    found = rules_of(changed_between(*ends), plugin, [aspect])
+    found = rules_of(rules_that_differ(*ends), plugin, [aspect])
     assert sorted(f"{rule.since} {rule.gate}".strip() for rule in found) == sorted(since)
 
 
 def test_fields_of_an_older_minor_under_the_rules_of_a_newer_one() -> None:
     newer, older = RELEASES["1.28"], RELEASES["1.27"]
-    rules = changed_between(Rules(newer, newer.gates(), older), Rules(newer, newer.gates(), newer))
+    rules = rules_that_differ(Rules(newer, newer.gates(), older), Rules(newer, newer.gates(), newer))
     assert [(rule.since, rule.of_fields) for rule in rules] == [("1.28", True)]
 
 
@@ -244,5 +229,5 @@ def test_gates_that_are_set_are_rules_too() -> None:
     ends = (
         Rules(newest, newest.gates(gates), newest) for gates in ("", "DRADeviceTaints=false,VolumeLimitScaling=true")
     )
-    rules = changed_between(*ends)
+    rules = rules_that_differ(*ends)
     assert [(rule.gate, rule.since) for rule in rules] == [("VolumeLimitScaling", ""), ("DRADeviceTaints", "1.36")]

@@ -1,0 +1,226 @@
+"""What of the engine changed between minors, and the gates that decide how it runs."""
+
+from __future__ import annotations
+
+from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+
+
+class EngineRules(ReleaseRules):
+    failed_pods_lose_nomination = Change("1.23", before=False, now=True, told_by="DefaultPreemption")
+    narrowing_plugins_are_blamed = Change(
+        "1.31",
+        before=False,
+        now=True,
+        about="queue",
+        sentence=(
+            "Plugins that narrowed the nodes down in PreFilter are noted as ones that rejected the pod, for when "
+            "it is tried again; before, they were not."
+        ),
+    )
+    nodes_left_out = (
+        Change(
+            "1.30",
+            before="untold",
+            now="filtered out",
+            about="message",
+            sentence="Nodes that PreFilter left out have a reason; before, nothing was said.",
+        )
+        .then(
+            "1.31",
+            now="untold",
+            about="message",
+            sentence="Nothing is said of nodes that PreFilter left out; before, they had a reason.",
+        )
+        .then(
+            "1.32",
+            now="told by plugin",
+            about="message",
+            sentence="Nodes that PreFilter left out have a reason that names the plugin; before, they had none.",
+        )
+    )
+    first_fit_ends_search_without_scores = Change(
+        "1.30",
+        before=False,
+        now=True,
+        about="search",
+        sentence=(
+            "In a profile without score plugins the search ends at the first node that fits; before, all were "
+            "looked at, and the lowest name was taken."
+        ),
+    )
+    all_assigned_pods_are_news = Change(
+        "1.31",
+        before=False,
+        now=True,
+        about="queue",
+        sentence=(
+            "A pod that comes to a node is news, too, for those that PodTopologySpread rejected, and with "
+            "queueing hints for all whose plugins asked; before, for those alone that have to be near it."
+        ),
+    )
+    events_reach_some_plugins = Change(
+        "1.21",
+        before=False,
+        now=True,
+        about="message queue",
+        sentence=(
+            "Events wake pods that lack resources where they can help with that, and an update leaves a pod to "
+            "its wait; before, every event woke all pods, and an update ended the wait."
+        ),
+    )
+    every_plugin_names_events = Change(
+        "1.22",
+        before=False,
+        now=True,
+        about="queue",
+        sentence=(
+            "Every plugin says which events may help a pod that it rejected; before, NodeResourcesFit alone did, "
+            "and every event woke the pods of the others."
+        ),
+    )
+    errors_back_off = Change(
+        "1.29",
+        before=False,
+        now=True,
+        about="queue",
+        sentence="A pod whose cycle met an error is tried again when its wait is over; before, it needed an event.",
+    )
+    all_pre_filters_are_run = Change(
+        "1.30",
+        before=False,
+        now=True,
+        about="filter preemption",
+        sentence=(
+            "A plain rejection by a PreFilter plugin lets the others still speak, and where they leave no node in "
+            "common, preemption is of no use; before, the first rejection ended the search, and preemption was "
+            "tried on no node."
+        ),
+    )
+    errors_are_counted = Change(
+        "1.17",
+        before=True,
+        now=False,
+        about="message",
+        sentence=(
+            "An error on one node ends the cycle; before, errors of all nodes were told together. Nodes are "
+            "listed zone by zone by their labels without beta, too."
+        ),
+    )
+    claims_are_checked_first = Change("1.20", before=True, now=False, told_by="VolumeBinding")
+    failed_binding_wakes_pods = Change(
+        "1.23",
+        before=False,
+        now=True,
+        about="queue",
+        sentence="The room that a pod leaves whose binding failed wakes others; before, nobody was told of it.",
+    )
+    all_node_changes_wake_pods = Change(
+        "1.30",
+        before=False,
+        now=True,
+        about="queue",
+        sentence=(
+            "All that an update changes of a node wakes pods; before, one thing did: the first of unschedulable, "
+            "allocatable, labels, taints and conditions."
+        ),
+    )
+    ended_nomination_wakes_pods = Change(
+        "1.33",
+        before=False,
+        now=True,
+        about="queue",
+        sentence="A nomination that ends wakes weaker pods; before, it did not.",
+    )
+    extender_nodes_are_scored_as_sent = Change(
+        "1.33",
+        before=False,
+        now=True,
+        about="score",
+        sentence=(
+            "Nodes that an extender sent back whole are scored as it sent them; before, as the cache knows them."
+        ),
+    )
+    extenders_are_blamed = Change(
+        "1.30",
+        before=False,
+        now=True,
+        about="queue",
+        sentence=(
+            "An extender that left out nodes is noted as one that rejected the pod, so that the pod is tried "
+            "again as with plugins; before, it was not."
+        ),
+    )
+    preemption_needs_victims = Change("1.17", before=False, now=True, told_by="DefaultPreemption")
+    extender_failures_are_lower_case = Change("1.20", before=False, now=True, told_by="kube-scheduler")
+    extenders_may_add_nodes = Change("1.17", before=True, now=False, told_by="kube-scheduler")
+    extenders_name_unresolvable_nodes = Change("1.21", before=False, now=True, told_by="kube-scheduler")
+    error_texts = Change("1.20", before=0, now=1, told_by="kube-scheduler").then(
+        "1.21", now=2, told_by="kube-scheduler"
+    )
+    seconds_in_unschedulable = Change(
+        "1.24",
+        before=60.0,
+        now=300.0,
+        about="queue",
+        sentence="A pod that no event wakes is tried again after five minutes; before, after one.",
+    )
+    updates_end_backoff = Change("1.21", before=True, now=False, told_by="kube-scheduler")
+    backoff_counts_attempts = Change(
+        "1.34",
+        before=True,
+        now=False,
+        about="queue",
+        sentence=(
+            "How long a pod waits grows with its rejections, and apart with errors in a row; before, with all attempts."
+        ),
+    )
+    groups_share_a_cycle = Change(
+        "1.36",
+        before=False,
+        now=True,
+        about="search",
+        sentence="With the gate GenericWorkload the pods of a group share one cycle; before, each had its own.",
+    )
+    notes = (
+        Note(
+            "1.20",
+            about="message",
+            sentence=(
+                "Taints are looked at early and resources late; before, filters had the order of predicates, so that "
+                "nodes that fail several are told with another of them."
+            ),
+        ),
+        Note(
+            "1.23",
+            about="message",
+            sentence=(
+                "Plugins run in one order at all points (multiPoint), so that another PreFilter may be the first to "
+                "reject a pod; before, each point had an order of its own."
+            ),
+        ),
+        GateNote(
+            "GenericWorkload",
+            about="queue search",
+            sentence="The pods of a pod group share one cycle (from 1.36 on); without the gate, each has its own.",
+        ),
+        GateNote(
+            "PreferNominatedNode",
+            about="search",
+            sentence=(
+                "The node that preemption made room on is tried first, and alone; without the gate, it is one of all."
+            ),
+        ),
+        GateNote(
+            "SchedulerPopFromBackoffQ",
+            about="queue",
+            sentence="Where no pod is due, those that back off are tried early; without the gate, they wait.",
+        ),
+        GateNote(
+            "SchedulerQueueingHints",
+            about="queue",
+            sentence=(
+                "Plugins say of each event whether it may help a pod that waits; without the gate, its kind alone "
+                "decides."
+            ),
+        ),
+    )

@@ -1,0 +1,94 @@
+"""The rules of scheduling that changed from one minor to the next, collected from where they are declared.
+
+A pod that goes elsewhere under another version is shown with the rule that changed (`ksched diff`), and
+`ksched versions` lists the changes of a minor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+
+from ksched_cli.config.policy.families import family_of
+from ksched_cli.releases.changes import Aspect, ReleaseRules, RuleChange, on_since
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
+
+__all__ = [
+    "GATE_RULES",
+    "MINOR_RULES",
+    "Aspect",
+    "RuleChange",
+    "Rules",
+    "changes_of",
+    "family_of",
+    "rules_of",
+    "rules_that_differ",
+]
+
+# Whoever imports these has imported every module that declares rules; a test holds it.
+_DECLARING = (
+    "ksched_cli.engine.scheduler",
+    "ksched_cli.engine.loop",
+    "ksched_cli.plugins.in_tree",
+    "ksched_cli.plugins.dynamic_resources.rules",
+    "ksched_cli.plugins.legacy.in_tree",
+    "ksched_cli.sources.release_fields",
+)
+
+
+def _declared() -> tuple[RuleChange, ...]:
+    """Every rule that is told, the oldest first."""
+    for module in _DECLARING:
+        import_module(module)
+    told = dict.fromkeys(rule for rules in ReleaseRules.declared for rule in rules.told())
+    return tuple(sorted(told, key=lambda rule: (rule.minor, rule.plugins, rule.text)))
+
+
+def _by_gate(rules: Collection[RuleChange]) -> dict[str, tuple[RuleChange, ...]]:
+    gates = sorted({rule.gate for rule in rules if rule.gate})
+    return {gate: tuple(rule for rule in rules if rule.gate == gate) for gate in gates}
+
+
+_ALL = _declared()
+# Of scheduling, whatever the gates say.
+MINOR_RULES = tuple(rule for rule in _ALL if not rule.gate and "configuration" not in rule.aspects)
+GATE_RULES = _by_gate(_ALL)
+
+
+def changes_of(release: Release) -> Iterator[RuleChange]:
+    """What this minor changed, configuration and gates included."""
+    return (rule for rule in _ALL if rule.minor == release.minor)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a scheduler goes by. The fields of pods may be those that another minor knows."""
+
+    release: Release
+    gates: FeatureGates
+    fields: Release
+
+
+def rules_that_differ(before: Rules, after: Rules) -> tuple[RuleChange, ...]:
+    """The rules that are not the same in both, the oldest first. It is the same the other way round."""
+    rules = [rule for rule in MINOR_RULES if _holds(rule, before) != _holds(rule, after)]
+    for gate, own in GATE_RULES.items():
+        if before.gates.enabled(gate) != after.gates.enabled(gate):
+            since = on_since(gate)
+            rules += [RuleChange(since, rule.plugins, rule.aspects, rule.text, gate) for rule in own]
+    return tuple(sorted(rules, key=lambda rule: (rule.minor, rule.plugins, rule.text)))
+
+
+def _holds(rule: RuleChange, rules: Rules) -> bool:
+    release = rules.fields if rule.of_fields else rules.release
+    return release.minor >= rule.minor
+
+
+def rules_of(rules: Collection[RuleChange], plugin: str, aspects: Collection[Aspect]) -> tuple[RuleChange, ...]:
+    """Those about the plugin, or the one whose work it does, and about one of these aspects."""
+    family = family_of(plugin)
+    return tuple(
+        rule for rule in rules if family in map(family_of, rule.plugins) and not rule.aspects.isdisjoint(aspects)
+    )

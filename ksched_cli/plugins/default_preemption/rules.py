@@ -1,0 +1,95 @@
+"""What of DefaultPreemption changed between minors."""
+
+from __future__ import annotations
+
+from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+
+
+class Rules(ReleaseRules, plugins="DefaultPreemption"):
+    skips_nodes_left_out = Change(
+        "1.28",
+        before=False,
+        now=True,
+        about="preemption",
+        sentence="Nodes that PreFilter left out are not tried; before, evicting pods there was tried too.",
+    )
+    budgets_have_a_gate = Change("1.17", before=False, now=True, told_by="DefaultPreemption").then(
+        "1.21",
+        now=False,
+        about="preemption",
+        sentence="Disruption budgets always count; before, the gate PodDisruptionBudget could switch them off.",
+    )
+    failed_pods_lose_nomination = Change(
+        "1.23",
+        before=False,
+        now=True,
+        about="preemption",
+        sentence=(
+            "A pod whose cycle fails is no longer nominated; before, it lost its node only where no eviction "
+            "could help."
+        ),
+    )
+    explains_failure = Change("1.17", before=False, now=True, told_by="DefaultPreemption")
+    hopeless_node_ends_waiting = Change("1.17", before=False, now=True, told_by="DefaultPreemption")
+    search_ends_early = Change(
+        "1.20",
+        before=False,
+        now=True,
+        about="preemption",
+        sentence=(
+            "The search ends at as many candidates as the arguments say, and there is preemption under a Policy; "
+            "before, all nodes were tried, and there was none."
+        ),
+    )
+    needs_victims = Change("1.17", before=False, now=True, told_by="DefaultPreemption")
+    sorts_mixed_victims = Change(
+        "1.32",
+        before=False,
+        now=True,
+        about="preemption",
+        sentence=(
+            "Where only some victims violate a budget, they are sorted by importance once more, so that a node is "
+            "ranked by its most important victim; before, by the first that violates."
+        ),
+    )
+    counts_evictions = Change(
+        "1.17",
+        before=False,
+        now=True,
+        about="preemption",
+        sentence=(
+            "A budget allows as many evictions as it says, and nodes where nobody would have to leave are no "
+            "candidates; before, one that allowed any allowed all, such a node was the best, and a pod waited for "
+            "the node that it was nominated to even if that had become hopeless."
+        ),
+    )
+    notes = (
+        Note(
+            "1.32",
+            about="queue",
+            sentence="Holds a pod back while its victims are being evicted; before, it waited in the queue.",
+        ),
+        GateNote(
+            "NonPreemptingPriority",
+            about="fields",
+            sentence="preemptionPolicy Never counts; without the gate, such pods preempt, too.",
+        ),
+        GateNote(
+            "PodDisruptionConditions",
+            about="preemption",
+            sentence=(
+                "A pod waits on its nominated node for victims of preemption alone; without the gate, for every "
+                "weaker pod there that is being deleted."
+            ),
+        ),
+        GateNote(
+            "PodDisruptionBudget",
+            about="preemption",
+            sentence="Disruption budgets count; without the gate, there are none.",
+        ),
+        GateNote(
+            "SchedulerAsyncPreemption",
+            about="queue",
+            sentence="Victims are evicted in the background; without the gate, in the cycle.",
+        ),
+    )

@@ -1,0 +1,91 @@
+"""What of DynamicResources changed between minors."""
+
+from __future__ import annotations
+
+from ksched_cli.releases.changes import GateNote, Note, ReleaseRules
+
+
+class Rules(ReleaseRules, plugins="DynamicResources"):
+    notes = (
+        Note(
+            "1.26",
+            about="filter queue",
+            sentence="There is such a plugin, which is enabled where its gate is on; before, there was none.",
+            plugins="DynamicResources SchedulingGates",
+        ),
+        Note(
+            "1.35",
+            about="score weight",
+            sentence=(
+                "Scores, with weight 2, how early in its list (firstAvailable) the alternative stands that a node has "
+                "devices for; before, it did not score."
+            ),
+        ),
+        GateNote(
+            "DRAAdminAccess",
+            about="filter queue score",
+            sentence="Requests with adminAccess are allowed; without the gate, they are not.",
+        ),
+        GateNote(
+            "DRAConsumableCapacity",
+            about="filter queue score",
+            sentence=(
+                "Devices can be shared by claims up to their capacity; without the gate, a device is for one claim."
+            ),
+        ),
+        GateNote(
+            "DRADeviceBindingConditions",
+            about="filter queue score",
+            sentence=(
+                "Devices that have to be made ready first are waited for, and those that failed are left out; without "
+                "the gate, they are like the others."
+            ),
+        ),
+        GateNote(
+            "DRADeviceTaints",
+            about="filter queue score",
+            sentence="Tainted devices want a toleration; without the gate, they are free.",
+        ),
+        GateNote(
+            "DRAExtendedResource",
+            about="filter queue score",
+            sentence=(
+                "Devices stand in for extended resources that their class names; without the gate, a node has to "
+                "announce those itself."
+            ),
+            plugins="DynamicResources NodeResourcesFit NodeResourcesBalancedAllocation",
+        ),
+        GateNote(
+            "DRAListTypeAttributes",
+            about="filter queue score",
+            sentence="Attributes of devices can be lists; without the gate, they cannot.",
+        ),
+        GateNote(
+            "DRAPartitionableDevices",
+            about="filter queue score",
+            sentence=(
+                "Devices share counters, so that parts of one device can be given out; without the gate, such devices "
+                "are passed over."
+            ),
+        ),
+        GateNote(
+            "DRAPrioritizedList",
+            about="filter queue score",
+            sentence=(
+                "Requests may list alternatives (firstAvailable); without the gate, such a claim cannot be allocated."
+            ),
+        ),
+        GateNote(
+            "DRASchedulerFilterTimeout",
+            about="filter",
+            sentence="The search for devices has a time limit; without the gate, it has none.",
+        ),
+        GateNote(
+            "DynamicResourceAllocation",
+            about="filter preemption queue score",
+            sentence=(
+                "Resource claims count: a pod goes where there are devices for it, and waits for claims that do not "
+                "exist; without the gate, claims are passed over."
+            ),
+        ),
+    )

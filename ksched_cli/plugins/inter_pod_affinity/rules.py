@@ -1,0 +1,50 @@
+"""What of InterPodAffinity changed between minors."""
+
+from __future__ import annotations
+
+from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+
+
+class Rules(ReleaseRules, plugins="InterPodAffinity"):
+    follows_nominated_pods = Change(
+        "1.17",
+        before=False,
+        now=True,
+        about="filter",
+        sentence=(
+            "The first pod of a group needs nodes with the topology's label, and pods that are nominated count; "
+            "before, it could go anywhere, and they did not."
+        ),
+    )
+    first_pod_needs_labels = Change("1.17", before=False, now=True, told_by="InterPodAffinity")
+    own_rules_are_told_first = Change("1.17", before=False, now=True, told_by="InterPodAffinity")
+    reason_says_pod_affinity = Change("1.21", before=False, now=True, told_by="InterPodAffinity")
+    one_reason_per_node = Change(
+        "1.22",
+        before=False,
+        now=True,
+        about="message",
+        sentence=(
+            "A node's reason is the one rule that it breaks; before, a second reason came first that was about any."
+        ),
+    )
+    skips_without_preferences = Change("1.28", before=False, now=True, told_by="InterPodAffinity")
+    scores_from_the_lowest = Change(
+        "1.21",
+        before=False,
+        now=True,
+        about="score",
+        sentence=(
+            "The lowest sum of preferences scores 0 and the highest 100; before, having no preference was one of "
+            "the ends."
+        ),
+    )
+    notes = (
+        Note("1.19", about="score", sentence="Nodes score 0 to 100; before, 0 to 10, and small differences were lost."),
+        Note("1.23", about="weight", sentence="Its score weighs 2; before, 1."),
+        GateNote(
+            "PodAffinityNamespaceSelector",
+            about="fields",
+            sentence="namespaceSelector of terms counts; without the gate, it does not.",
+        ),
+    )

@@ -1,0 +1,115 @@
+"""What of NodeResourcesFit changed between minors."""
+
+from __future__ import annotations
+
+from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+
+
+class Rules(ReleaseRules, plugins="NodeResourcesFit"):
+    sees_hopeless_nodes = Change(
+        "1.34",
+        before=False,
+        now=True,
+        about="filter preemption",
+        sentence=(
+            "A node that is too small for the pod even if it was empty is beyond help, and no preemption is tried "
+            "there; before, it was."
+        ),
+    )
+    only_requested_resources_lack = Change(
+        "1.28",
+        before=False,
+        now=True,
+        about="filter",
+        sentence=(
+            "Only resources that the pod asks for can lack; before, a node with more cpu, memory or storage "
+            "requested than it has took no pod that asks for anything."
+        ),
+    )
+    reason_says_too_many_pods = Change("1.17", before=False, now=True, told_by="NodeResourcesFit")
+    notes = (
+        Note(
+            "1.19",
+            about="score",
+            sentence="Nodes score 0 to 100; before, 0 to 10, and small differences were lost.",
+            plugins=(
+                "NodeResourcesFit NodeResourcesBalancedAllocation NodeLabel NodePreferAvoidPods "
+                "ServiceAffinity TaintToleration"
+            ),
+        ),
+        Note(
+            "1.19",
+            about="message",
+            sentence=(
+                "Filters are plugins with words of their own; before, there were predicates, one of which, "
+                "GeneralPredicates, told all that was wrong with resources, ports, host name and node selector."
+            ),
+            plugins=(
+                "NodeResourcesFit NodeAffinity NodeName NodePorts InterPodAffinity TaintToleration "
+                "NodeUnschedulable VolumeRestrictions NodeVolumeLimits ServiceAffinity NodeLabel"
+            ),
+        ),
+        Note(
+            "1.22",
+            about="score",
+            sentence=(
+                "NodeResourcesFit scores nodes by its scoringStrategy, over the resources that a node has; before, "
+                "NodeResourcesLeastAllocated and two other plugins did, where a resource that a node lacks counted as "
+                "0."
+            ),
+            plugins=(
+                "NodeResourcesFit NodeResourcesLeastAllocated NodeResourcesMostAllocated RequestedToCapacityRatio"
+            ),
+        ),
+        Note(
+            "1.36",
+            about="search",
+            sentence=(
+                "Placements for whole pod groups are made and scored where the gate TopologyAwareWorkloadScheduling "
+                "is on; before, there were none."
+            ),
+            plugins="NodeResourcesFit TopologyPlacementGenerator PodGroupPodsCount",
+        ),
+        GateNote(
+            "InPlacePodLevelResourcesVerticalScaling",
+            about="fields",
+            sentence=(
+                "A pod whose own requests are resized in place counts with what it has been given, where that is "
+                "more; without the gate, with what it asks for."
+            ),
+            plugins="NodeResourcesFit NodeResourcesBalancedAllocation",
+        ),
+        GateNote(
+            "InPlacePodVerticalScaling",
+            about="fields",
+            sentence=(
+                "A pod that is resized in place counts with what its containers have been given, where that is more; "
+                "without the gate, with what it asks for."
+            ),
+            plugins="NodeResourcesFit NodeResourcesBalancedAllocation",
+        ),
+        GateNote(
+            "PodLevelResources",
+            about="fields",
+            sentence=(
+                "Requests of the pod as a whole (spec.resources) count; without the gate, those of its containers "
+                "alone."
+            ),
+            plugins="NodeResourcesFit NodeResourcesBalancedAllocation",
+        ),
+        GateNote(
+            "PodOverhead",
+            about="fields",
+            sentence="A pod's overhead counts; without the gate, it does not.",
+            plugins="NodeResourcesFit NodeResourcesBalancedAllocation",
+        ),
+        GateNote(
+            "SidecarContainers",
+            about="fields filter",
+            sentence=(
+                "Sidecars (init containers that stay) count beside the containers; without the gate, a pod with one "
+                "fits on no node."
+            ),
+            plugins="NodeResourcesFit NodeResourcesBalancedAllocation",
+        ),
+    )

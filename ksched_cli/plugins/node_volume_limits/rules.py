@@ -1,0 +1,50 @@
+"""What of NodeVolumeLimits changed between minors."""
+
+from __future__ import annotations
+
+from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+
+
+class Rules(ReleaseRules, plugins="NodeVolumeLimits"):
+    missing_drivers_opt_in = Change(
+        "1.36",
+        before=False,
+        now=True,
+        about="filter",
+        sentence=(
+            "With the gate VolumeLimitScaling only drivers that ask for it keep pods away from nodes without "
+            "them; before, all did."
+        ),
+    )
+    counts_attachments = Change(
+        "1.32",
+        before=False,
+        now=True,
+        about="filter",
+        sentence=(
+            "Volumes that VolumeAttachments say are on the node count, and limits are those of the CSINode alone; "
+            "before, only the volumes of pods counted, and the node could announce limits itself."
+        ),
+    )
+    counts_disks_of_the_pod = Change(
+        "1.25",
+        before=False,
+        now=True,
+        about="filter",
+        sentence=(
+            "Migrated in-tree disks that the pod names itself count for the CSI driver; before, only those of claims."
+        ),
+    )
+    notes = (
+        Note(
+            "1.28",
+            about="filter",
+            sentence="Skipped for pods without volumes that could be limited; before, asked for nothing.",
+            plugins="NodeVolumeLimits EBSLimits GCEPDLimits AzureDiskLimits CinderLimits",
+        ),
+        GateNote(
+            "VolumeLimitScaling",
+            about="filter",
+            sentence="Nodes where a driver is missing that asks for it reject the pod; without the gate, they pass.",
+        ),
+    )

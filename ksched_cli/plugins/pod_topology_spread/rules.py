@@ -1,0 +1,85 @@
+"""What of PodTopologySpread changed between minors."""
+
+from __future__ import annotations
+
+from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+
+
+class Rules(ReleaseRules, plugins="PodTopologySpread"):
+    empty_selector_counts_no_pods = Change(
+        "1.27",
+        before=False,
+        now=True,
+        about="filter score",
+        sentence="A constraint with an empty selector counts no pods; before, it counted all of the namespace.",
+    )
+    counts_eligible_nodes_only = Change(
+        "1.24",
+        before=False,
+        now=True,
+        about="filter",
+        sentence=(
+            "Of a domain only pods on nodes that the pod itself may go to count, and only such nodes make up "
+            "domains; before, the other nodes of such a domain counted too."
+        ),
+    )
+    skips_without_constraints = Change(
+        "1.28",
+        before=False,
+        now=True,
+        about="score",
+        sentence="Does not score where nothing is to be spread or preferred; before, all nodes got the same.",
+        plugins="PodTopologySpread InterPodAffinity",
+    )
+    spreads_over_nodes_without_zone = Change(
+        "1.20",
+        before=False,
+        now=True,
+        about="score",
+        sentence=(
+            "Nodes without a zone are spread over by host where a pod has no constraints; before, such nodes scored 0."
+        ),
+        plugins="PodTopologySpread SelectorSpread",
+    )
+    rounds_scores = Change(
+        "1.24",
+        before=False,
+        now=True,
+        about="score",
+        sentence="The sum over the constraints is rounded; before, it was cut off.",
+    )
+    notes = (
+        Note(
+            "1.19",
+            about="score",
+            sentence=(
+                "Nodes score 0 to 100, and their zone is that of topology.kubernetes.io/zone, too; before, 0 to 10, "
+                "by the zone's beta label alone."
+            ),
+            plugins="PodTopologySpread SelectorSpread",
+        ),
+        GateNote(
+            "DefaultPodTopologySpread",
+            about="filter score",
+            sentence=(
+                "Pods without constraints are spread by PodTopologySpread's defaults; without the gate, by "
+                "SelectorSpread."
+            ),
+            plugins="PodTopologySpread SelectorSpread",
+        ),
+        GateNote(
+            "MatchLabelKeysInPodTopologySpread",
+            about="fields",
+            sentence="matchLabelKeys of constraints count; without the gate, they do not.",
+        ),
+        GateNote(
+            "MinDomainsInPodTopologySpread",
+            about="fields",
+            sentence="minDomains of constraints counts; without the gate, it does not.",
+        ),
+        GateNote(
+            "NodeInclusionPolicyInPodTopologySpread",
+            about="fields",
+            sentence="nodeAffinityPolicy and nodeTaintsPolicy of constraints count; without the gate, they do not.",
+        ),
+    )

@@ -1,0 +1,102 @@
+"""What of VolumeBinding changed between minors."""
+
+from __future__ import annotations
+
+from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+
+
+class Rules(ReleaseRules, plugins="VolumeBinding"):
+    reads_largest_volume = Change("1.21", before=False, now=True, told_by="VolumeBinding")
+    narrows_to_local_volumes = Change(
+        "1.27",
+        before=False,
+        now=True,
+        about="filter preemption",
+        sentence="A pod with local volumes is tried on their nodes alone (up to 1.31); before, on all.",
+    ).then(
+        "1.32",
+        now=False,
+        about="filter preemption",
+        sentence=(
+            "PreFilter no longer narrows the nodes of local volumes down; before, the others were not looked at."
+        ),
+    )
+    names_the_awaited_controller = Change("1.23", before=False, now=True, told_by="VolumeBinding")
+    lost_claims_reject = Change(
+        "1.23",
+        before=False,
+        now=True,
+        about="filter",
+        sentence="A lost claim rejects the pod; before, it was its volume that did not exist.",
+    )
+    reason_says_nodes_lack_volumes = Change("1.23", before=False, now=True, told_by="VolumeBinding")
+    reason_says_node_affinity = Change(
+        "1.33",
+        before=False,
+        now=True,
+        about="message",
+        sentence=("The reason says that the volume's node affinity did not match; before, that there was a conflict."),
+    )
+    missing_volumes_reject = Change(
+        "1.19",
+        before=False,
+        now=True,
+        about="filter",
+        sentence=(
+            "A claim that nobody will bind, or whose volume does not exist, rejects the pod; before, the cycle "
+            "ended in an error."
+        ),
+    )
+    matches_attributes = Change(
+        "1.31",
+        before=False,
+        now=True,
+        about="filter",
+        sentence=(
+            "A claim gets volumes of its VolumeAttributesClass only, where the gate of that name is on; before, of any."
+        ),
+    )
+    notes = (
+        Note(
+            "1.20",
+            about="filter",
+            sentence="A claim that does not exist rejects the pod; before, the cycle ended in an error.",
+        ),
+        Note(
+            "1.21", about="score", sentence="It can score nodes by the room in their volumes; before, it never scored."
+        ),
+        Note(
+            "1.23",
+            about="score",
+            sentence="By default it scores, 0 for every node while its gate is off; before, only where that was on.",
+        ),
+        Note("1.30", about="score", sentence="Does not score where its gate is off; before, all nodes got 0."),
+        GateNote(
+            "CSIStorageCapacity",
+            about="filter",
+            sentence="What drivers publish of their free capacity counts; without the gate, there is always enough.",
+        ),
+        GateNote(
+            "GenericEphemeralVolume",
+            about="fields",
+            sentence=(
+                "Generic ephemeral volumes have claims, which have to fit; without the gate, there are no such volumes."
+            ),
+            plugins="VolumeBinding VolumeZone NodeVolumeLimits",
+        ),
+        GateNote(
+            "StorageCapacityScoring",
+            about="score",
+            sentence="Nodes score by the room for the pod's volumes; without the gate, they do not.",
+        ),
+        GateNote(
+            "VolumeAttributesClass",
+            about="filter",
+            sentence="A claim gets volumes of its VolumeAttributesClass only (from 1.31 on); without the gate, of any.",
+        ),
+        GateNote(
+            "VolumeCapacityPriority",
+            about="score",
+            sentence="Nodes score by the room for the pod's volumes; without the gate, they do not.",
+        ),
+    )
