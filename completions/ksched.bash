@@ -7,7 +7,7 @@ _ksched() {
     local at="" word found=""
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case "$at $word" in
-            " simulate"|" capacity"|" drain"|" diff"|" check"|" explain-code"|" explain"|" snapshot"|" demo"|" verify"|" watch"|" plugins"|" completion"|" version"|" scenario"|" config"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config migrate"|"config schema") at="${at:+$at }$word" ;;
+            " simulate"|" capacity"|" drain"|" diff"|" check"|" explain-code"|" explain"|" snapshot"|" demo"|" verify"|" watch"|" plugins"|" completion"|" versions"|" version"|" scenario"|" config"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config migrate"|"config schema") at="${at:+$at }$word" ;;
         esac
     done
     case "$at ${COMP_WORDS[COMP_CWORD-1]}" in
@@ -46,13 +46,15 @@ _ksched() {
         "watch --output") found="table json" ;;
         "plugins -o") found="table wide json yaml name" ;;
         "plugins --output") found="table wide json yaml name" ;;
+        "versions -o") found="table wide json yaml name" ;;
+        "versions --output") found="table wide json yaml name" ;;
         "config view -o") found="table wide json yaml name" ;;
         "config view --output") found="table wide json yaml name" ;;
         "config migrate -o") found="table wide json yaml name" ;;
         "config migrate --output") found="table wide json yaml name" ;;
         "simulate -n"|"simulate --namespace"|"simulate --clone-node"|"simulate --remove-node"|"simulate --cordon"|"simulate --uncordon"|"simulate --drain"|"simulate --taint"|"simulate --label"|"capacity -n"|"capacity --namespace"|"capacity --clone-node"|"capacity --remove-node"|"capacity --cordon"|"capacity --uncordon"|"capacity --drain"|"capacity --taint"|"capacity --label"|"drain -n"|"drain --namespace"|"drain --clone-node"|"drain --remove-node"|"drain --cordon"|"drain --uncordon"|"drain --drain"|"drain --taint"|"drain --label"|"diff -n"|"diff --namespace"|"diff --clone-node"|"diff --remove-node"|"diff --cordon"|"diff --uncordon"|"diff --drain"|"diff --taint"|"diff --label"|"check -n"|"check --namespace"|"check --clone-node"|"check --remove-node"|"check --cordon"|"check --uncordon"|"check --drain"|"check --taint"|"check --label"|"explain -n"|"explain --namespace"|"explain --clone-node"|"explain --remove-node"|"explain --cordon"|"explain --uncordon"|"explain --drain"|"explain --taint"|"explain --label"|"explain --node"|"verify -n"|"verify --namespace"|"watch -n"|"watch --namespace") found="$(_ksched_names)" ;;
         *) case "$at" in
-            "") found="simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config -h --help" ;;
+            "") found="simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version scenario config -h --help" ;;
             "simulate") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario --settle --max-time --max-cycles -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
             "capacity") found="--from -f --filename -n --namespace --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario --mix --max --ignore-pending -o --output --exit-zero --no-headers -h --help" ;;
             "drain") found="--from -f --filename -n --namespace --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --cordon --uncordon --drain --taint --label --scale --delete --scenario -l --selector --each --force --ignore-daemonsets --delete-emptydir-data --pod-selector --ignore-pending -o --output --exit-zero --no-headers -h --help $(_ksched_names)" ;;
@@ -66,6 +68,7 @@ _ksched() {
             "watch") found="--from -f --filename -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse -o --output --for --count -h --help" ;;
             "plugins") found="--kube-version --feature-gates --plugin -o --output -h --help" ;;
             "completion") found="bash zsh fish powershell -h --help" ;;
+            "versions") found="-o --output -h --help" ;;
             "version") found="-h --help" ;;
             "scenario") found="validate schema -h --help" ;;
             "scenario validate") found="-h --help" ;;

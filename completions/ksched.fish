@@ -1,6 +1,6 @@
 # Completion of ksched for fish; `ksched completion fish` prints it.
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config'
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config' -s h -l help
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version scenario config'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version scenario config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -296,6 +296,8 @@ complete -c ksched -n '__fish_seen_subcommand_from plugins' -s o -l output -x -a
 complete -c ksched -n '__fish_seen_subcommand_from plugins' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish powershell'
 complete -c ksched -n '__fish_seen_subcommand_from completion' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from versions' -s o -l output -x -a 'table wide json yaml name'
+complete -c ksched -n '__fish_seen_subcommand_from versions' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from version' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
 complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help
@@ -321,8 +323,8 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config'
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion version scenario config' -s h -l help
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version scenario config'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version scenario config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -618,6 +620,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -s o -l outp
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish powershell'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from completion' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from versions' -s o -l output -x -a 'table wide json yaml name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from versions' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from version' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help

@@ -2,7 +2,7 @@
 Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBlock {
     param($current, $ast, $position)
     $words = @{
-        '' = @('simulate', 'capacity', 'drain', 'diff', 'check', 'explain-code', 'explain', 'snapshot', 'demo', 'verify', 'watch', 'plugins', 'completion', 'version', 'scenario', 'config', '-h', '--help')
+        '' = @('simulate', 'capacity', 'drain', 'diff', 'check', 'explain-code', 'explain', 'snapshot', 'demo', 'verify', 'watch', 'plugins', 'completion', 'versions', 'version', 'scenario', 'config', '-h', '--help')
         'simulate' = @('--from', '-f', '--filename', '-n', '--namespace', '-A', '--all-namespaces', '-l', '--selector', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--scenario', '--settle', '--max-time', '--max-cycles', '-o', '--output', '--detail', '--timings', '--exit-zero', '--fail-on', '--no-headers', '-h', '--help')
         'capacity' = @('--from', '-f', '--filename', '-n', '--namespace', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--scenario', '--mix', '--max', '--ignore-pending', '-o', '--output', '--exit-zero', '--no-headers', '-h', '--help')
         'drain' = @('--from', '-f', '--filename', '-n', '--namespace', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '--add-node', '--clone-node', '--remove-node', '--cordon', '--uncordon', '--drain', '--taint', '--label', '--scale', '--delete', '--scenario', '-l', '--selector', '--each', '--force', '--ignore-daemonsets', '--delete-emptydir-data', '--pod-selector', '--ignore-pending', '-o', '--output', '--exit-zero', '--no-headers', '-h', '--help')
@@ -16,6 +16,7 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
         'watch' = @('--from', '-f', '--filename', '-n', '--namespace', '-A', '--all-namespaces', '-l', '--selector', '--context', '--kubeconfig', '--as', '--as-group', '--request-timeout', '--config', '--kube-version', '--feature-gates', '--plugin', '--tie-break', '--seed', '--sampling', '--allow-extenders', '--no-reuse', '-o', '--output', '--for', '--count', '-h', '--help')
         'plugins' = @('--kube-version', '--feature-gates', '--plugin', '-o', '--output', '-h', '--help')
         'completion' = @('bash', 'zsh', 'fish', 'powershell', '-h', '--help')
+        'versions' = @('-o', '--output', '-h', '--help')
         'version' = @('-h', '--help')
         'scenario' = @('validate', 'schema', '-h', '--help')
         'scenario validate' = @('-h', '--help')
@@ -62,6 +63,8 @@ Register-ArgumentCompleter -Native -CommandName ksched, kubectl-ksched -ScriptBl
         'watch --output' = @('table', 'json')
         'plugins -o' = @('table', 'wide', 'json', 'yaml', 'name')
         'plugins --output' = @('table', 'wide', 'json', 'yaml', 'name')
+        'versions -o' = @('table', 'wide', 'json', 'yaml', 'name')
+        'versions --output' = @('table', 'wide', 'json', 'yaml', 'name')
         'config view -o' = @('table', 'wide', 'json', 'yaml', 'name')
         'config view --output' = @('table', 'wide', 'json', 'yaml', 'name')
         'config migrate -o' = @('table', 'wide', 'json', 'yaml', 'name')

@@ -38,6 +38,7 @@ COMMANDS = {
     "watch": "Follow a live cluster and say what becomes of its pending pods.",
     "plugins": "What each plugin does, where, and with which arguments.",
     "completion": "A script that completes commands and options in your shell.",
+    "versions": "Which minors of Kubernetes are modelled, and what each changed.",
     "version": "Print the versions.",
     "scenario": "Scenario files: check them, get their schema.",
     "config": "Look at a KubeSchedulerConfiguration, check it, migrate it, get its schema.",

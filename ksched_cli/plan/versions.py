@@ -1,0 +1,52 @@
+"""The modelled minors of Kubernetes, and what each of them changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ksched_cli.plan.rule_changes import RuleChange, changes_of
+from ksched_cli.releases.minors import RELEASES, Release, release
+
+# As it is shown where a change is of no plugin.
+KUBE_SCHEDULER = "kube-scheduler"
+
+
+class Version(Struct, rename="camel", frozen=True):
+    """One minor: whether answers are held against recordings of it, and how many changes it brought."""
+
+    version: str
+    recorded: bool
+    configuration_versions: tuple[str, ...]
+    changes: int
+
+
+class VersionChange(Struct, rename="camel", frozen=True):
+    """One change of a minor: the plugins and the parts of scheduling it is about, and the gate that switches it."""
+
+    version: str
+    plugins: tuple[str, ...]
+    about: tuple[str, ...]
+    change: str
+    gate: str = ""
+
+
+def list_versions() -> Sequence[Version]:
+    """Every modelled minor, the newest first."""
+    return [_version_of(each) for each in reversed([*RELEASES.values()])]
+
+
+def list_changes(version: str) -> Sequence[VersionChange]:
+    """What the minor changed: kube-scheduler itself first, then each plugin. UsageError for an unknown minor."""
+    changes = [_change_of(each) for each in changes_of(release(version))]
+    return sorted(changes, key=lambda each: (each.plugins != (KUBE_SCHEDULER,), each.plugins, each.gate, each.change))
+
+
+def _version_of(minor: Release) -> Version:
+    return Version(minor.version, minor.recorded, minor.config_versions, sum(1 for _ in changes_of(minor)))
+
+
+def _change_of(rule: RuleChange) -> VersionChange:
+    plugins = tuple(plugin or KUBE_SCHEDULER for plugin in rule.plugins)
+    return VersionChange(rule.since, plugins, tuple(sorted(rule.aspects)), rule.text, rule.gate)

@@ -1,0 +1,57 @@
+"""`ksched versions`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ksched_cli.cli.main import run
+from ksched_cli.plan.rule_changes import GATE_RULES, MINOR_RULES
+from ksched_cli.releases.minors import RELEASES
+from tests.cli.transcripts import same_as_golden
+
+
+def test_every_modelled_minor_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["versions", "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["version"] for each in found] == [*reversed(RELEASES)]
+    assert {each["version"] for each in found if each["recorded"]} >= {"1.16", "1.36"}
+    assert run(["versions", "-o", "name"]) == 0
+    assert capsys.readouterr().out.split() == [*reversed(RELEASES)]
+
+
+def test_the_changes_of_a_minor(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["versions", "1.34"]) == 0
+    same_as_golden("versions-1.34", capsys.readouterr().out)
+
+
+def test_the_changes_are_those_that_diff_tells(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = set()
+    for version in RELEASES:
+        assert run(["versions", version, "-o", "json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert {each["version"] for each in found} <= {version}
+        listed |= {each["change"] for each in found}
+    assert {rule.text for rule in MINOR_RULES} <= listed
+    assert {rule.text for own in GATE_RULES.values() for rule in own if rule.since} <= listed
+
+
+def test_changes_of_the_configuration_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["versions", "1.23", "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["plugins"] for each in found if "reads no Policy" in each["change"]] == [["kube-scheduler"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param(["1.17"], "Kubernetes 1.17 is not modelled", id="not modelled"),
+        pytest.param(["latest"], "Kubernetes latest is not modelled", id="no version"),
+        pytest.param(["1.34", "-o", "name"], "-o name lists the minors", id="no names"),
+    ],
+)
+def test_mistakes(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["versions", *arguments]) == 2
+    assert said in capsys.readouterr().err
