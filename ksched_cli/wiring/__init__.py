@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ksched_cli.releases.minors import NEWEST, Release
+from ksched_cli.releases.minors import NEWEST
 from ksched_cli.wiring.reading import (
     Gathered,
     apply_edits,
@@ -173,10 +173,9 @@ def scheduler_maker(setup: Setup, setting: Setting) -> Callable[[Loaded], Schedu
     return lambda loaded: make_scheduler(setup, loaded, setting, known)
 
 
-def _in_order(nodes: Iterable[Node], release: Release) -> list[Node]:
-    """In the order in which the scheduler hears of them. That decides whose word on an image's size counts: nodes are
-    taken by name, as an API server lists them, but for 1.16, whose decisions were recorded on nodes as they come."""
-    return list(nodes) if release.before_plugins else sorted(nodes, key=lambda node: node.metadata.name)
+def _in_order(nodes: Iterable[Node]) -> list[Node]:
+    """In the order in which an API server lists them: by name. It decides whose report of an image's size counts."""
+    return sorted(nodes, key=lambda node: node.metadata.name)
 
 
 def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting, known: KnownPods | None = None) -> Scheduler:
@@ -195,7 +194,7 @@ def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting, known: KnownP
     admit_priority(pods, loaded.of(PriorityClass))
     if setting.release is not NEWEST or setting.gates.changed:
         pods = as_stored(pods, setting.release, setting.gates)
-    nodes = _in_order(loaded.of(Node), setting.release)
+    nodes = _in_order(loaded.of(Node))
     cluster = Cluster(nodes, pods, Catalog(loaded.others()), reuse=setup.reuse, release=setting.release, known=known)
     timings = Timings() if setup.timings else None
     return Scheduler(
