@@ -7,6 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
+from ksched_cli.releases import NEWEST_VERSION
+
 
 class Output(StrEnum):
     TABLE = "table"
@@ -117,7 +119,7 @@ KubeVersion = Annotated[
     typer.Option(
         metavar="X.Y",
         help="Answer as this minor of Kubernetes. auto: the version of the server, where the input tells it, "
-        "else 1.36.",
+        f"else {NEWEST_VERSION}.",
     ),
 ]
 FeatureGates = Annotated[

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ksched_cli.errors import UsageError
+from ksched_cli.releases import NEWEST_VERSION
 from ksched_cli.releases.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT, DefaultPlugin
 from ksched_cli.releases.gate_history import Gate, minor_of
 from ksched_cli.releases.gates import FeatureGates, gates_of, is_there, parse_gates
@@ -148,11 +149,11 @@ _REMOVED_PLUGINS = {
 }
 
 # Minors that are modelled, and of which there are recordings.
-_MODELLED = ("1.16", *(f"1.{minor}" for minor in range(19, 37)))
+_MODELLED = ("1.16", *(f"1.{minor}" for minor in range(19, minor_of(NEWEST_VERSION) + 1)))
 _RECORDED = frozenset({"1.16", "1.21", "1.28", "1.33", "1.34", "1.35", "1.36"})
 
 RELEASES: Mapping[str, Release] = {version: Release(version, version in _RECORDED) for version in _MODELLED}
-NEWEST = RELEASES["1.36"]
+NEWEST = RELEASES[NEWEST_VERSION]
 
 _VERSION = re.compile(r"v?1\.(\d{1,3})\+?(?:[.+-].*)?", re.ASCII)
 
