@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from ksched_cli.cli import options
+from ksched_cli.cli.printing import print_row, print_text
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,15 +49,15 @@ def _show(found: Sequence[Version] | Sequence[VersionChange], output: options.Ou
 
     from ksched_cli.report import versions as report
     from ksched_cli.report.console import make_console
+    from ksched_cli.report.encoding import json_text, yaml_text
 
     match output:
         case options.Output.JSON:
-            typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+            print_text(json_text(msgspec.to_builtins(found), indent=2))
         case options.Output.YAML:
-            import yaml
-
-            typer.echo(yaml.safe_dump(msgspec.to_builtins(found), sort_keys=False), nl=False)
+            print_text(yaml_text(msgspec.to_builtins(found)))
         case options.Output.NAME:
-            typer.echo("\n".join(each.version for each in found))
+            for each in found:
+                print_row(each.version)
         case _:
             report.print_found(found, make_console())

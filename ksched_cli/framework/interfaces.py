@@ -30,7 +30,8 @@ S = TypeVar("S")
 
 class Plugin:
     """What every plugin has. `scope` is "row" when a node's verdict depends on that node alone, and `follows_pods` is
-    off when it depends on the node object only, whatever pods are there. `since` and `until` are the first and the
+    off when it depends on the node object only, whatever pods are there. `column` is a short
+    name for the heading over its scores. `since` and `until` are the first and the
     last minor that has the plugin, and `points_since` says where it takes part only from some minor on. One with
     `only_at` takes part in these of the points that it inherits from, and in no others.
 
@@ -39,6 +40,7 @@ class Plugin:
     """
 
     name: ClassVar[str]
+    column: ClassVar[str] = ""
     scope: ClassVar[Literal["row", "cluster"]] = "row"
     follows_pods: ClassVar[bool] = True
     summary: ClassVar[str] = ""

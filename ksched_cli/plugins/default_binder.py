@@ -13,3 +13,6 @@ class DefaultBinder(BindPlugin[None]):
 
     def bind(self, state: None, pod: PodInfo, row: int) -> Status:
         return SUCCESS
+
+
+PLUGINS = (DefaultBinder,)

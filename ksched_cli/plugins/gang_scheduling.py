@@ -73,3 +73,6 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):
         if gang is None or len(self._groups.scheduled(key)) >= gang.min_count:
             return SUCCESS, 0
         return WAITING, PERMIT_TIMEOUT
+
+
+PLUGINS = (GangScheduling,)

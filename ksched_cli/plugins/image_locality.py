@@ -56,6 +56,7 @@ class Rules(ReleaseRules, plugins="ImageLocality"):
 
 class ImageLocality(ScorePlugin[None]):
     name = "ImageLocality"
+    column = "Images"
     follows_pods = False
     summary = "Prefers nodes that hold the pod's images, the more the larger they are and the wider they are spread."
 
@@ -108,3 +109,6 @@ def normalized_image_name(name: str) -> str:
 def scaled(size: int, holders: int, total_nodes: int) -> int:
     """scaledImageScore."""
     return int(float(size) * (holders / total_nodes))
+
+
+PLUGINS = (ImageLocality,)

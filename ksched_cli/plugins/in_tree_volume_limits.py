@@ -201,3 +201,6 @@ class CinderLimits(_InTreeLimits):
     @staticmethod
     def disk(source: Volume | PersistentVolumeSpec) -> str | None:
         return source.cinder.volume_id if source.cinder else None
+
+
+PLUGINS = (EBSLimits, GCEPDLimits, AzureDiskLimits, CinderLimits)

@@ -101,6 +101,7 @@ class NodeAffinity(
     ScorePlugin[PreferredTerms],
 ):
     name = "NodeAffinity"
+    column = "Affinity"
     follows_pods = False
     summary = "Honours nodeSelector and node affinity, required and preferred, of the pod and of the profile."
     normalizes = True
@@ -273,3 +274,6 @@ def _holds(each: NodeSelectorRequirement, value: str | None, operators: tuple[st
         return make_requirement(each.key, each.operator, each.values, operators).holds(value)
     except SelectorError:
         return False
+
+
+PLUGINS = (NodeAffinity,)

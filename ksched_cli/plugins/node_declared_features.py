@@ -98,3 +98,6 @@ class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
     def explain(self, state: Features | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         declared = nodes.cluster.nodes.objects[nodes.rows[index]].status.declared_features
         return {"missing": sorted((state or frozenset()).difference(declared))}
+
+
+PLUGINS = (NodeDeclaredFeatures,)

@@ -41,3 +41,6 @@ class NodeName(FilterPlugin[None]):
 
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         return {"requested": pod.pod.spec.node_name}
+
+
+PLUGINS = (NodeName,)

@@ -70,3 +70,6 @@ def _clashes(wanted: HostPort, other: PodInfo) -> bool:
         and (port.address == wanted.address or ANY_ADDRESS in (port.address, wanted.address))
         for port in other.host_ports
     )
+
+
+PLUGINS = (NodePorts,)

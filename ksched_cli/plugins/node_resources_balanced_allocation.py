@@ -54,6 +54,7 @@ class NodeResourcesBalancedAllocation(
     PreScorePlugin[None, list[MeasuredResource]], ScorePlugin[list[MeasuredResource]]
 ):
     name = "NodeResourcesBalancedAllocation"
+    column = "Balance"
     summary = "Prefers nodes whose use of cpu, memory, ... the pod makes more even."
     points_since = (("preScore", "1.27"),)
     args: NodeResourcesBalancedAllocationArgs
@@ -145,3 +146,6 @@ def deviation(shares: FloatColumn) -> FloatColumn:
         squares = squares + (share - mean) * (share - mean)
     root: FloatColumn = np.sqrt(squares / float(count))
     return root
+
+
+PLUGINS = (NodeResourcesBalancedAllocation,)

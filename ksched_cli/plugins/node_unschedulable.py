@@ -62,3 +62,6 @@ class NodeUnschedulable(FilterPlugin[None]):
 
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         return {"unschedulable": bool(nodes.cluster.nodes.unschedulable[nodes.rows[index]])}
+
+
+PLUGINS = (NodeUnschedulable,)

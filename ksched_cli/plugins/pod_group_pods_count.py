@@ -30,3 +30,6 @@ class PodGroupPodsCount(PlacementScorePlugin):
         if most == 0:
             return error("no pods from pod group are assigned to any of the candidate placements")
         return [score * MAX_NODE_SCORE // most for score in scores]
+
+
+PLUGINS = (PodGroupPodsCount,)

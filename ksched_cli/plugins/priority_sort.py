@@ -13,3 +13,6 @@ class PrioritySort(QueueSortPlugin):
     def sort_key(self, pod: PodInfo) -> tuple[int]:
         # The time of arrival is the queue's to know; it breaks the tie for whatever plugin sorts.
         return (-pod.priority,)
+
+
+PLUGINS = (PrioritySort,)

@@ -34,3 +34,6 @@ class SchedulingGates(PreEnqueuePlugin):
     def pre_enqueue(self, pod: PodInfo) -> Status:
         gates = [gate.name for gate in pod.pod.spec.scheduling_gates]
         return unresolvable(f"waiting for scheduling gates: [{' '.join(gates)}]") if gates else SUCCESS
+
+
+PLUGINS = (SchedulingGates,)

@@ -30,6 +30,7 @@ class Rules(ReleaseRules, plugins="SelectorSpread"):
 
 class SelectorSpread(PreScorePlugin[None, Selector], ScorePlugin[Selector]):
     name = "SelectorSpread"
+    column = "Selector"
     until = "1.28"
     summary = "Prefers hosts and zones with fewer pods of the same service or controller."
     normalizes = True
@@ -70,3 +71,6 @@ def _spared(most: int, counts: Int64Column, best: float) -> FloatColumn:
     """The best score where nothing is, 0 where most is."""
     spared: FloatColumn = best * ((most - counts) / most) if most > 0 else np.full(len(counts), best)
     return spared
+
+
+PLUGINS = (SelectorSpread,)

@@ -58,6 +58,7 @@ class SoftTolerations:
 
 class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations], ScorePlugin[SoftTolerations]):
     name = "TaintToleration"
+    column = "Taints"
     follows_pods = False
     summary = (
         "Rejects nodes with NoSchedule or NoExecute taints that the pod does not tolerate; prefers fewer soft ones."
@@ -135,3 +136,6 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
 
     def normalize(self, state: SoftTolerations, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         return default_normalize_score(scores, self.handle.release.max_node_score, reverse=True)
+
+
+PLUGINS = (TaintToleration,)

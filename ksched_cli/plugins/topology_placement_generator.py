@@ -77,3 +77,6 @@ class TopologyPlacementGenerator(PlacementGeneratePlugin):
 
 def _undetermined(why: str) -> Status:
     return error(f"cannot determine domain for already scheduled pods: {why}")
+
+
+PLUGINS = (TopologyPlacementGenerator,)

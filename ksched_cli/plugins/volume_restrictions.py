@@ -192,3 +192,6 @@ def clashes(mine: Volume, theirs: Volume) -> bool:
         return False
     same_image = (rbd.pool, rbd.image) == (other_rbd.pool, other_rbd.image)
     return same_image and not set(rbd.monitors).isdisjoint(other_rbd.monitors)
+
+
+PLUGINS = (VolumeRestrictions,)

@@ -196,3 +196,6 @@ def topologies_in(volume: PersistentVolume, keys: Sequence[str]) -> list[VolumeT
         for key, values in listed
         if all(value.strip() for value in values)
     ]
+
+
+PLUGINS = (VolumeZone,)

@@ -14,7 +14,7 @@ from ksched_cli.plan.explain.summary import by_distance
 from ksched_cli.plan.explain.wording import describe, named, nodes
 from ksched_cli.plan.fixes.values import Fix
 from ksched_cli.plan.results import ScoredNode
-from ksched_cli.report.table import SHORT_NAMES
+from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.report.visible import shows_visible
 
 # So many nodes are shown before -o wide is needed for more.
@@ -147,7 +147,7 @@ def _figures(scored: ScoredNode, plugins: Sequence[str]) -> str:
         score = scored.scores[plugin]
         steps = [score.raw, score.normalized, score.weighted]
         numbers = str(score.raw) if len(set(steps)) == 1 else ">".join(map(str, steps))
-        parts.append(f"{SHORT_NAMES.get(plugin, plugin)} {numbers}")
+        parts.append(f"{column_of(plugin)} {numbers}")
     return ", ".join(parts)
 
 

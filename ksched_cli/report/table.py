@@ -13,38 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.plan.results import FailureGroup, PluginTiming, PodGroupOutcome, PodOutcome, ScoredNode, Simulation
+from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import NEWEST
 from ksched_cli.report.visible import shows_visible
 
 # Above this many pods the nodes of each are left out: a page that nobody scrolls through explains nothing.
 PODS_WITH_NODES = 40
-
-# Plugin names are longer than their scores; -o wide spells them out.
-SHORT_NAMES = {
-    "TaintToleration": "Taints",
-    "NodeAffinity": "Affinity",
-    "NodeResourcesFit": "Fit",
-    "VolumeBinding": "Volumes",
-    "PodTopologySpread": "Spread",
-    "InterPodAffinity": "PodAffinity",
-    "DynamicResources": "Devices",
-    "NodeResourcesBalancedAllocation": "Balance",
-    "ImageLocality": "Images",
-    # Of older minors: plugins that went away, and priorities.
-    "NodePreferAvoidPods": "Avoid",
-    "NodeResourcesLeastAllocated": "Least",
-    "NodeResourcesMostAllocated": "Most",
-    "SelectorSpread": "Selector",
-    "BalancedResourceAllocation": "Balance",
-    "ImageLocalityPriority": "Images",
-    "InterPodAffinityPriority": "PodAffinity",
-    "LeastRequestedPriority": "Least",
-    "MostRequestedPriority": "Most",
-    "NodeAffinityPriority": "Affinity",
-    "NodePreferAvoidPodsPriority": "Avoid",
-    "SelectorSpreadPriority": "Selector",
-    "TaintTolerationPriority": "Taints",
-}
 
 _COLOURS = {"scheduled": "green", "unschedulable": "red", "error": "red", "skipped": "yellow", "preempts": "yellow"}
 
@@ -254,7 +228,7 @@ def _tie_note(outcome: PodOutcome) -> str:
 def _scores(outcome: PodOutcome, console: Console, wide: bool) -> Table | Text:
     """The best nodes by total, one column a plugin; a sentence a node where the columns are too many."""
     plugins = list(outcome.top[0].scores)
-    names = plugins if wide else [SHORT_NAMES.get(plugin) or _by_host(plugin) for plugin in plugins]
+    names = plugins if wide else [_by_host(column_of(plugin)) for plugin in plugins]
     longest = max(len(scored.node) for scored in outcome.top)
     width = 2 + longest + 7 + sum(len(name) + 2 for name in names)
     if width > console.width:

@@ -8,8 +8,10 @@ from rich.console import Console
 from rich.table import Table
 
 from ksched_cli.plan.versions import Version, VersionChange
+from ksched_cli.report.visible import shows_visible
 
 
+@shows_visible
 def print_found(found: Sequence[Version] | Sequence[VersionChange], console: Console) -> None:
     versions = [each for each in found if isinstance(each, Version)]
     changes = [each for each in found if isinstance(each, VersionChange)]
@@ -21,6 +23,7 @@ def print_found(found: Sequence[Version] | Sequence[VersionChange], console: Con
         console.print("No rule of scheduling changed.")
 
 
+@shows_visible
 def print_versions(versions: Sequence[Version], console: Console) -> None:
     """One line for each minor."""
     table = _table()
@@ -34,6 +37,7 @@ def print_versions(versions: Sequence[Version], console: Console) -> None:
     console.print(table)
 
 
+@shows_visible
 def print_changes(changes: Sequence[VersionChange], console: Console) -> None:
     """One line for each change; the gate that switches it stands before the sentence."""
     table = _table()

@@ -172,3 +172,6 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
         within = np.maximum.accumulate(found.outcomes.pdb_violations[candidates] == 0)
         enough = np.nonzero(within & (np.arange(1, len(candidates) + 1) >= wanted))[0]
         return candidates[: enough[0] + 1] if len(enough) else candidates
+
+
+PLUGINS = (DefaultPreemption,)

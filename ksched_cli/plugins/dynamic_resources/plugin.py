@@ -87,6 +87,7 @@ class DynamicResources(
     PreBindPlugin[ClaimState],
 ):
     name = "DynamicResources"
+    column = "Devices"
     since = "1.26"
     summary = "Allocates the devices that a pod's resource claims ask for."
     args: DynamicResourcesArgs
@@ -404,3 +405,6 @@ def _score_of(state: ClaimState, allocation: NodeAllocation) -> int:
             granted = [pick.request.full_name for pick in next(found, ())]
         total += alternatives_score(claim, granted)
     return total
+
+
+PLUGINS = (DynamicResources,)

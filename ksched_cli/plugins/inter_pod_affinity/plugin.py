@@ -100,6 +100,7 @@ class InterPodAffinity(
     ScorePlugin[Preferences],
 ):
     name = "InterPodAffinity"
+    column = "PodAffinity"
     summary = (
         "Rejects nodes that break required pod affinity or anti-affinity, the pod's own or that of running pods; "
         "scores by the preferred."
@@ -352,3 +353,6 @@ def _has_preferences(pod: PodInfo) -> bool:
     affinity = pod.pod.spec.affinity
     kinds = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
     return any(each is not None and each.preferred_during_scheduling_ignored_during_execution for each in kinds)
+
+
+PLUGINS = (InterPodAffinity,)

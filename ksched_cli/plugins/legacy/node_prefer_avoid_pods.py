@@ -53,6 +53,7 @@ class _AvoidPods(Struct, rename="camel", frozen=True):
 
 class NodePreferAvoidPods(ScorePlugin[None]):
     name = "NodePreferAvoidPods"
+    column = "Avoid"
     until = "1.22"
     follows_pods = False
     summary = "Keeps the pods of a controller away from nodes that ask for it in an annotation."

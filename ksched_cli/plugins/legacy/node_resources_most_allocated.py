@@ -27,6 +27,7 @@ class Rules(ReleaseRules, plugins="NodeResourcesMostAllocated"):
 
 class NodeResourcesMostAllocated(ScorePlugin[None]):
     name = "NodeResourcesMostAllocated"
+    column = "Most"
     until = "1.22"
     summary = "Prefers nodes with the largest share of cpu, memory, ... in use."
     args: NodeResourcesMostAllocatedArgs

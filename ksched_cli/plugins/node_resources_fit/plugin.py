@@ -70,6 +70,7 @@ class NodeResourcesFit(
     PlacementScorePlugin,
 ):
     name = "NodeResourcesFit"
+    column = "Fit"
     points_since = (("score", "1.22"), ("preScore", "1.27"), ("placementScore", "1.36"))
     summary = "Rejects nodes without room for the pod's requests; scores by the profile's scoring strategy."
     args: NodeResourcesFitArgs
@@ -227,3 +228,6 @@ def scorer_of(strategy: ScoringStrategy) -> Scorer:
         points = [(point.utilization, point.score) for point in (ratio.shape if ratio else ())]
         return lambda allocation: requested_to_capacity_ratio(allocation, points, weights)
     return lambda allocation: weighted_mean(least_requested(allocation), allocation.allocatable, weights)
+
+
+PLUGINS = (NodeResourcesFit,)

@@ -160,3 +160,6 @@ def _announced(csi_node: CSINode | None) -> dict[str, int]:
     drivers = csi_node.spec.drivers if csi_node is not None else ()
     counted = ((driver.name, driver.allocatable) for driver in drivers)
     return {name: most.count for name, most in counted if most is not None and most.count is not None}
+
+
+PLUGINS = (NodeVolumeLimits,)

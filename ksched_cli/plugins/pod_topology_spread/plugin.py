@@ -108,6 +108,7 @@ class PodTopologySpread(
     ScorePlugin[SoftState],
 ):
     name = "PodTopologySpread"
+    column = "Spread"
     scope = "cluster"
     summary = "Honours topologySpreadConstraints, and spreads the pods of a service or controller that has none."
     normalizes = True
@@ -324,3 +325,6 @@ def _by_text(column: LabelColumn) -> IdColumn:
 def _weight(size: int) -> float:
     """topologyNormalizingWeight: small topologies must not be drowned by large ones."""
     return go_log(float(size + 2))
+
+
+PLUGINS = (PodTopologySpread,)

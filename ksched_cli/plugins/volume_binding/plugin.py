@@ -79,6 +79,7 @@ class VolumeBinding(
     PreBindPlugin[Volumes],
 ):
     name = "VolumeBinding"
+    column = "Volumes"
     points_since = (("score", "1.21"), ("preScore", "1.30"))
     summary = "Rejects nodes from which a claim's volume is not reached, or where none can be found or made for it."
     args: VolumeBindingArgs
@@ -258,3 +259,6 @@ def _bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Persist
 def _promised_to(claim: PersistentVolumeClaim, node: str) -> PersistentVolumeClaim:
     annotations = {**claim.metadata.annotations, SELECTED_NODE: node}
     return replace(claim, metadata=replace(claim.metadata, annotations=annotations))
+
+
+PLUGINS = (VolumeBinding,)

@@ -18,20 +18,24 @@ from ksched_cli.plugins.taint_toleration import TaintToleration
 
 class NodeAffinityPriority(Priority, NodeAffinity):
     name = "NodeAffinityPriority"
+    column = "Affinity"
     summary = "Prefers nodes that the pod's preferred node affinity names."
 
 
 class TaintTolerationPriority(Priority, TaintToleration):
     name = "TaintTolerationPriority"
+    column = "Taints"
     summary = "Prefers nodes with fewer PreferNoSchedule taints that the pod does not tolerate."
 
 
 class ImageLocalityPriority(Priority, ImageLocality):
     name = "ImageLocalityPriority"
+    column = "Images"
 
 
 class NodePreferAvoidPodsPriority(Priority, NodePreferAvoidPods):
     name = "NodePreferAvoidPodsPriority"
+    column = "Avoid"
 
 
 class NodeLabelPriority(Priority, NodeLabel):

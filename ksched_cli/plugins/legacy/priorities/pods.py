@@ -22,6 +22,7 @@ class InterPodAffinityPriority(Priority, InterPodAffinity):
     """It looked at all nodes at once, so that what it gives a node is in proportion already."""
 
     name = "InterPodAffinityPriority"
+    column = "PodAffinity"
     summary = "Prefers nodes by preferred pod affinity and anti-affinity, the pod's own and that of running pods."
     normalizes = False
 
@@ -35,6 +36,7 @@ class InterPodAffinityPriority(Priority, InterPodAffinity):
 
 class SelectorSpreadPriority(Priority, SelectorSpread):
     name = "SelectorSpreadPriority"
+    column = "Selector"
 
 
 class ServiceSpreadingPriority(Priority, SelectorSpread):

@@ -31,16 +31,19 @@ class Rules(ReleaseRules, plugins="ResourceLimitsPriority"):
 
 class BalancedResourceAllocation(Priority, NodeResourcesBalancedAllocation):
     name = "BalancedResourceAllocation"
+    column = "Balance"
     only_at = ("score",)
     summary = "Prefers nodes where the shares of cpu and memory in use would be alike."
 
 
 class LeastRequestedPriority(Priority, NodeResourcesLeastAllocated):
     name = "LeastRequestedPriority"
+    column = "Least"
 
 
 class MostRequestedPriority(Priority, NodeResourcesMostAllocated):
     name = "MostRequestedPriority"
+    column = "Most"
 
 
 class RequestedToCapacityRatioPriority(Priority, RequestedToCapacityRatio):
