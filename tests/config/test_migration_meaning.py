@@ -84,6 +84,33 @@ def test_a_profile_means_the_same(version: str, data: st.DataObject) -> None:
     check_meaning(document)
 
 
+@pytest.mark.parametrize(
+    ("version", "plugins"),
+    [
+        pytest.param(
+            "v1beta1",
+            {
+                "filter": {"disabled": refs(["NodeUnschedulable", "NodeAffinity"])},
+                "score": {"disabled": refs(["*"]), "enabled": refs(["ImageLocality"])},
+            },
+            id="v1beta1",
+        ),
+        pytest.param(
+            "v1beta3",
+            {
+                "preFilter": {"disabled": refs(["*"])},
+                "filter": {"disabled": refs(["NodeUnschedulable", "TaintToleration"])},
+                "score": {"disabled": refs(["*"]), "enabled": refs(["TaintToleration", "ImageLocality"])},
+            },
+            id="v1beta3",
+        ),
+    ],
+)
+def test_what_was_migrated_is_as_short_as_it_can_be(version: str, plugins: dict[str, Any]) -> None:
+    """One plugin leaves MultiPoint only once another has left it."""
+    check_meaning(configuration(version, profiles=[{"plugins": plugins}]))
+
+
 def entries(table: Any, weighted: bool) -> st.SearchStrategy[Any]:
     entry = st.builds(
         lambda name, weight: {"name": name} | ({"weight": weight} if weighted else {}),

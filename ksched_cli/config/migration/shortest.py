@@ -45,11 +45,12 @@ class _Ways:
         yield PluginSet(tuple(sorted(listed, key=lambda each: places.get(each.name, len(places)))), _ALL_OFF)
 
     def _shortened(self, multi_point: PluginSet) -> PluginSet:
-        """What lists at its points have off anyway need not be off in MultiPoint too."""
+        """What lists at its points have off anyway need not be off in MultiPoint too. To leave one out may make it
+        worth while to leave out another that came before."""
         for plugin in multi_point.disabled:
             left = PluginSet(multi_point.enabled, tuple(each for each in multi_point.disabled if each != plugin))
             if _lines_of_all(self.from_multi_point(left)) < _lines_of_all(self.from_multi_point(multi_point)):
-                multi_point = left
+                return self._shortened(left)
         return multi_point
 
     def _sorts(self, name: str) -> bool:
