@@ -45,7 +45,7 @@ def nonzero_requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True) -
 
 
 def nonzero_requests_without_sidecars(pod: Pod) -> tuple[int, int]:
-    """What `nonzero_requests_of` was up to 1.31: a sidecar is an init container like the others, only that those after
+    """`nonzero_requests_of` in older minors: a sidecar is an init container like the others, only that those after
     it start beside it, and a default stands in for what such a group as a whole does not ask for."""
     together: Sums = {}
     for container in pod.spec.containers:

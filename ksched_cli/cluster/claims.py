@@ -40,8 +40,8 @@ def missing_claim(name: str) -> str:
 
 
 def problem_of_claims(pod: Pod, catalog: Catalog) -> str | None:
-    """podPassesBasicChecks: up to 1.19 a pod whose claims do not exist or are on their way out was no pod to look for
-    a node for."""
+    """podPassesBasicChecks: why the pod's claims cannot be used, None if they can. In older minors no filter runs
+    then."""
     for name, ephemeral in claim_names(pod):
         claim = find_claim(catalog, pod, name)
         if claim is None:

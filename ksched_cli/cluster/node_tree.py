@@ -17,8 +17,8 @@ class ZoneRules(ReleaseRules, plugins="SelectorSpread"):
 
 
 def zone_key(labels: Mapping[str, str], release: Release = NEWEST) -> tuple[str, str]:
-    """utilnode.GetZoneKey: (region, zone), the beta labels first because old volumes still carry them. Up to 1.16 there
-    were no others."""
+    """utilnode.GetZoneKey: (region, zone), the beta labels first because old volumes still carry them. The
+    oldest minors know no others."""
     if not ZoneRules.of(release).labels_without_beta:
         return labels.get(_BETA_REGION, ""), labels.get(_BETA_ZONE, "")
     zone = labels.get(_BETA_ZONE, labels.get(_ZONE, ""))

@@ -35,7 +35,7 @@ class PodInfoRules(ReleaseRules, plugins="NodeResourcesFit NodeResourcesBalanced
 
 
 def host_ports_of(pod: Pod, *, sidecars: bool = True) -> tuple[HostPort, ...]:
-    """schedutil.GetHostPorts: the ports of containers and, since later patches of 1.33, of sidecars, which run beside
+    """schedutil.GetHostPorts: the ports of containers and, where the minor counts them, of sidecars, which run beside
     them."""
     beside = [each for each in pod.spec.init_containers if sidecars and each.restart_policy == "Always"]
     return tuple(

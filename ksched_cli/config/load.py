@@ -241,8 +241,8 @@ class _Loader(Reading):
                 self.complain(problem.message, tuple(_split(problem.path)), problem.hint)
 
     def _check_scorers(self, profile: Profile, steps: Sequence[str | int], resolved: ResolvedProfile) -> None:
-        """1.22 reads v1beta1 and v1beta2, and resources score once: by plugins, or by a strategy. The arguments of one
-        of the plugins have no default."""
+        """Where a minor reads v1beta1 and v1beta2, resources score once: by plugins, or by a strategy. The arguments
+        of one of the plugins have no default."""
         scorers = [name for name in resolved.points["score"] if name in STRATEGY_OF]
         if profile.config_version == "v1beta1" and scorers and "NodeResourcesFit" in resolved.points["score"]:
             text = f"NodeResourcesFit cannot score beside {' and '.join(scorers)}"

@@ -119,7 +119,7 @@ ARGS_OF: Mapping[str, type[Struct]] = {
     "PodTopologySpread": PodTopologySpreadArgs,
     "VolumeBinding": VolumeBindingArgs,
     "DynamicResources": DynamicResourcesArgs,
-    # Those of plugins that went away with 1.23.
+    # Arguments of plugins that were removed.
     "NodeLabel": NodeLabelArgs,
     "NodeResourcesLeastAllocated": NodeResourcesLeastAllocatedArgs,
     "NodeResourcesMostAllocated": NodeResourcesMostAllocatedArgs,

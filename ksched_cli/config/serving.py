@@ -15,7 +15,7 @@ from ksched_cli.releases.minors import Release
 Complaint = tuple[str, str]
 
 LOCK = "leases"
-# Others that could be chosen up to 1.26.
+# Locks that older minors allow, too.
 _OLD_LOCKS = ("endpoints", "configmaps", "endpointsleases", "configmapsleases")
 _LEASE, _RENEW, _RETRY = "15s", "10s", "2s"
 

@@ -149,7 +149,7 @@ def _allocated(
 
 
 def _ratio(args: RequestedToCapacityRatioArgs, gates: FeatureGates) -> Iterator[Complaint]:
-    """The weights of this plugin of up to 1.22 had no upper bound."""
+    """The weights of this removed plugin had no upper bound."""
     yield from _shape(args.shape, "shape")
     for index, resource in enumerate(args.resources):
         if resource.weight < 1:

@@ -147,7 +147,7 @@ class Making:
         self.args: dict[str, Any] = {}
         self.complaints: list[Complaint] = []
         for point, plugin in _FIXED.items():
-            # Up to 1.19 there was no preemption under a Policy.
+            # In older minors there is no preemption under a Policy.
             if self._merges or point != "postFilter":
                 self._append(point, plugin)
 
@@ -157,7 +157,7 @@ class Making:
         return Plugins(**{EXTENSION_POINT_FIELDS[point]: own for point, own in sets.items()})
 
     def _append(self, point: str, plugin: str, weight: int = 0) -> None:
-        """A plugin that is there already keeps its place and its weight; up to 1.19 that was one too many."""
+        """A plugin that is there already keeps its place and its weight; in older minors that is one too many."""
         if (point, plugin) in self._left_out:
             return
         if plugin in self._points[point] and not self._merges:

@@ -38,7 +38,7 @@ _TODAY = frozenset(NEWEST.plugin_names())
 _GENERAL = {
     PREDICATES[name]: name for name in ("PodFitsResources", "HostName", "PodFitsHostPorts", "MatchNodeSelector")
 }
-# The limits of clouds were predicates of their own, and since 1.31 they are in this plugin.
+# The limits of clouds were predicates of their own. Today this plugin counts them.
 _LIMITS = "NodeVolumeLimits"
 _CLOUDS = ("MaxEBSVolumeCount", "MaxGCEPDVolumeCount", "MaxAzureDiskVolumeCount")
 _PREDICATES: Mapping[str, tuple[str, ...]] = {

@@ -13,7 +13,7 @@ from ksched_cli.framework.handle import Handle
 
 _COMES_OR_CHANGES = Action.ADD | Action.UPDATE
 
-# What the informers of 1.21 and before told of, by kind.
+# The actions that informers of old minors report, by kind.
 _TOLD_BY_INFORMERS = {
     ASSIGNED_POD: Action.ALL,
     "Node": _COMES_OR_CHANGES,
@@ -26,7 +26,7 @@ _TOLD_BY_INFORMERS = {
 
 
 def is_told(event: ClusterEvent) -> bool:
-    """Whether 1.21 and the minors before it made anything of the event."""
+    """Whether old minors made anything of the event."""
     return bool(_TOLD_BY_INFORMERS.get(event.resource, Action(0)) & event.action)
 
 
