@@ -10,7 +10,7 @@ from msgspec import Struct
 from ksched_cli.api.core import Node, NodeCondition, Pod, PodCondition, Quantities
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.pod_facts import parse_time
-from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, ResourceQuota, RuntimeClass
+from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.api.workloads import ReplicaSet
@@ -38,10 +38,18 @@ def _quantities(quantities: Quantities, path: str) -> Iterator[Complaint]:
                 yield where, f"{quantity} is negative"
 
 
+def _integer(value: int | None, path: str, bits: int) -> Iterator[Complaint]:
+    """Go decodes it into an int of so many bits."""
+    if value is not None and not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
+        yield path, f"{value} is out of range: it takes more than {bits} bits"
+
+
 def _pod(pod: Pod) -> Iterator[Complaint]:
     spec = pod.spec
     if not pod.metadata.name:
         yield "metadata.name", "a pod needs a name"
+    yield from _integer(spec.priority, "spec.priority", 32)
+    yield from _integer(spec.termination_grace_period_seconds, "spec.terminationGracePeriodSeconds", 64)
     for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
         for index, container in enumerate(containers):
             path = f"spec.{field}[{index}].resources"
@@ -89,10 +97,16 @@ def _time(stamp: str | None, path: str) -> Iterator[Complaint]:
 def _node(node: Node) -> Iterator[Complaint]:
     if not node.metadata.name:
         yield "metadata.name", "a node needs a name"
+    for index, image in enumerate(node.status.images):
+        yield from _integer(image.size_bytes, f"status.images[{index}].sizeBytes", 64)
     yield from _quantities(node.status.allocatable, "status.allocatable")
     yield from _quantities(node.status.capacity, "status.capacity")
     yield from _stamps(node.metadata)
     yield from _transitions(node.status.conditions)
+
+
+def _priority_class(item: PriorityClass) -> Iterator[Complaint]:
+    yield from _integer(item.value, "value", 32)
 
 
 def _replica_set(item: ReplicaSet) -> Iterator[Complaint]:
@@ -137,6 +151,7 @@ def _budget(budget: PodDisruptionBudget) -> Iterator[Complaint]:
 _CHECKS: Mapping[type[Struct], Callable[[Any], Iterator[Complaint]]] = {
     Pod: _pod,
     Node: _node,
+    PriorityClass: _priority_class,
     ReplicaSet: _replica_set,
     PersistentVolume: _volume,
     PersistentVolumeClaim: _claim,

@@ -92,3 +92,29 @@ def test_links_out_of_a_directory_are_not_followed(tmp_path: Path, capsys: pytes
     assert json.loads(shown.out)["stats"]["nodes"] == 2
     assert f"{inside / 'link.json'} is not read: it is a link to a file outside of {inside}" in shown.err
     assert "relative.json is not read" in shown.err
+
+
+@pytest.mark.parametrize("path", ["spec.priority", "status.images", "value"])
+def test_whole_numbers_that_no_go_type_holds(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pod, node = make_pod("p").doc(), make_node("n").doc()
+    priority = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "c"}, "value": 1}
+    if path == "spec.priority":
+        pod["spec"]["priority"] = 2**31
+    elif path == "value":
+        priority["value"] = -(2**31) - 1
+    else:
+        node["status"]["images"] = [{"names": ["x:1"], "sizeBytes": 2**63}]
+    assert run(["simulate", "--from", write(tmp_path / "c.json", pod, node, priority)]) == 2
+    said = capsys.readouterr().err
+    assert path in said
+    assert "is out of range: it takes more than" in said
+
+
+def test_commands_to_copy_are_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    node, pod = make_node("n$(id)").cordoned().doc(), make_pod("p;id").requests(cpu="1m").doc()
+    assert run(["explain", "p;id", "--from", write(tmp_path / "c.json", node, pod), "-o", "json"]) == 1
+    fixes = json.loads(capsys.readouterr().out)
+    shown = json.dumps(fixes)
+    assert "kubectl uncordon 'n$(id)'" in shown
+    assert "kubectl uncordon n$(id)" not in shown
+    assert "patch pod 'p;id'" in shown

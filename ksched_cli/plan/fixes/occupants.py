@@ -10,7 +10,7 @@ from ksched_cli.api.meta import OwnerReference
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.api.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.plan.explain.amounts import amount_text
-from ksched_cli.plan.fixes.values import Change, edited
+from ksched_cli.plan.fixes.values import Change, edited, kubectl
 from ksched_cli.sources.edits.values import Delete, Reference, Scale
 from ksched_cli.sources.loaded import Loaded
 
@@ -68,10 +68,10 @@ class Occupants:
                 "scale",
                 3,
                 Scale(reference, replicas - 1),
-                f"kubectl -n {namespace} scale {kind.__name__.lower()}/{name} --replicas={replicas - 1}",
+                kubectl("-n", namespace, "scale", f"{kind.__name__.lower()}/{name}", f"--replicas={replicas - 1}"),
             )
         reference = Reference(Pod, pod.metadata.name, namespace)
-        command = f"kubectl -n {namespace} delete pod {pod.metadata.name}"
+        command = kubectl("-n", namespace, "delete", "pod", pod.metadata.name)
         return edited(f"delete {reference}{note}", "delete", 3.5, Delete(reference), command)
 
     def _is_own(self, owner: OwnerReference, pod: Pod) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from ksched_cli.api.core import Node, Pod, Taint
 from ksched_cli.plan.explain.results import Rejection
 from ksched_cli.plan.fixes.requests import lower_requests
-from ksched_cli.plan.fixes.values import Change, Operation, add, drop, edited, joined, patched
+from ksched_cli.plan.fixes.values import Change, Operation, add, drop, edited, joined, kubectl, patched
 from ksched_cli.sources.edits.values import RemoveTaint, SetLabel, Uncordon
 
 _CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
@@ -42,7 +42,7 @@ def _cordoned(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change,
 
 
 def _uncordon(node: str) -> Change:
-    return edited(f"uncordon {node}", "uncordon", 1, Uncordon(node), f"kubectl uncordon {node}")
+    return edited(f"uncordon {node}", "uncordon", 1, Uncordon(node), kubectl("uncordon", node))
 
 
 def _taints(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change, ...]]:
@@ -59,7 +59,7 @@ def _taints(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change, .
             "untaint",
             2,
             RemoveTaint(name, taint.key, taint.effect),
-            f"kubectl taint nodes {name} {taint.key}:{taint.effect}-",
+            kubectl("taint", "nodes", name, f"{taint.key}:{taint.effect}-"),
         )
         for taint in taints
     )
@@ -112,7 +112,7 @@ def _unselect(each: Mapping[str, Any]) -> Change:
 
 
 def label_node(node: str, key: str, value: str) -> Change:
-    command = f"kubectl label nodes {node} {key}={value} --overwrite"
+    command = kubectl("label", "nodes", node, f"{key}={value}", "--overwrite")
     return edited(f"label {node} {key}={value}", "label", 2, SetLabel(node, key, value), command)
 
 

@@ -17,7 +17,7 @@ from ksched_cli.plan.explain.trial import decide
 from ksched_cli.plan.fixes.json_patch import patch_pod
 from ksched_cli.plan.fixes.occupants import controller_of
 from ksched_cli.plan.fixes.propose import Situation, propose
-from ksched_cli.plan.fixes.values import Fix, Fixes, Operation, Proposal
+from ksched_cli.plan.fixes.values import Fix, Fixes, Operation, Proposal, kubectl
 from ksched_cli.sources.edits.apply import apply
 from ksched_cli.sources.loaded import Loaded
 
@@ -168,7 +168,7 @@ def _patch_command(subject: Subject, operations: tuple[Operation, ...]) -> list[
 
     metadata = subject.pod.metadata
     patch = json.dumps(list(operations))
-    return [f"kubectl -n {metadata.namespace} patch pod {metadata.name} --type=json -p '{patch}'"]
+    return [kubectl("-n", metadata.namespace, "patch", "pod", metadata.name, "--type=json", "-p", patch)]
 
 
 def _note(subject: Subject) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,11 @@ class Change:
     @property
     def operations(self) -> tuple[Operation, ...]:
         return tuple(dict(each) for each in self.patch)
+
+
+def kubectl(*words: str) -> str:
+    """The command as a shell takes it: a name may hold anything, and people copy commands."""
+    return shlex.join(("kubectl", *words))
 
 
 def patched(text: str, kind: str, cost: float, *operations: Operation, command: str = "") -> Change:
