@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypedDict, Unpack
 
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.sources.live.options import LiveOptions
-from ksched_cli.wiring import Gathered, Prepared, Setup, apply_edits, assemble, gather, put_manifests
+from ksched_cli.wiring import Gathered, Prepared, Setup, assemble, change_gathered, gather
+from ksched_cli.wiring.reading import read_unchanged
+from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
     from ksched_cli.api.core import Node, Pod
     from ksched_cli.framework.interfaces import Plugin
     from ksched_cli.plan.results import Simulation
-    from ksched_cli.sources.edits.values import Edit
+    from ksched_cli.whatif.changes import Changes
+    from ksched_cli.whatif.edits.values import Edit
 
 # A file or directory, a document as YAML and JSON have it, a typed object of `ksched_cli.api`, or several of these.
 Objects: TypeAlias = "str | PathLike[str] | Mapping[str, Any] | Struct | Iterable[Objects]"
@@ -57,9 +60,14 @@ class Simulator:
     """A cluster and the scheduler that is asked about it. It never changes: an edit gives a new one, so that the state
     before it can be asked on."""
 
-    def __init__(self, setup: Setup, gathered: Gathered) -> None:
+    def __init__(
+        self, setup: Setup, gathered: Gathered, begun: Gathered | None = None, changes: tuple[Changes, ...] = ()
+    ) -> None:
+        """`gathered` is what `begun` became by the changes."""
         self._setup = setup
         self._gathered = gathered
+        self._begun = begun or gathered
+        self._changes = changes
 
     # Loading
 
@@ -82,7 +90,10 @@ class Simulator:
     @classmethod
     def of(cls, setup: Setup, stdin: BinaryIO | None = None) -> Simulator:
         """What a command line asks for."""
-        return cls(setup, gather(setup, stdin))
+        if setup.scenario is not None:
+            return cls(setup, gather(setup, stdin))
+        begun, changes = read_unchanged(setup, stdin)
+        return cls(setup, change_gathered(begun, changes), begun, (changes,))
 
     # Reading
 
@@ -118,6 +129,14 @@ class Simulator:
         stays as it is: running it again gives the same."""
         return self.prepared().simulate(detail=detail, top=top)
 
+    def settle(self, limits: Limits = DEFAULT_LIMITS) -> WorldResult:
+        """All changes made at once, and then everything that follows from them until nothing moves, as `ksched simulate
+        --settle` does it: `final` says where every pod is in the end."""
+        from ksched_cli.wiring.settling import settle_gathered
+
+        _, _, settlement = settle_gathered(self._setup, self._begun, self._changes, limits, detail=False, top=0)
+        return settlement.world
+
     def prepared(self) -> Prepared:
         """A scheduler over a cluster of its own, for those who want the outcomes one by one."""
         return assemble(self._setup, self._gathered)
@@ -128,19 +147,22 @@ class Simulator:
         """With manifests laid over the cluster, as `-f` does it: workloads become the pods that their controllers would
         make, and all pods go through admission. Pods that it refuses are in `refused` of a run."""
         paths, objects = _sorted_out(manifests)
-        loaded, refused = put_manifests(self._gathered.loaded, paths, objects, self._setup.namespace)
-        return self._with(loaded, refused)
+        from ksched_cli.sources.manifests import load_manifests
+        from ksched_cli.whatif.changes import Changes
+
+        namespace = self._setup.namespace or self._gathered.loaded.namespace
+        return self._changed(Changes(load_manifests(paths, None, namespace, objects), namespace=namespace))
 
     def add_node(self, template: str | PathLike[str] | Mapping[str, Any] | Node, count: int = 1) -> Simulator:
         """With so many more nodes like the template: a file, a document, a Node, or words such as
         `cpu=4,memory=16Gi,zone=a`."""
-        from ksched_cli.sources.edits.values import AddNode
+        from ksched_cli.whatif.edits.values import AddNode
 
         return self._edited(AddNode(_node_like(template), _positive(count)))
 
     def clone_node(self, node: str, count: int = 1) -> Simulator:
         """With so many new and empty nodes of the same make as one that is there."""
-        from ksched_cli.sources.edits.values import CloneNode
+        from ksched_cli.whatif.edits.values import CloneNode
 
         return self._edited(CloneNode(node, _positive(count)))
 
@@ -181,7 +203,7 @@ class Simulator:
 
     def _asked(self, flag: str, texts: Iterable[str]) -> Simulator:
         """The edits that the command line has a flag for."""
-        from ksched_cli.sources.edits.parsing import parse
+        from ksched_cli.whatif.edits.parsing import parse
 
         edits, problems = parse((flag, text) for text in texts)
         if problems:
@@ -189,11 +211,14 @@ class Simulator:
         return self._edited(*edits)
 
     def _edited(self, *edits: Edit) -> Simulator:
-        return self._with(*apply_edits(self._gathered.loaded, edits, (), self._setup.namespace))
+        from ksched_cli.whatif.changes import Changes
 
-    def _with(self, loaded: Any, refused: Any) -> Simulator:
-        gathered = replace(self._gathered, loaded=loaded, refused=(*self._gathered.refused, *refused), seconds=0.0)
-        return Simulator(self._setup, gathered)
+        namespace = self._setup.namespace or self._gathered.loaded.namespace
+        return self._changed(Changes(edits=edits, namespace=namespace))
+
+    def _changed(self, changes: Changes) -> Simulator:
+        gathered = change_gathered(self._gathered, changes)
+        return Simulator(self._setup, gathered, self._begun, (*self._changes, changes))
 
 
 def _setup(options: Options) -> Setup:
@@ -233,8 +258,8 @@ def _flat(given: Iterable[Any]) -> Iterator[Any]:
 def _node_like(template: str | PathLike[str] | Mapping[str, Any] | Node) -> Node:
     from ksched_cli.api.core import Node
     from ksched_cli.sources.dump import load_dump
-    from ksched_cli.sources.edits.node_templates import read_template
-    from ksched_cli.sources.edits.values import EditMistake
+    from ksched_cli.whatif.edits.node_templates import read_template
+    from ksched_cli.whatif.edits.values import EditMistake
 
     if isinstance(template, str | PathLike):
         try:

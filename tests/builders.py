@@ -176,6 +176,12 @@ def make_node(name: str = "node") -> NodeBuilder:
     return NodeBuilder(name)
 
 
+def owned(builder: PodBuilder, kind: str, name: str) -> PodBuilder:
+    """A pod of a controller, named as its kind names pods."""
+    builder.data["metadata"]["ownerReferences"] = [{"kind": kind, "name": name, "controller": True}]
+    return builder
+
+
 def term(
     *expressions: tuple[str, str, list[str]], fields: tuple[tuple[str, str, list[str]], ...] = ()
 ) -> dict[str, Any]:

@@ -20,8 +20,10 @@ from ksched_cli.framework.interfaces import FilterPlugin, Plugin, PreFilterPlugi
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plan import settle as plan_settle
 from ksched_cli.releases.minors import NEWEST, Release
 from ksched_cli.wiring import make_registry, plugin_points
+from ksched_cli.world.results import WorldResult
 
 P = TypeVar("P", bound=Plugin)
 
@@ -137,3 +139,8 @@ def placed(scheduler: Scheduler) -> dict[str, str]:
     """Pod to node, or to an empty string."""
     names = scheduler.cluster.nodes.names
     return {key: "" if each.row is None else names[each.row] for key, each in decide(scheduler).items()}
+
+
+def settle(*args: Any, **options: Any) -> WorldResult:
+    """What the world comes to in which this scheduler is left to itself."""
+    return plan_settle.settle(*args, **options).world

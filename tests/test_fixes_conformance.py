@@ -15,7 +15,9 @@ from ksched_cli.plan.explain.run import explain
 from ksched_cli.plan.explain.subject import find_subject
 from ksched_cli.plan.fixes.values import Fix
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring import Setup, assemble, gather, make_scheduler, prepare, read_edits
+from ksched_cli.wiring import Setup, assemble, gather, make_scheduler, read_edits
+from ksched_cli.wiring.settling import settle_cluster
+from ksched_cli.world.results import Limits
 from tests.test_conformance import CASES
 
 
@@ -47,23 +49,34 @@ def patch(document: Any, operations: Sequence[Mapping[str, Any]]) -> None:
 
 
 def is_placed(case: Path, cluster: Path, flags: Sequence[str], pod: str) -> bool:
-    scheduler = prepare(setup_of(case, cluster, flags)).scheduler
-    for decision in scheduler.run(scheduler.enqueue()):
-        if decision.pod.key == pod:
-            return decision.row is not None or bool(decision.nominated_node)
-    return False
+    """Once nothing moves any more."""
+    _, found = settle_cluster(setup_of(case, cluster, flags), Limits())
+    return any(each.pod == pod and each.node for each in found.world.final)
 
 
 def works(case: Path, raw: str, found: Explanation, fix: Fix, folder: Path) -> bool:
-    """By hand and by the tool's own flags: the input is patched, and the flags are given."""
+    """By hand and by the tool's own flags: the pods of its controller that wait are patched, and the flags are given."""
     document = json.loads(raw)
-    for item in document["items"]:
-        metadata = item["metadata"]
-        if item["kind"] == "Pod" and f"{metadata.get('namespace', 'default')}/{metadata['name']}" == found.pod:
+    pods = {name_of(item): item for item in document["items"] if item["kind"] == "Pod"}
+    owners = controllers(pods[found.pod])
+    for name, item in pods.items():
+        waits = not item["spec"].get("nodeName") and item.get("status", {}).get("phase") not in ("Succeeded", "Failed")
+        if name == found.pod or (owners and waits and controllers(item) == owners):
             patch(item, fix.patch)
     cluster = folder / "changed.json"
     cluster.write_text(json.dumps(document))
     return is_placed(case, cluster, fix.flags, found.pod)
+
+
+def name_of(item: Any) -> str:
+    metadata = item["metadata"]
+    return f"{metadata.get('namespace', 'default')}/{metadata['name']}"
+
+
+def controllers(item: Any) -> list[tuple[str, str, str]]:
+    namespace = item["metadata"].get("namespace", "default")
+    owners = item["metadata"].get("ownerReferences", [])
+    return [(namespace, each["kind"], each["name"]) for each in owners if each.get("controller")]
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])

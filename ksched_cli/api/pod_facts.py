@@ -19,9 +19,14 @@ def pod_key(pod: Pod) -> str:
     return f"{pod.metadata.namespace}/{pod.metadata.name}"
 
 
+def uid_of_pod(pod: Pod) -> str:
+    """The pod's uid. A pod that was never stored has none, and goes by its name."""
+    return pod.metadata.uid or pod_key(pod)
+
+
 def is_same_pod(one: Pod, other: Pod) -> bool:
-    """By uid; a pod that was never stored has none, and goes by its name."""
-    return (one.metadata.uid or pod_key(one)) == (other.metadata.uid or pod_key(other))
+    """Whether both have the same uid."""
+    return uid_of_pod(one) == uid_of_pod(other)
 
 
 def holds_place(pod: Pod) -> bool:

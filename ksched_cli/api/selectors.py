@@ -155,6 +155,14 @@ NOTHING = Selector(nothing=True)
 EVERYTHING = Selector()
 
 
+def selector_of_controller(selector: LabelSelector | None) -> Selector:
+    """Like compile_selector. A selector that cannot be read matches nothing: its controller does nothing."""
+    try:
+        return compile_selector(selector)
+    except SelectorError:
+        return NOTHING
+
+
 def compile_selector(selector: LabelSelector | None) -> Selector:
     """metav1.LabelSelectorAsSelector: none matches nothing, an empty one matches everything."""
     if selector is None:

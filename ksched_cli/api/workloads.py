@@ -21,6 +21,7 @@ class ReplicationControllerSpec(Struct, rename="camel", gc=False):
     replicas: int | None = None
     selector: dict[str, str] = {}
     template: PodTemplateSpec | None = None
+    min_ready_seconds: int = 0
 
 
 class ReplicationController(Struct, rename="camel", gc=False):
@@ -32,6 +33,7 @@ class ReplicaSetSpec(Struct, rename="camel", gc=False):
     replicas: int | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
+    min_ready_seconds: int = 0
 
 
 class ReplicaSet(Struct, rename="camel", gc=False):
@@ -53,16 +55,25 @@ class StatefulSetUpdateStrategy(Struct, rename="camel", frozen=True, gc=False):
     rolling_update: StatefulSetRollingUpdate | None = None
 
 
+class ClaimRetentionPolicy(Struct, rename="camel", frozen=True, gc=False):
+    """StatefulSetPersistentVolumeClaimRetentionPolicy."""
+
+    when_deleted: str = ""
+    when_scaled: str = ""
+
+
 class StatefulSetSpec(ReplicaSetSpec, rename="camel", gc=False):
     service_name: str = ""
     ordinals: StatefulSetOrdinals | None = None
     pod_management_policy: str = ""
     update_strategy: StatefulSetUpdateStrategy | None = None
     volume_claim_templates: tuple[PersistentVolumeClaimTemplate, ...] = ()
+    persistent_volume_claim_retention_policy: ClaimRetentionPolicy | None = None
 
 
 class StatefulSetStatus(Struct, rename="camel", frozen=True, gc=False):
     update_revision: str = ""
+    current_revision: str = ""
 
 
 class StatefulSet(Struct, rename="camel", gc=False):
@@ -97,11 +108,16 @@ class DaemonSetSpec(Struct, rename="camel", gc=False):
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
     update_strategy: UpdateStrategy | None = None
+    min_ready_seconds: int = 0
 
 
 class DaemonSet(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: DaemonSetSpec = field(default_factory=DaemonSetSpec)
+
+
+class PodFailurePolicy(Struct, rename="camel", frozen=True, gc=False):
+    """Only whether a Job has one is read, not its rules."""
 
 
 class JobSpec(Struct, rename="camel", gc=False):
@@ -112,11 +128,21 @@ class JobSpec(Struct, rename="camel", gc=False):
     manual_selector: bool | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
+    backoff_limit: int | None = None
+    pod_replacement_policy: str | None = None
+    pod_failure_policy: PodFailurePolicy | None = None
+
+
+class JobCondition(Struct, rename="camel", frozen=True, gc=False):
+    type: str = ""
+    status: str = ""
 
 
 class JobStatus(Struct, rename="camel", gc=False):
     succeeded: int = 0
+    failed: int = 0
     completed_indexes: str = ""
+    conditions: tuple[JobCondition, ...] = ()
 
 
 class Job(Struct, rename="camel", gc=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +28,8 @@ the way.
 
 Pods of a workload that exists are replaced along its strategy (maxSurge, maxUnavailable, Recreate, partition,
 OrderedReady, Parallel), all workloads side by side; a rollout that would stop is reported with the step it stops at. A
-pod that gets a node is taken to become available. Each finding points at the file, line and field that decides and has
+pod that gets a node is taken to become available, and pods of the manifests' Jobs finish. Where Kubernetes leaves a
+decision to chance, up to 8 orders are tried. Each finding points at the file, line and field that decides and has
 a stable code: `ksched explain-code` tells what it means and what to do.
 
 A workload is replaced when its template differs in what scheduling reads. A change of environment, command or probes is
@@ -91,14 +93,19 @@ def check(
     exit_zero: options.ExitZero = False,
     fail_on: options.FailOnOption = [],  # noqa: B006
 ) -> None:
-    from ksched_cli.wiring.check import run_check
+    from ksched_cli.wiring.check import prepare_check
 
     cluster = replace(cluster, filenames=[*cluster.filenames, *files])
     if not cluster.filenames:
         raise UsageError("say which manifests: -f FILE, -f DIRECTORY or -f -")
     if exit_zero and fail_on:
         raise UsageError("--exit-zero and --fail-on contradict each other: give one of them")
-    found = run_check(make_setup(cluster, live, scheduler, edits), sys.stdin.buffer, restart=restart)
+    # What is read stays to the end: the collector need not go through it while it comes in, nor later.
+    gc.disable()
+    prepared = prepare_check(make_setup(cluster, live, scheduler, edits), sys.stdin.buffer, restart=restart)
+    gc.freeze()
+    gc.enable()
+    found = prepared.run()
     warn(found.warnings)
     done = stricter(found, fail_on)
     show(done, output)

@@ -22,10 +22,11 @@ SHORT = "Where the pods of nodes go when they are drained, and what holds them."
 HELP = """What `kubectl drain` would do: which pods it evicts in which order, where each goes, which have no place,
 which a PodDisruptionBudget holds, and which pods make it refuse. Nothing is evicted.
 
-The nodes are cordoned and drained in the order in which they are named. Each is drained in rounds: every pod whose
-budget allows it is evicted; its controller makes another, which is placed by a scheduling cycle of its own and then
-counts as ready, so that its budget may allow more in the next round; a node where pods are stuck is tried again after
-the others. A node with a pod that kubectl refuses (see --force, --ignore-daemonsets, --delete-emptydir-data) is left
+The nodes are cordoned and drained in the order in which they are named. The eviction of all pods of a node is asked
+for at once, and again every 5 s for those whose budget does not allow it. Controllers create new pods, which are
+scheduled and count as ready 0.2 s later, so that budgets may allow more. A round is a moment at which evictions were
+granted. The next node follows when nothing moves any more; a node where pods are stuck is tried again after the
+others. A node with a pod that kubectl refuses (see --force, --ignore-daemonsets, --delete-emptydir-data) is left
 as it is. Evictions go by the rules of the eviction API and never take a budget below what it needs; preemption, where
 a new pod needs it, does not ask budgets.
 
@@ -120,6 +121,7 @@ def drain(
         flags,
         each=each.value if each else None,
         pending_first=not ignore_pending,
+        every_pod=output in (options.Output.JSON, options.Output.YAML) and each is None,
     )
     warn(drained.warnings)
     _show(drained, each, output, headers=not no_headers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ksched_cli.cli.options import Detail, FailOn, Output
@@ -65,15 +65,19 @@ def _stream_json(prepared: Prepared, shown: Shown, out: TextIO) -> int:
     placement = prepared.place(detail=shown.detail is Detail.FULL, top=_top(shown))
     stream = JsonStream(out)
     failing: list[PodOutcome] = []
+    unplaced: dict[str, PodOutcome] = {}
     count = 0
     for outcome in placement.outcomes:
         stream.pod(outcome)
         count += 1
+        if not outcome.node:
+            unplaced[outcome.pod] = replace(outcome, detail=None)
         if outcome.unplaced or outcome.preemption:
             failing.append(outcome)
     stats = prepared.stats(count, placement.clock.seconds)
     groups = placement.pod_groups()
-    stream.close(placement.gated, placement.ignored, prepared.coverage, stats, prepared.refused, groups)
+    final = prepared.final(unplaced, placement.gated)
+    stream.close(placement.gated, placement.ignored, prepared.coverage, stats, prepared.refused, groups, final)
     return verdict(failing, prepared.warnings, shown, refused=bool(prepared.refused))
 
 

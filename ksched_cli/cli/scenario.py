@@ -9,18 +9,20 @@ import typer
 
 from ksched_cli.cli.options import Output
 from ksched_cli.cli.printing import print_row, print_text, warn
+from ksched_cli.cli.running import SOME_DO_NOT_FIT, Shown, show_document
 from ksched_cli.errors import ExpectationFailed, InputError, Problem, UsageError
 
 if TYPE_CHECKING:
     from ksched_cli.wiring import Setup
+    from ksched_cli.world.results import Limits
 
 SHORT = "Scenario files: check them, get their schema."
 HELP = """Scenario files for --scenario: steps of what-if edits, and what is expected after each.
 
 A step may apply manifests, has the edits of the command line (addNode, cloneNode, removeNode, cordon, uncordon,
 drain, taint, label, scale, delete), and expectations: schedulable, unschedulable, on, notOn, spread, noPreemption,
-survives. Steps are run one after the other: what one has placed is there in the next, and victims of preemption have
-left."""
+survives. Steps are run one after the other. After each step the run goes on until nothing moves, as --settle does:
+victims of preemption leave, and controllers make new pods for them. The next step begins there."""
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=HELP)
 
 Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Scenario files.")]
@@ -64,23 +66,30 @@ def schema() -> None:
     print_text(json_text(scenario_schema(), indent=2))
 
 
-def run_scenario_and_show(setup: Setup, output: Output) -> int:
-    """All steps; the exit code tells whether what was expected has held."""
+def run_scenario_and_show(setup: Setup, limits: Limits, shown: Shown, *, timeline: bool) -> int:
+    """All steps, with the timeline if it is wanted; the exit code says whether what was expected has held."""
     from ksched_cli.report import scenario as report
-    from ksched_cli.report.encoding import write_json, write_yaml
+    from ksched_cli.report.settlement import ending_line, print_settlement, settlement_entries
     from ksched_cli.wiring.scenarios import play_scenario
 
-    if output is Output.NAME:
+    if shown.output is Output.NAME:
         raise UsageError("a scenario is shown as table, wide, json or yaml, not as name")
-    result, gathered = play_scenario(setup, sys.stdin.buffer)
-    known = {text for step in result.steps for text in step.warnings}
+    run, gathered = play_scenario(setup, sys.stdin.buffer, limits=limits)
+    known, end = {text for step in run.result.steps for text in step.warnings}, run.settlement.world
     warn(text for text in gathered.loaded.warnings if text not in known)
-    if output is Output.JSON:
-        write_json(report.to_document(result), sys.stdout)
-    elif output is Output.YAML:
-        write_yaml(report.to_document(result), sys.stdout)
+    if not end.settled and not timeline:
+        warn([ending_line(end).plain])
+    if shown.output in (Output.JSON, Output.YAML):
+        entries = settlement_entries(end) if timeline else {}
+        show_document({**report.to_document(run), **entries}, shown.output)
     else:
         from ksched_cli.report.console import make_console
 
-        report.print_scenario(result, make_console(), wide=output is Output.WIDE)
-    return ExpectationFailed.exit_code if result.failed else 0
+        console, wide = make_console(shown.width), shown.output is Output.WIDE
+        if timeline:
+            print_settlement(end, console, wide=wide, headers=shown.headers)
+            console.print()
+        report.print_scenario(run.result, console, wide=wide)
+    if run.result.failed:
+        return ExpectationFailed.exit_code
+    return SOME_DO_NOT_FIT if not end.settled and not shown.exit_zero else 0

@@ -11,12 +11,11 @@ import typer
 from ksched_cli.cli.options import Detail, FailOn, Output
 from ksched_cli.cli.printing import print_row, warn
 from ksched_cli.cli.running import SOME_DO_NOT_FIT, Shown, show_document
-from ksched_cli.errors import ExpectationFailed, UsageError
+from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.settle import Limits
-    from ksched_cli.plan.settlement import Settlement
     from ksched_cli.wiring import Setup
+    from ksched_cli.world.results import Limits, WorldResult
 
 Settle = Annotated[
     bool,
@@ -53,7 +52,7 @@ class SettleOptions:
 
     def limits(self) -> Limits:
         from ksched_cli.config.durations import parse
-        from ksched_cli.plan.settle import Limits
+        from ksched_cli.world.results import Limits
 
         given = Limits()
         seconds = given.max_time if self.max_time is None else parse(self.max_time)
@@ -70,20 +69,20 @@ class SettleOptions:
 
 def settle_and_show(setup: Setup, limits: Limits, shown: Shown) -> int:
     """The whole command; its exit code."""
-    from ksched_cli.wiring import prepare
-    from ksched_cli.wiring.settling import settle_prepared
+    from ksched_cli.wiring.settling import settle_cluster
 
-    prepared = prepare(setup, sys.stdin.buffer)
-    warn(prepared.warnings)
     wide = shown.output is Output.WIDE
-    simulation, found = settle_prepared(prepared, limits, detail=shown.detail is Detail.FULL, top=10 if wide else 3)
+    full = shown.detail is Detail.FULL
+    simulation, settled = settle_cluster(setup, limits, sys.stdin.buffer, detail=full, top=10 if wide else 3)
+    found = settled.world
+    warn(simulation.warnings)
     if shown.output in (Output.JSON, Output.YAML):
         from ksched_cli.report.document import to_document
         from ksched_cli.report.settlement import settlement_entries
 
         show_document({**to_document(simulation), **settlement_entries(found)}, shown.output)
     elif shown.output is Output.NAME:
-        for pod in found.final:
+        for pod in found.moved:
             print_row(f"pod/{pod.pod}", f"node/{pod.node}" if pod.node else "-")
     else:
         from ksched_cli.report.console import make_console
@@ -101,31 +100,7 @@ def settle_and_show(setup: Setup, limits: Limits, shown: Shown) -> int:
     return _verdict(found, shown, refused=bool(simulation.refused), warned=bool(simulation.warnings))
 
 
-def settle_scenario_and_show(setup: Setup, limits: Limits, shown: Shown) -> int:
-    """A scenario on the timeline; the exit code tells whether what was expected has held."""
-    from ksched_cli.report import scenario as report
-    from ksched_cli.report.settlement import print_settlement, settlement_entries
-    from ksched_cli.wiring.scenarios import settle_scenario
-
-    if shown.output is Output.NAME:
-        raise UsageError("a scenario is shown as table, wide, json or yaml, not as name")
-    result, found, warnings = settle_scenario(setup, limits, sys.stdin.buffer)
-    warn(warnings)
-    if shown.output in (Output.JSON, Output.YAML):
-        show_document({**report.to_document(result), **settlement_entries(found)}, shown.output)
-    else:
-        from ksched_cli.report.console import make_console
-
-        console, wide = make_console(shown.width), shown.output is Output.WIDE
-        print_settlement(found, console, wide=wide, headers=shown.headers)
-        console.print()
-        report.print_scenario(result, console, wide=wide)
-    if result.failed:
-        return ExpectationFailed.exit_code
-    return SOME_DO_NOT_FIT if not found.settled and not shown.exit_zero else 0
-
-
-def _verdict(found: Settlement, shown: Shown, *, refused: bool, warned: bool) -> int:
+def _verdict(found: WorldResult, shown: Shown, *, refused: bool, warned: bool) -> int:
     """0 when every pod has its node in the end; 1 also where the end was not reached."""
     bad = (
         refused

@@ -9,7 +9,7 @@ from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
 from ksched_cli.cli.running import Shown, run_and_show
 from ksched_cli.cli.scenario import run_scenario_and_show
-from ksched_cli.cli.settling import SettleOptions, settle_and_show, settle_scenario_and_show
+from ksched_cli.cli.settling import SettleOptions, settle_and_show
 
 SHORT = "Place every pending pod and show why."
 HELP = """Every pending pod through one scheduling cycle: which nodes fail and why, the scores, the chosen node.
@@ -71,11 +71,9 @@ def simulate(
 ) -> None:
     setup = make_setup(cluster, live, scheduler, edits, timings=timings)
     settling.check()
-    if setup.scenario is not None and not settling.settle:
-        raise typer.Exit(run_scenario_and_show(setup, output))
     shown = Shown(output, detail, headers=not no_headers, exit_zero=exit_zero, fail_on=fail_on)
     if setup.scenario is not None:
-        raise typer.Exit(settle_scenario_and_show(setup, settling.limits(), shown))
+        raise typer.Exit(run_scenario_and_show(setup, settling.limits(), shown, timeline=settling.settle))
     if settling.settle:
         raise typer.Exit(settle_and_show(setup, settling.limits(), shown))
     raise typer.Exit(run_and_show(setup, shown))

@@ -109,11 +109,12 @@ class Cluster:
     def bind(self, pod_row: int, pod: Pod) -> None:
         """The pod as the API server has it from now on, with the node that it was assumed on. Nothing else about it
         has changed, so that all that is known of the node still holds."""
-        self.pods.infos[pod_row] = PodInfo(pod, self.resources, self.release)
+        self.pods.infos[pod_row] = self.pods.infos[pod_row].later(pod)
 
     def update_pod(self, pod_row: int, pod: Pod) -> None:
         """UpdatePod. A pod that is assumed on a node stays there."""
-        old, new = self.pods.infos[pod_row], PodInfo(pod, self.resources, self.release)
+        old = self.pods.infos[pod_row]
+        new = old.later(pod)
         _ = new.requests, new.incoming_requests
         self.widen()
         node_row = self.displace(pod_row)
@@ -177,8 +178,14 @@ class Cluster:
         self._restructure([node for node in self.nodes.arrival if node.metadata.name != name])
 
     def update_node(self, node: Node) -> None:
-        name = node.metadata.name
-        self._restructure([node if old.metadata.name == name else old for old in self.nodes.arrival])
+        table = self.nodes.with_spec_of(node)
+        if table is None:
+            name = node.metadata.name
+            self._restructure([node if old.metadata.name == name else old for old in self.nodes.arrival])
+        else:
+            self.nodes = table
+            self.selection = NodeSelection(table)
+            self.structure += 1
 
     def _restructure(self, arrival: Sequence[Node]) -> None:
         old_names = self.nodes.names

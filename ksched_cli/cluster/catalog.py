@@ -49,5 +49,9 @@ class Catalog:
     def all(self, kind: type[K]) -> Iterator[K]:
         return iter(self._kinds.get(kind, {}).values())
 
+    def kinds(self) -> list[type[Any]]:
+        """The kinds of which there are objects."""
+        return [kind for kind, items in self._kinds.items() if items]
+
     def in_namespace(self, kind: type[K], namespace: str) -> Iterator[K]:
         return (item for item in self.all(kind) if item.metadata.namespace == namespace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -46,6 +47,23 @@ class NodeTable:
 
     def __len__(self) -> int:
         return len(self.objects)
+
+    def with_spec_of(self, node: Node) -> NodeTable | None:
+        """A table with this version of a node. None if more than its spec has changed that is in the columns."""
+        row = self.row_of[node.metadata.name]
+        old = self.objects[row]
+        if (old.metadata.labels, old.status.allocatable) != (node.metadata.labels, node.status.allocatable):
+            return None
+        if old.status.images != node.status.images:
+            return None
+        place = int(self.arrival_rank[row])
+        table = copy(self)
+        table.arrival = (*self.arrival[:place], node, *self.arrival[place + 1 :])
+        table.objects = [*self.objects[:row], node, *self.objects[row + 1 :]]
+        table.unschedulable, table.taint_set = self.unschedulable.copy(), self.taint_set.copy()
+        table.unschedulable[row] = node.spec.unschedulable
+        table.taint_set[row] = self.taint_sets.id(tuple(node.spec.taints))
+        return table
 
     @cached_property
     def arrival_rank(self) -> RowColumn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Pod, PodStatus
 from ksched_cli.api.pod_facts import parse_time, pod_key, pod_priority
 from ksched_cli.api.resources import nonzero_requests_of, nonzero_requests_without_sidecars, requests_of
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
@@ -94,5 +94,33 @@ class PodInfo:
     def host_ports(self) -> tuple[HostPort, ...]:
         return host_ports_of(self.pod, sidecars=PodInfoRules.of(self._release).sidecar_ports_count)
 
+    def later(self, pod: Pod) -> PodInfo:
+        """The info of a later version of this pod. Sums are kept where nothing that they are made of has changed."""
+        new = PodInfo(pod, self._resources, self._release)
+        if _takes_the_same(self.pod, pod):
+            new.__dict__.update({name: self.__dict__[name] for name in _SUMS if name in self.__dict__})
+        return new
+
     def __repr__(self) -> str:
         return f"PodInfo({self.key})"
+
+
+_SUMS = ("requests", "incoming_requests", "_nonzero", "host_ports")
+
+
+def _takes_the_same(old: Pod, new: Pod) -> bool:
+    """Whether this is certain without a look into the containers: versions share the parts that have not changed."""
+    before, now = old.spec, new.spec
+    if before is not now and not (
+        before.containers is now.containers
+        and before.init_containers is now.init_containers
+        and before.overhead is now.overhead
+        and before.resources is now.resources
+    ):
+        return False
+    return old.status is new.status or not any(map(_has_actuated, (old.status, new.status)))
+
+
+def _has_actuated(status: PodStatus) -> bool:
+    """Whether a pod that is resized in place may hold something else than its spec asks for."""
+    return bool(status.container_statuses or status.init_container_statuses or status.resources)

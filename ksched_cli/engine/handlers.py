@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.pod_facts import is_terminal, pod_key, pod_priority
+from ksched_cli.api.pod_facts import is_terminal, pod_key, pod_priority, uid_of_pod
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOWHERE
@@ -66,6 +66,22 @@ class EventHandlers:
             self._tell(ClusterEvent(type(item).__name__, action), old, item)
 
     update = add
+
+    def changed(self, old: Any, new: Any) -> None:
+        """A change by someone who knows both versions, and whose objects the catalog may have already."""
+        item = old if new is None else new
+        if isinstance(item, Pod | Node):
+            if new is None:
+                self.delete(old)
+            else:
+                self.add(new)
+            return
+        action = Action.DELETE if new is None else Action.ADD if old is None else Action.UPDATE
+        if new is None:
+            self._cluster.catalog.remove(old)
+        else:
+            self._cluster.catalog.put(new)
+        self._tell(ClusterEvent(type(item).__name__, action), old, new)
 
     def delete(self, item: Any) -> None:
         """An object that is gone; nothing happens if it was not there."""
@@ -122,7 +138,7 @@ class EventHandlers:
     # Pods
 
     def _row_of(self, pod: Pod) -> int | None:
-        return self._cluster.pods.row_of.get(pod.metadata.uid or pod_key(pod))
+        return self._cluster.pods.row_of.get(uid_of_pod(pod))
 
     def _ours(self, pod: Pod) -> bool:
         """responsibleForPod."""
@@ -149,15 +165,17 @@ class EventHandlers:
                 self._add_to_queue(row, self._cluster.pods.infos[row])
 
     def _add_to_queue(self, row: int, info: PodInfo) -> None:
-        self.changes += 1
         self._heard(UNSCHEDULED_POD_ADD, info.key)
         self._queue.add(row, info)
         if self._gates.enabled("GangScheduling"):
+            self.changes += 1
             self._queue.move_all(UNSCHEDULED_POD_ADD, None, info.pod)
 
     def _update_pod(self, row: int, old: Pod, new: Pod) -> None:
         if is_terminal(new):
             self._delete_pod(row, old)
+        elif old.spec.node_name and _only_became_ready(old, new):
+            self._cluster.bind(row, new)
         elif old.spec.node_name:
             self._cluster.update_pod(row, new)
             for event in pod_changes(old, new, self._gates):
@@ -238,6 +256,18 @@ def assigned(pod: Pod, node: str) -> Pod:
 
 def _same_but_bound(old: Pod, new: Pod) -> bool:
     return new.metadata == old.metadata and new.spec == assigned(old, new.spec.node_name).spec
+
+
+def _only_became_ready(old: Pod, new: Pod) -> bool:
+    """Nothing has changed that a plugin reads: the kubelet has started the pod."""
+    status = replace(
+        new.status,
+        phase=old.status.phase,
+        start_time=old.status.start_time,
+        conditions=old.status.conditions,
+        nominated_node_name=old.status.nominated_node_name,
+    )
+    return old.metadata == new.metadata and old.spec == new.spec and old.status == status
 
 
 def _not_stronger_than(pod: Pod) -> PreCheck:

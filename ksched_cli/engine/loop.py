@@ -41,13 +41,16 @@ class SchedulingLoop:
         self,
         scheduler: Scheduler,
         *,
+        clock: VirtualClock | None = None,
         moved: Moved = _unheard,
         heard: Heard = _unheard,
         decided: Callable[[Decision], None] = _unheard,
+        write: Callable[[Pod], object] | None = None,
     ) -> None:
+        """`write` stores pods that the scheduler has bound or nominated; without it the handlers get them at once."""
         self.scheduler = scheduler
         self.cluster = scheduler.cluster
-        self.clock = VirtualClock()
+        self.clock = clock or VirtualClock()
         plugins = {name: runtime.profile.plugins for name, runtime in scheduler.runtimes.items()}
         self.hints = Hints(plugins, scheduler.handle)
         self.queue = SchedulingQueue(
@@ -58,22 +61,32 @@ class SchedulingLoop:
             self.cluster, self.queue, self.waiting, scheduler.handle.gates, scheduler.runtimes.keys(), heard
         )
         self._decided = decided
+        self._write = write or self.handlers.update
         self._held: dict[int, QueuedPod] = {}
         self._tried_at: dict[int, int] = {}
-        for row in pending(self.cluster):
-            info = self.cluster.pods.infos[row]
+        infos = self.cluster.pods.infos
+        for row in sorted(
+            pending(self.cluster), key=lambda row: (infos[row].created, infos[row].namespace, infos[row].name)
+        ):
+            info = infos[row]
             if info.pod.spec.scheduler_name in scheduler.runtimes:
                 self.queue.add(row, info)
 
     # Cycles
 
+    def has_work(self) -> bool:
+        """Whether there is something to do before time passes."""
+        if self.waiting.decided() or len(self.queue.active):
+            return True
+        return any(map(self.is_worth_trying, self.queue.backoff.early()))
+
     def step(self) -> Step | None:
         """The next turn; None if there is nothing to do before time passes."""
+        if not self.has_work():
+            return None
         decided = self.waiting.decided()
         if decided:
             return self._conclude([held.pod for held in decided])
-        if not len(self.queue.active) and not any(map(self.is_worth_trying, self.queue.backoff)):
-            return None
         pod = self.queue.pop()
         return None if pod is None else self._run(pod)
 
@@ -136,7 +149,7 @@ class SchedulingLoop:
             self.queue.done(row)
             pod.unschedulable_plugins = pod.pending_plugins = frozenset()
             name = self.cluster.nodes.names[decision.row]
-            self.handlers.update(assigned(self.cluster.pods.infos[row].pod, name))
+            self._write(assigned(self.cluster.pods.infos[row].pod, name))
         elif decision.result == "waiting" and decision.row is not None:
             self._held[row] = pod
             held = self.waiting.get(pod.info.uid)
@@ -176,7 +189,7 @@ class SchedulingLoop:
         for row in sorted(row for row in before.keys() | after.keys() if before.get(row) != after.get(row)):
             info = self.cluster.pods.infos[row]
             if row not in self.cluster.pods.gone and not info.pod.spec.node_name and row not in self._held:
-                self.handlers.update(_nominated(info.pod, after.get(row, "")))
+                self._write(_nominated(info.pod, after.get(row, "")))
 
     # The passing of time
 

@@ -250,6 +250,13 @@ class Diagnosis:
 
     def message(self) -> str:
         """FitError.Error: the text of the FailedScheduling event."""
+        text = self.filter_message()
+        if self.post_filter_message and self.wording.post_filter:
+            text += f" {self.post_filter_message}{self.wording.post_filter_end}"
+        return text
+
+    def filter_message(self) -> str:
+        """The message without what PostFilter plugins add to it."""
         text = f"0/{self.total_nodes} nodes are available:"
         by_pre_filter = self.pre_filter.message if self.pre_filter is not None and self.wording.pre_filter else ""
         if by_pre_filter:
@@ -258,6 +265,4 @@ class Diagnosis:
             histogram = sorted(f"{count} {reason}" for reason, count in self.nodes.reason_counts().items())
             if histogram or not self.wording.pre_filter:
                 text += f" {', '.join(histogram)}."
-        if self.post_filter_message and self.wording.post_filter:
-            text += f" {self.post_filter_message}{self.wording.post_filter_end}"
         return text

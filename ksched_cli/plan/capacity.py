@@ -15,7 +15,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results import Failure
 from ksched_cli.plan.rules import rules_of
-from ksched_cli.sources.replicas import Replica, Replicas
+from ksched_cli.whatif.replicas import Replica, Replicas
 
 End = Literal["full", "rejected", "refused", "gated", "ignored", "error", "max"]
 
@@ -248,5 +248,4 @@ def _why(decision: Decision, shape: str) -> Why:
         return Why("full", shape, "", decision.message)
     if diagnosis.pre_filter is not None:
         return Why("rejected", shape, diagnosis.pre_filter.plugin, ", ".join(diagnosis.pre_filter.reasons))
-    diagnosis.post_filter_message = ""
-    return Why("full", shape, "", diagnosis.message())
+    return Why("full", shape, "", diagnosis.filter_message())

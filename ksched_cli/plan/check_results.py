@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ksched_cli.plan.evicted import Loss
 from ksched_cli.plan.results import Stats
 from ksched_cli.sources.places import Place
+from ksched_cli.world.results import WorldResult
 
 Level = Literal["error", "warning", "note"]
 
@@ -31,11 +33,27 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class RolloutStep:
-    """Pods by name: those that were made, those that got a node, those that are gone after it."""
+    """What happened in one moment of virtual time. Pods by name: those that were made, those that got a node, those
+    that are gone after it."""
 
     made: tuple[str, ...]
     placed: Mapping[str, str]
     removed: tuple[str, ...]
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """How often a workload came to its end when decisions that Kubernetes leaves to chance were tried in several
+    orders."""
+
+    tried: int
+    finished: int
+
+    def __str__(self) -> str:
+        if self.finished in (0, self.tried):
+            return f"{'finishes' if self.finished else 'does not finish'} in all {self.tried} orders that were tried"
+        return f"finishes in {self.finished} of {self.tried} orders"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +71,7 @@ class WorkloadCheck:
     steps: tuple[RolloutStep, ...]
     findings: tuple[Finding, ...]
     missing: tuple[str, ...] = ()
+    orders: Orders | None = None
 
     @property
     def result(self) -> str:
@@ -66,13 +85,16 @@ class WorkloadCheck:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """All of it. `evicted`: pods that others had to make room for."""
+    """All of it. `evicted`: pods that others had to make room for, `losses`: the same by workload, with what became of
+    them. `world`: the cluster at rest, before any pod of a Job has finished."""
 
     workloads: tuple[WorkloadCheck, ...]
     evicted: tuple[str, ...]
     coverage: Mapping[str, Any]
     stats: Stats
     warnings: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    world: WorldResult | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.pod_facts import is_terminal, pod_key
-from ksched_cli.plan.aftermath import Aftermath
+from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.causes.results import Cause, Tally
 from ksched_cli.plan.results import RefusedPod
+from ksched_cli.plan.settle import Settlement
 from ksched_cli.plan.usage import NodeUse, total_use, use_of_nodes
-from ksched_cli.sources.edits.targets import Owners, owners_in, workload_of
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.world.results import FinalPod, WorldResult
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
@@ -69,13 +71,14 @@ class SpreadChange:
 @dataclass(frozen=True, slots=True)
 class Diff:
     """`unchanged` pods are where they were. `nodes` are those that came, went or are used otherwise. `rules` are those
-    that are not the same on both sides, None where more than rules differs."""
+    that are not the same on both sides, None where more than rules differs. `after` is what the world after came to."""
 
     changes: tuple[PodChange, ...]
     unchanged: int
     nodes: tuple[NodeChange, ...]
     total: NodeChange
     spread: tuple[SpreadChange, ...]
+    after: WorldResult
     rules: tuple[Tally, ...] | None = None
 
     @property
@@ -85,9 +88,11 @@ class Diff:
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two, once all its pods have been tried."""
+    """One of the two, as its world came to rest."""
 
-    aftermath: Aftermath
+    loaded: Loaded
+    settlement: Settlement
+    scheduler: Scheduler
     refused: tuple[RefusedPod, ...] = ()
 
 
@@ -98,7 +103,9 @@ def diff(before: Side, after: Side, wanted: Callable[[Pod], bool] = lambda pod: 
     changed = {change.workload for change in changes}
     paired = sum(change.before is not None and change.after is not None for change in changes)
     unchanged = (len(sides[0].pods) + len(sides[1].pods) - len(changes) - paired) // 2
-    return Diff(tuple(changes), unchanged, *_nodes(before, after), tuple(_spread(*sides, changed)))
+    nodes, total = _nodes(before, after)
+    spread = tuple(_spread(*sides, changed))
+    return Diff(tuple(changes), unchanged, nodes, total, spread, after.settlement.world)
 
 
 _KINDS = ("newlyFailing", "newlyFitting", "moved", "added", "removed")
@@ -112,24 +119,32 @@ def _order(change: PodChange) -> tuple[object, ...]:
 
 
 class _Sightings:
-    """The pods of one side: where they are, and whose."""
+    """The pods of one side: where they are, whose they are, and whose place they have taken."""
 
     def __init__(self, side: Side, wanted: Callable[[Pod], bool]) -> None:
-        self.nodes = side.aftermath.loaded.of(Node)
-        owners = owners_in(side.aftermath.loaded)
-        gated, ignored = ({each.pod for each in held} for held in (side.aftermath.gated, side.aftermath.ignored))
+        self.nodes = side.loaded.of(Node)
+        shown = {pod_key(pod) for pod in side.loaded.of(Pod) if wanted(pod)}
         self.pods: dict[str, Whereabouts] = {}
         self.workloads: dict[str, str] = {}
-        for pod in side.aftermath.loaded.of(Pod):
-            if not is_terminal(pod) and wanted(pod):
-                self._add(pod, _whereabouts(pod, side.aftermath, gated, ignored), owners)
-        for each in side.refused:
-            self.pods[each.pod] = Whereabouts(each.pod, "refused", message=f"{each.plugin}: {each.message}")
-            self.workloads[each.pod] = each.pod
+        self._replaces: dict[str, str] = {}
+        for each in side.settlement.world.final:
+            if each.replaces not in ("", each.pod):
+                self._replaces.setdefault(each.pod, each.replaces)
+            if each.state != "gone" and each.pod in shown:
+                self.pods[each.pod] = _whereabouts(each)
+                kind, _, rest = each.workload.partition("/")
+                self.workloads[each.pod] = f"{kind.lower()}/{rest}"
+        for refused in side.refused:
+            self.pods[refused.pod] = Whereabouts(refused.pod, "refused", message=f"{refused.plugin}: {refused.message}")
+            self.workloads[refused.pod] = refused.pod
 
-    def _add(self, pod: Pod, where: Whereabouts, owners: Owners) -> None:
-        self.pods[where.pod] = where
-        self.workloads[where.pod] = workload_of(pod, owners)
+    def first(self, name: str) -> str:
+        """The first of the pods in whose place this one is."""
+        seen = {name}
+        while (before := self._replaces.get(name, name)) not in seen:
+            seen.add(before)
+            name = before
+        return name
 
     def alone(self, other: _Sightings) -> dict[str, list[Whereabouts]]:
         """Pods that the other side does not have, by workload."""
@@ -139,22 +154,25 @@ class _Sightings:
         return found
 
 
-def _whereabouts(pod: Pod, aftermath: Aftermath, gated: set[str], ignored: set[str]) -> Whereabouts:
-    name, node = pod_key(pod), pod.spec.node_name
-    if node:
-        return Whereabouts(name, "placed", node)
-    if name in gated:
-        return Whereabouts(name, "gated", message="held back by a scheduling gate")
-    if name in ignored:
-        return Whereabouts(name, "ignored", message=f'no profile is named "{pod.spec.scheduler_name}"')
-    outcome = aftermath.outcomes.get(name)
-    if outcome is None:
-        return Whereabouts(name, "waiting")
-    state: State = "waiting" if outcome.nominated_node else _STATES.get(outcome.result, "error")
-    return Whereabouts(name, state, message=outcome.message)
+def _whereabouts(pod: FinalPod) -> Whereabouts:
+    state = _STATES.get(pod.state, "error")
+    if state == "gated":
+        return Whereabouts(pod.pod, state, message="held back by a scheduling gate")
+    return Whereabouts(pod.pod, state, pod.node if state == "placed" else "", pod.message)
 
 
-_STATES: Mapping[str, State] = {"unschedulable": "unschedulable", "skipped": "skipped"}
+_STATES: Mapping[str, State] = {
+    "running": "placed",
+    "scheduled": "placed",
+    "leaving": "placed",
+    "nominated": "waiting",
+    "waiting": "waiting",
+    "pending": "waiting",
+    "unschedulable": "unschedulable",
+    "skipped": "skipped",
+    "gated": "gated",
+    "ignored": "ignored",
+}
 
 
 def _changes(before: _Sightings, after: _Sightings) -> Iterator[PodChange]:
@@ -162,8 +180,15 @@ def _changes(before: _Sightings, after: _Sightings) -> Iterator[PodChange]:
         yield from _change(before.workloads[name], before.pods[name], after.pods[name])
     gone, new = before.alone(after), after.alone(before)
     for workload in gone.keys() | new.keys():
-        pairs, left, came = _paired(gone.get(workload, []), new.get(workload, []))
-        for one, other in pairs:
+        left, came = gone.get(workload, []), new.get(workload, [])
+        same = _successors(
+            {before.first(each.pod): each for each in left}, {after.first(each.pod): each for each in came}
+        )
+        pairs, left, came = _paired(
+            [each for each in left if each not in [one for one, _ in same]],
+            [each for each in came if each not in [other for _, other in same]],
+        )
+        for one, other in (*same, *pairs):
             yield from _change(workload, one, other)
         yield from (PodChange("removed", workload, each, None) for each in left)
         yield from (PodChange("added", workload, None, each) for each in came)
@@ -174,6 +199,13 @@ def _change(workload: str, before: Whereabouts, after: Whereabouts) -> Iterator[
     if before.node != after.node:
         kind: Kind = "moved" if before.node and after.node else "newlyFitting" if after.node else "newlyFailing"
         yield PodChange(kind, workload, before, after)
+
+
+def _successors(
+    gone: Mapping[str, Whereabouts], new: Mapping[str, Whereabouts]
+) -> list[tuple[Whereabouts, Whereabouts]]:
+    """Pods that have taken the place of the same pod."""
+    return [(gone[name], new[name]) for name in gone if name in new]
 
 
 def _paired(
@@ -194,7 +226,7 @@ def _paired(
 
 
 def _nodes(before: Side, after: Side) -> tuple[tuple[NodeChange, ...], NodeChange]:
-    was, now = (use_of_nodes(side.aftermath.scheduler.cluster) for side in (before, after))
+    was, now = (use_of_nodes(side.scheduler.cluster) for side in (before, after))
     changed = [
         NodeChange(name, was.get(name), now.get(name))
         for name in sorted(was.keys() | now.keys())

@@ -14,13 +14,14 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.place import place
 from ksched_cli.plan.results import PodOutcome
+from ksched_cli.plan.settle import Settlement, settle
 from ksched_cli.sources.controllers.daemon_sets import should_run
-from ksched_cli.sources.edits.apply import without_nodes
-from ksched_cli.sources.edits.targets import pods_meant
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.scenario.model import (
+from ksched_cli.whatif.changes import Changes
+from ksched_cli.whatif.edits.targets import pods_meant
+from ksched_cli.whatif.edits.values import RemoveNode
+from ksched_cli.whatif.scenario.model import (
     TOPOLOGY,
     Expectation,
     NoPreemption,
@@ -133,19 +134,27 @@ def _survives(wanted: Survives, facts: StepFacts) -> Iterator[str]:
     occupied = {pod.spec.node_name for pod in facts.loaded.of(Pod) if not is_terminal(pod)}
     waiting = {pod_key(pod) for pod in facts.loaded.of(Pod) if not pod.spec.node_name}
     for lost in combinations(nodes_of, wanted.count):
-        gone = {node for domain in lost for node in nodes_of[domain]}
-        if occupied.isdisjoint(gone):
-            continue
-        after = without_nodes(facts.loaded, gone)
-        for outcome in place(facts.make(after)).outcomes:
-            if outcome.pod not in waiting and not outcome.node:
-                yield f"without {', '.join(lost)}: {outcome.pod}: {_why(outcome)}"
+        gone = [node for domain in lost for node in nodes_of[domain]]
+        if not occupied.isdisjoint(gone):
+            left = settle(facts.make(facts.loaded), loaded=facts.loaded, change=_without_nodes(gone))
+            yield from (f"without {', '.join(lost)}: {text}" for text in _not_surviving(left, waiting))
 
 
-def _why(outcome: PodOutcome) -> str:
-    if outcome.preemption and outcome.nominated_node:
-        return f"it would have to preempt {', '.join(outcome.preemption.victims)} on {outcome.nominated_node}"
-    return outcome.message or outcome.result
+def _without_nodes(names: Sequence[str]) -> Changes:
+    return Changes(edits=[RemoveNode(name) for name in names])
+
+
+def _not_surviving(left: Settlement, waiting: set[str]) -> Iterator[str]:
+    """Pods that preempt others to have a node, and pods that have none but for those that were preempted so."""
+    victims: set[str] = set()
+    for outcome in left.preempting:
+        if outcome.pod not in waiting and outcome.preemption and outcome.nominated_node:
+            victims.update(outcome.preemption.victims)
+            names = ", ".join(outcome.preemption.victims)
+            yield f"{outcome.pod}: it would have to preempt {names} on {outcome.nominated_node}"
+    for pod in left.world.unplaced:
+        if pod.pod not in waiting and pod.replaces not in victims:
+            yield f"{pod.pod}: {pod.message or pod.state}"
 
 
 _CHECKS: Mapping[type[Any], Callable[[Any, StepFacts], Iterator[str]]] = {

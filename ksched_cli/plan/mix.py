@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Sequence
 
 from ksched_cli.errors import Problem, UsageError
-from ksched_cli.sources.replicas import Shape
+from ksched_cli.whatif.replicas import Shape
 
 _FORM = "--mix is written NAME=COUNT,NAME=COUNT"
 

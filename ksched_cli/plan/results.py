@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from ksched_cli.api.pod_facts import pod_key
+
+if TYPE_CHECKING:
+    from ksched_cli.controlplane.api_server import RefusedPod as Refused
+    from ksched_cli.whatif.changes import GonePod
+    from ksched_cli.world.results import FinalPod
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +115,11 @@ class RefusedPod:
     message: str
 
 
+def refused_pods(refused: Iterable[Refused]) -> tuple[RefusedPod, ...]:
+    """The pods by name."""
+    return tuple(RefusedPod(pod_key(each.pod), each.plugin, each.message) for each in refused)
+
+
 @dataclass(frozen=True, slots=True)
 class PodGroupOutcome:
     """A group with pods that had no node: how many it has now, how many of them have one, and how many a gang must
@@ -158,6 +170,10 @@ class Simulation:
     warnings: tuple[str, ...] = field(default=())
     refused: tuple[RefusedPod, ...] = field(default=())
     pod_groups: tuple[PodGroupOutcome, ...] = ()
+    # Pods that edits have deleted before the cycles.
+    gone: tuple[GonePod, ...] = ()
+    # Where every pod is after the cycles: computed when it is asked for.
+    final_pods: Callable[[], tuple[FinalPod, ...]] = field(default=tuple, compare=False)
 
     @property
     def placements(self) -> dict[str, str]:

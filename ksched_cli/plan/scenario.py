@@ -1,19 +1,19 @@
-"""Scenarios: step by step the cluster is changed, pods are placed, and what was expected is held against it."""
+"""Scenarios: step by step a world is changed and comes to rest, and what was expected is compared with it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ksched_cli.api.pod_facts import pod_key
-from ksched_cli.errors import UsageError
-from ksched_cli.plan.aftermath import Make, play_out
+from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.expectations import Check, StepFacts, check
-from ksched_cli.plan.results import GatedPod, PodOutcome, RefusedPod
-from ksched_cli.sources.edits.apply import Edited
+from ksched_cli.plan.place import Telling
+from ksched_cli.plan.results import GatedPod, PodOutcome, RefusedPod, refused_pods
+from ksched_cli.plan.settle import Settlement, SettlingWorld
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.scenario.model import Scenario, Step
-from ksched_cli.sources.scenario.rehearsal import take_step
+from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
+from ksched_cli.whatif.scenario.model import Scenario, Step
+from ksched_cli.world.results import Ending, Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,41 +51,58 @@ class ScenarioResult:
         return tuple(each for each in self.checks if not each.ok)
 
 
-def run_scenario(scenario: Scenario, loaded: Loaded, make: Make, namespace: str = "") -> tuple[ScenarioResult, Loaded]:
-    """All steps, also after one whose expectations fail, and the cluster after the last."""
-    results = []
-    for step in scenario.steps:
-        result, loaded = _run_step(scenario.source, step, loaded, make, namespace)
-        results.append(result)
-    return ScenarioResult(scenario.name, scenario.source, tuple(results)), loaded
+@dataclass(frozen=True)
+class ScenarioRun:
+    """The result, what the world came to, the cluster after the last step, and the scheduler as it was left."""
+
+    result: ScenarioResult
+    settlement: Settlement
+    loaded: Loaded
+    scheduler: Scheduler
 
 
-def _run_step(source: str, step: Step, loaded: Loaded, make: Make, namespace: str) -> tuple[StepResult, Loaded]:
-    edited = edits_of(source, step, loaded, namespace)
-    placed = play_out(edited.loaded, make)
-    facts = StepFacts(placed.loaded, placed.outcomes, placed.preempting, make, namespace)
-    return step_result(step, edited, facts, placed.gated, known=loaded.warnings), placed.loaded
+class ScenarioWorld:
+    """`first` is changed before the first step. `make` gives a scheduler over a cluster."""
 
+    def __init__(self, loaded: Loaded, make: Callable[[Loaded], Scheduler], first: Changes, limits: Limits) -> None:
+        self._settling = SettlingWorld(make(loaded), Telling(), loaded)
+        self._world, self._make, self._limits = self._settling.world, make, limits
+        self._changes = [first]
+        self._ending: Ending = "settled"
+        self._world.apply(first)
 
-def edits_of(source: str, step: Step, loaded: Loaded, namespace: str) -> Edited:
-    edited, problems = take_step(source, step, loaded, namespace)
-    if problems:
-        raise UsageError(problems)
-    return edited
+    def run(self, scenario: Scenario, changes: Sequence[Changes]) -> ScenarioRun:
+        """All steps, also after expectations that fail, up to one after which the world does not come to rest."""
+        results = []
+        for step, change in zip(scenario.steps, changes, strict=True):
+            results.append(self._take_step(step, change))
+            if self._ending != "settled":
+                break
+        result = ScenarioResult(scenario.name, scenario.source, tuple(results))
+        found = self._settling.settlement(self._world.result(self._ending))
+        loaded = loaded_after(self._world.plane, *self._changes)
+        return ScenarioRun(result, found, loaded, self._world.scheduler)
 
+    def _take_step(self, step: Step, change: Changes) -> StepResult:
+        """Make the change and run until nothing moves."""
+        plane, settling = self._world.plane, self._settling
+        warned, refused = {*plane.warnings, *plane.blocked_evictions()}, {each.pod for each in self._refused()}
+        settling.begin_step(step.name)
+        self._changes.append(change)
+        self._world.apply(change)
+        self._ending = self._world.run(self._limits)
+        facts = StepFacts(plane.store.as_loaded(), settling.tried(), settling.preempting, self._make, change.namespace)
+        return StepResult(
+            step.name,
+            step.place.line,
+            (*(f"apply {path}" for path in step.manifests), *(str(each.edit)[2:] for each in step.edits)),
+            tuple(facts.outcomes.values()),
+            settling.gated(),
+            tuple(each for each in self._refused() if each.pod not in refused),
+            settling.preempting,
+            tuple(check(each, facts) for each in step.expectations),
+            tuple(text for text in (*plane.warnings, *plane.blocked_evictions()) if text not in warned),
+        )
 
-def step_result(
-    step: Step, edited: Edited, facts: StepFacts, gated: tuple[GatedPod, ...], known: Collection[str]
-) -> StepResult:
-    """`known`: warnings that were there before the step."""
-    return StepResult(
-        step.name,
-        step.place.line,
-        (*(f"apply {path}" for path in step.manifests), *(str(each.edit)[2:] for each in step.edits)),
-        tuple(facts.outcomes.values()),
-        gated,
-        tuple(RefusedPod(pod_key(each.pod), each.plugin, each.message) for each in edited.refused),
-        tuple(facts.preempting),
-        tuple(check(each, facts) for each in step.expectations),
-        tuple(text for text in facts.loaded.warnings if text not in known),
-    )
+    def _refused(self) -> tuple[RefusedPod, ...]:
+        return refused_pods(refused_by(self._world.plane))

@@ -6,8 +6,11 @@ from typing import Any
 
 from ksched_cli.plan.check_results import Check, Finding, RolloutStep, WorkloadCheck
 from ksched_cli.plan.codes import ReasonCode
+from ksched_cli.plan.evicted import Loss
 from ksched_cli.report.document import API_VERSION
+from ksched_cli.report.final import draw_entry, final_entry
 from ksched_cli.sources.places import Place
+from ksched_cli.world.results import WorldResult
 
 KIND = "Check"
 
@@ -19,6 +22,8 @@ def check_document(check: Check) -> dict[str, Any]:
         "workloads": [_workload(workload) for workload in check.workloads],
         "findings": [finding_entry(finding) for finding in check.findings],
         "evicted": list(check.evicted),
+        **({"losses": [_loss(loss) for loss in check.losses]} if check.losses else {}),
+        **(_world(check.world) if check.world is not None else {}),
         "warnings": list(check.warnings),
         "coverage": dict(check.coverage),
         "stats": {
@@ -34,6 +39,19 @@ def check_document(check: Check) -> dict[str, Any]:
     }
 
 
+def _world(world: WorldResult) -> dict[str, Any]:
+    """The keys that every command that moves pods has."""
+    return {
+        "final": [final_entry(pod) for pod in world.final],
+        "finished": dict(world.finished),
+        **({"draws": [draw_entry(draw) for draw in world.draws]} if world.draws else {}),
+    }
+
+
+def _loss(loss: Loss) -> dict[str, Any]:
+    return {"workload": loss.workload, "evicted": list(loss.evicted), "pending": loss.pending}
+
+
 def _workload(workload: WorkloadCheck) -> dict[str, Any]:
     return {
         "workload": workload.workload,
@@ -44,13 +62,14 @@ def _workload(workload: WorkloadCheck) -> dict[str, Any]:
         "old": workload.old,
         "rollout": workload.rollout,
         "steps": [_step(step) for step in workload.steps],
+        **({"orders": {"tried": orders.tried, "finished": orders.finished}} if (orders := workload.orders) else {}),
         **({"missing": list(workload.missing)} if workload.missing else {}),
     }
 
 
 def _step(step: RolloutStep) -> dict[str, Any]:
     entry = {"made": list(step.made), "placed": dict(step.placed), "removed": list(step.removed)}
-    return {key: value for key, value in entry.items() if value}
+    return {"seconds": step.seconds, **{key: value for key, value in entry.items() if value}}
 
 
 def finding_entry(finding: Finding) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ksched_cli.plan.check_results import Check, Finding, WorkloadCheck
 from ksched_cli.plan.codes import ReasonCode
+from ksched_cli.report.settlement import span
 from ksched_cli.report.table import omissions
 from ksched_cli.report.visible import shows_visible
 
@@ -22,6 +23,8 @@ _LEVELS = {"error": "red", "warning": "yellow", "note": "cyan"}
 @shows_visible
 def print_check(check: Check, console: Console, *, steps: bool = False) -> None:
     """Workloads in the order of the manifests, then the line that sums it up. `steps`: those of each rollout too."""
+    if check.losses:
+        console.print(Text(payers(check), style="bold yellow"))
     for workload in check.workloads:
         console.print(_headline(workload))
         if steps and workload.rollout:
@@ -40,6 +43,11 @@ def print_check(check: Check, console: Console, *, steps: bool = False) -> None:
     omitted = omissions(check.coverage)
     if omitted:
         console.print(Text(f"not taken into account: {'; '.join(omitted)}", style="yellow"))
+
+
+def payers(check: Check) -> str:
+    """Who pays for the room: `running pods are evicted: DaemonSet shop/logs: 2 evicted, 2 Pending in the end`."""
+    return f"running pods are evicted: {'; '.join(loss.sentence for loss in check.losses)}"
 
 
 def _headline(workload: WorkloadCheck) -> Text:
@@ -62,7 +70,7 @@ def progress(workload: WorkloadCheck) -> str:
         text += f", {_counted(workload.old, 'old pod')} left"
     if workload.rollout:
         text += f", after {_counted(len(workload.steps), 'step')}"
-    return text
+    return f"{text}, {workload.orders}" if workload.orders else text
 
 
 def _finding(finding: Finding) -> Text:
@@ -94,7 +102,7 @@ def _steps(workload: WorkloadCheck) -> Text:
         parts = [f"{len(step.made)} made"] if step.made else []
         parts += [f"placed {_some([f'{pod} on {node}' for pod, node in step.placed.items()])}"] if step.placed else []
         parts += [f"gone {_some(step.removed)}"] if step.removed else []
-        lines.append(f"step {number}: {'; '.join(parts)}")
+        lines.append(f"step {number} ({span(step.seconds)}): {'; '.join(parts)}")
     return Text("\n".join(lines), style="dim")
 
 
@@ -119,6 +127,8 @@ def summary(check: Check) -> str:
     verdict = verdict or f"all {total} workloads fit"
     if total == 1:
         verdict = "the workload fails" if failing else "the workload fits"
+    if not failing and any(each.orders and each.orders.finished < each.orders.tried for each in check.workloads):
+        verdict += " in some orders only"
     counts = [_counted(check.count(level), level) for level in ("error", "warning") if check.count(level)]
     evicted = [f"{_counted(len(check.evicted), 'pod')} evicted"] if check.evicted else []
     said = ", ".join([*counts, *evicted])

@@ -17,6 +17,7 @@ from ksched_cli.report.amounts import exact_all
 from ksched_cli.report.causes import cause_entry, cause_lines, markdown_rules, print_rules, tally_entry
 from ksched_cli.report.document import API_VERSION
 from ksched_cli.report.escaping import escape_markdown
+from ksched_cli.report.final import end_entries
 from ksched_cli.report.visible import shows_visible, visible, with_texts
 
 KIND = "Diff"
@@ -231,6 +232,7 @@ def to_document(diff: Diff, coverage: tuple[Mapping[str, Any], Mapping[str, Any]
         ],
         "nodes": [{"node": each.node, **_use_entries(each)} for each in diff.nodes],
         "total": _use_entries(diff.total),
+        **end_entries(diff.after),
         **({"rules": [tally_entry(each) for each in diff.rules]} if diff.rules is not None else {}),
         "coverage": {"before": dict(coverage[0]), "after": dict(coverage[1])},
     }

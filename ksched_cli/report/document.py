@@ -19,6 +19,8 @@ from ksched_cli.plan.results import (
     Stats,
 )
 from ksched_cli.report.encoding import json_text
+from ksched_cli.report.final import final_entry
+from ksched_cli.world.results import FinalPod
 
 API_VERSION = "ksched/v1"
 KIND = "Simulation"
@@ -37,6 +39,7 @@ def to_document(simulation: Simulation) -> dict[str, Any]:
             simulation.coverage,
             simulation.stats,
             simulation.pod_groups,
+            simulation.final_pods(),
         ),
     }
 
@@ -61,8 +64,9 @@ class JsonStream:
         stats: Stats,
         refused: Iterable[RefusedPod] = (),
         pod_groups: Iterable[PodGroupOutcome] = (),
+        final: Iterable[FinalPod] = (),
     ) -> None:
-        rest = json_text(_rest(gated, ignored, refused, coverage, stats, pod_groups))
+        rest = json_text(_rest(gated, ignored, refused, coverage, stats, pod_groups, final))
         self._out.write("\n], " + rest[1:] + "\n")
 
 
@@ -73,6 +77,7 @@ def _rest(
     coverage: Mapping[str, Any],
     stats: Stats,
     pod_groups: Iterable[PodGroupOutcome],
+    final: Iterable[FinalPod],
 ) -> dict[str, Any]:
     groups = [_pod_group(group) for group in pod_groups]
     return {
@@ -80,6 +85,7 @@ def _rest(
         "ignored": [entry.pod for entry in ignored],
         "refused": [{"pod": entry.pod, "plugin": entry.plugin, "message": entry.message} for entry in refused],
         **({"podGroups": groups} if groups else {}),
+        "final": [final_entry(each) for each in final],
         "coverage": dict(coverage),
         "stats": stats_entry(stats),
     }

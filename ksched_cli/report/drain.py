@@ -13,6 +13,8 @@ from rich.text import Text
 
 from ksched_cli.plan.drain.results import BudgetChange, Drain, Evicted, Fate, NodeDrain, PodFate, Remark, Trial
 from ksched_cli.report.document import API_VERSION
+from ksched_cli.report.final import end_entries
+from ksched_cli.report.settlement import ending_line
 from ksched_cli.report.visible import shows_visible
 
 # The document
@@ -33,11 +35,17 @@ def drain_document(
 def _drain(drain: Drain) -> dict[str, Any]:
     return {
         "safe": drain.safe,
+        "drained": drain.drained,
         "nodes": [_node(node) for node in drain.nodes],
         "budgets": [_budget(budget) for budget in drain.budgets],
-        "preempted": [_present(pod=each.pod, node=each.node, by=each.by, to=each.to) for each in drain.preempted],
+        "preempted": [_evicted(each) for each in drain.preempted],
         "pending": {"pods": drain.pending, "placed": drain.pending_placed},
+        **end_entries(drain.world),
     }
+
+
+def _evicted(each: Evicted) -> dict[str, Any]:
+    return _present(pod=each.pod, node=each.node, by=each.by, successor=each.successor, to=each.to)
 
 
 def _node(node: NodeDrain) -> dict[str, Any]:
@@ -77,12 +85,14 @@ def result_of(drain: Drain) -> str:
         return "refused"
     if not drain.drained:
         return "stuck"
+    if not drain.world.settled:
+        return "no rest"
     return "safe" if drain.safe else "no place"
 
 
 # The tables
 
-_COLOURS = {"safe": "green", "no place": "red", "stuck": "red", "refused": "red"}
+_COLOURS = {"safe": "green", "no place": "red", "stuck": "red", "refused": "red", "no rest": "red"}
 _PODS: Mapping[Fate, tuple[str, str]] = {
     "moves": ("moves", "move"),
     "unplaced": ("finds no place", "find no place"),
@@ -110,6 +120,9 @@ def print_drain(drain: Drain, console: Console, *, headers: bool = True) -> None
     if drain.pending:
         console.print()
         console.print(Text(f"{drain.pending} pods waited for a node before: {drain.pending_placed} found one first"))
+    if not drain.world.settled:
+        console.print()
+        console.print(ending_line(drain.world))
     if len(drain.nodes) > 1:
         console.print()
         console.print(Text(_counts(pod for node in drain.nodes for pod in node.pods) or "no pods"))
@@ -168,10 +181,16 @@ def _preempted(evicted: Sequence[Evicted]) -> list[Text]:
         Text.assemble(
             (each.pod, "bold"),
             f" is preempted on {each.node} by {each.by} and ",
-            (f"moves to {each.to}", "") if each.to else ("finds no place", "red"),
+            _end_of(each),
         )
         for each in evicted
     ]
+
+
+def _end_of(each: Evicted) -> tuple[str, str]:
+    if each.to:
+        return f"moves to {each.to}", ""
+    return ("finds no place" if each.successor else "is gone for good"), "red"
 
 
 def _budgets(budgets: Sequence[BudgetChange], headers: bool) -> Table:
@@ -221,4 +240,6 @@ def _first_reason(drain: Drain) -> str:
         found = [pod for node in drain.nodes for pod in node.pods if pod.fate == fate]
         if found:
             return f"{found[0].pod}: {found[0].why}"
-    return f"{drain.homeless[0].pod} is preempted and finds no place" if drain.homeless else ""
+    if drain.homeless:
+        return f"{drain.homeless[0].pod} is preempted and {_end_of(drain.homeless[0])[0]}"
+    return "" if drain.world.settled else str(ending_line(drain.world))

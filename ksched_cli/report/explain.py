@@ -157,7 +157,7 @@ def _fixes(found: Explanation) -> Iterator[Table | Text]:
     if fixes is None:
         return
     if not fixes.found:
-        tried = f"{fixes.tried} were tried and none works" if fixes.tried else fixes.why_none
+        tried = fixes.why_none or f"{fixes.tried} {'was' if fixes.tried == 1 else 'were'} tried and none works"
         yield Text(f"Changes that would make it fit{f' on {fixes.on}' if fixes.on else ''}: {tried}.")
         return
     where = f" on {fixes.on} (it may still go elsewhere)" if fixes.on else ""
@@ -166,18 +166,22 @@ def _fixes(found: Explanation) -> Iterator[Table | Text]:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(ratio=1)
     for number, fix in enumerate(fixes.found, start=1):
-        evicting = f", evicting {named(fix.victims)}" if fix.victims else ""
-        evicting += (
-            f"; then {named(fix.left_out)} {'finds' if len(fix.left_out) == 1 else 'find'} no place"
-            if fix.left_out
-            else ""
-        )
-        table.add_row(f" {number}", Text.assemble((fix.text, "bold"), f"  -> {fix.node}{evicting}"))
+        table.add_row(f" {number}", Text.assemble((fix.text, "bold"), f"  -> {fix.node}{_costs(fix)}"))
         for line in (*fix.flags, *_patch(fix), *fix.commands):
             table.add_row("", Text(line, style="dim"))
     yield table
     if fixes.note and any(True for fix in fixes.found for _ in _patch(fix)):
         yield Text(fixes.note, style="dim")
+
+
+def _costs(fix: Fix) -> str:
+    """What becomes of other pods."""
+    evicting = f", evicting {named(fix.victims)}" if fix.victims else ""
+    if fix.lost:
+        evicting += f"; no controller recreates {named(fix.lost)}"
+    if fix.left_out:
+        evicting += f"; then {named(fix.left_out)} {'finds' if len(fix.left_out) == 1 else 'find'} no place"
+    return evicting
 
 
 def _patch(fix: Fix) -> Iterator[str]:

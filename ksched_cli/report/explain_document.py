@@ -108,6 +108,7 @@ def _fix(fix: Fix) -> dict[str, Any]:
         "node": fix.node,
         "victims": list(fix.victims),
         "leftOut": list(fix.left_out),
+        "lost": list(fix.lost),
     }
     return {key: value for key, value in entry.items() if value != []}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ksched_cli.plan.check_results import Check, Finding, WorkloadCheck
 from ksched_cli.plan.codes import all_codes
-from ksched_cli.report.check_table import progress, summary, unread
+from ksched_cli.report.check_table import payers, progress, summary, unread
 from ksched_cli.report.ci_paths import repository_path
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.table import omissions
@@ -33,6 +33,9 @@ def markdown_text(check: Check) -> str:
 
 def _lines(check: Check) -> Iterator[str]:
     yield f"### ksched check: {escape_markdown(summary(check))}"
+    if check.losses:
+        yield ""
+        yield escape_markdown(payers(check))
     if check.workloads:
         yield ""
         yield "| | workload | | |"

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from ksched_cli.plan.expectations import Check
 from ksched_cli.plan.results import PodOutcome
-from ksched_cli.plan.scenario import ScenarioResult, StepResult
+from ksched_cli.plan.scenario import ScenarioResult, ScenarioRun, StepResult
 from ksched_cli.report.document import API_VERSION, pod_entry
+from ksched_cli.report.final import end_entries
 from ksched_cli.report.visible import shows_visible
 
 KIND = "ScenarioResult"
@@ -88,7 +89,8 @@ def _summary(result: ScenarioResult) -> Text:
     return Text(f"{result.name}: {what}", style="bold green")
 
 
-def to_document(result: ScenarioResult) -> dict[str, Any]:
+def to_document(run: ScenarioRun) -> dict[str, Any]:
+    result = run.result
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
@@ -96,6 +98,7 @@ def to_document(result: ScenarioResult) -> dict[str, Any]:
         "source": result.source,
         "held": not result.failed,
         "steps": [_step_entry(step) for step in result.steps],
+        **end_entries(run.settlement.world),
     }
 
 

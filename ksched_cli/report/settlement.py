@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ksched_cli.plan.settlement import FinalPod, Happening, Settlement
+from ksched_cli.controlplane.draws import Draw
+from ksched_cli.report.final import end_entries
 from ksched_cli.report.visible import shows_visible
+from ksched_cli.world.results import FinalPod, TimelineEvent, WorldResult
 
 _COLOURS = {
     "scheduled": "green",
@@ -31,11 +34,11 @@ _ENDINGS = {
 _MOST_LINES = 200
 
 
-def settlement_entries(settlement: Settlement) -> dict[str, Any]:
+def settlement_entries(settlement: WorldResult) -> dict[str, Any]:
     """What the document has besides the keys of any simulation."""
     return {
-        "timeline": [_happening(each) for each in settlement.timeline],
-        "final": [_final(each) for each in settlement.final],
+        "timeline": [_event(each) for each in settlement.timeline],
+        **end_entries(settlement),
         "settled": {
             "ending": settlement.ending,
             "seconds": settlement.seconds,
@@ -50,7 +53,7 @@ def settlement_entries(settlement: Settlement) -> dict[str, Any]:
     }
 
 
-def _happening(each: Happening) -> dict[str, Any]:
+def _event(each: TimelineEvent) -> dict[str, Any]:
     entry = {
         "time": each.time,
         "event": each.event,
@@ -63,23 +66,8 @@ def _happening(each: Happening) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value != ""}
 
 
-def _final(pod: FinalPod) -> dict[str, Any]:
-    entry = {
-        "pod": pod.pod,
-        "state": pod.state,
-        "node": pod.node,
-        "queue": pod.queue,
-        "attempts": pod.attempts,
-        "nominatedNode": pod.nominated_node,
-        "replaces": pod.replaces,
-        "message": pod.message,
-        "unschedulablePlugins": list(pod.unschedulable_plugins),
-    }
-    return {key: value for key, value in entry.items() if value not in ("", [])}
-
-
 @shows_visible
-def print_settlement(settlement: Settlement, console: Console, *, wide: bool = False, headers: bool = True) -> None:
+def print_settlement(settlement: WorldResult, console: Console, *, wide: bool = False, headers: bool = True) -> None:
     if settlement.timeline:
         told = [each for each in settlement.timeline if wide or _is_news(each)]
         shown = told if wide else told[:_MOST_LINES]
@@ -87,19 +75,21 @@ def print_settlement(settlement: Settlement, console: Console, *, wide: bool = F
         if len(shown) < len(told):
             console.print(Text(f"… and {len(told) - len(shown)} more (-o wide shows all)", style="dim"))
         console.print()
-    if settlement.final:
+    if settlement.moved:
         console.print(_final_table(settlement, headers))
         console.print()
     console.print(ending_line(settlement))
+    if settlement.draws:
+        console.print(Text(draws_line(settlement.draws), style="yellow"))
 
 
-def _is_news(each: Happening) -> bool:
+def _is_news(each: TimelineEvent) -> bool:
     """The line before says as much: that a new pod is tried first, and that one that does not fit is unschedulable."""
     first = each.event == "UnschedulablePodAdd" and each.queue == "active" and each.time == 0
     return not first and each.event not in ("ScheduleAttemptFailure",)
 
 
-def _timeline(timeline: list[Happening], headers: bool, wide: bool) -> Table:
+def _timeline(timeline: list[TimelineEvent], headers: bool, wide: bool) -> Table:
     table = Table(box=None, show_header=headers, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("TIME", justify="right", no_wrap=True)
     table.add_column("POD", overflow="fold")
@@ -110,7 +100,7 @@ def _timeline(timeline: list[Happening], headers: bool, wide: bool) -> Table:
     return table
 
 
-def _what(each: Happening, wide: bool) -> Text:
+def _what(each: TimelineEvent, wide: bool) -> Text:
     if each.decision:
         text = Text(each.decision, style=_COLOURS.get(each.decision, ""))
         if each.node:
@@ -125,13 +115,13 @@ def _what(each: Happening, wide: bool) -> Text:
     return Text(f"left {each.node}" if each.node else each.message)
 
 
-def _final_table(settlement: Settlement, headers: bool) -> Table:
+def _final_table(settlement: WorldResult, headers: bool) -> Table:
     table = Table(box=None, show_header=headers, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("POD", overflow="fold")
     table.add_column("STATE", no_wrap=True)
     table.add_column("CYCLES", justify="right", no_wrap=True)
     table.add_column("NODE AND REASON", overflow="fold")
-    for pod in settlement.final:
+    for pod in settlement.moved:
         state = Text(pod.state, style=_COLOURS.get(pod.state, ""))
         table.add_row(pod.pod, state, str(pod.attempts or ""), _reason(pod))
     return table
@@ -147,7 +137,7 @@ def _reason(pod: FinalPod) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def ending_line(settlement: Settlement) -> Text:
+def ending_line(settlement: WorldResult) -> Text:
     cycles = f"{settlement.cycles} cycle{'' if settlement.cycles == 1 else 's'}"
     text = _ENDINGS[settlement.ending].format(
         time=span(settlement.seconds), cycles=cycles, period=span(settlement.period)
@@ -158,6 +148,13 @@ def ending_line(settlement: Settlement) -> Text:
     for fault in settlement.faults:
         line.append(f"\n{fault}", style="yellow")
     return line
+
+
+def draws_line(draws: Sequence[Draw]) -> str:
+    """`chance decides 3 times (deletion order of ReplicaSet/shop/web): other orders may end otherwise`."""
+    times = "once" if len(draws) == 1 else f"{len(draws)} times"
+    what = ", ".join(dict.fromkeys(f"{draw.what} of {draw.subject}" for draw in draws))
+    return f"chance decides {times} ({what}): other orders may end otherwise"
 
 
 def span(seconds: float) -> str:

@@ -16,9 +16,11 @@ from ksched_cli.plan.results import FailureGroup, PluginTiming, PodGroupOutcome,
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import NEWEST
 from ksched_cli.report.visible import shows_visible
+from ksched_cli.whatif.changes import GonePod
 
 # Above this many pods the nodes of each are left out: a page that nobody scrolls through explains nothing.
 PODS_WITH_NODES = 40
+_SHOWN_GONE = 3
 
 _COLOURS = {"scheduled": "green", "unschedulable": "red", "error": "red", "skipped": "yellow", "preempts": "yellow"}
 
@@ -44,7 +46,8 @@ def print_simulation(simulation: Simulation, console: Console, *, wide: bool = F
         )
     print_others(simulation, console)
     print_groups(simulation, console)
-    if simulation.gated or simulation.ignored or simulation.refused or simulation.pod_groups:
+    _print_gone(simulation.gone, console)
+    if simulation.gated or simulation.ignored or simulation.refused or simulation.pod_groups or simulation.gone:
         console.print()
     console.print(summary_line(simulation))
     if by_source := simulation.coverage.get("kubeVersionReadFromSource"):
@@ -141,6 +144,18 @@ def _unheard(extender: Mapping[str, Any]) -> Iterator[str]:
         yield f"bind of extender {name}, which is never called: it hears of no placement"
 
 
+def _print_gone(gone: Sequence[GonePod], console: Console) -> None:
+    """The pods that edits have deleted, by the reason why."""
+    by_why: dict[str, list[str]] = {}
+    for pod in gone:
+        by_why.setdefault(pod.why or "deleted", []).append(pod.pod)
+    for why, names in by_why.items():
+        more = len(names) - _SHOWN_GONE
+        shown = ", ".join(names[:_SHOWN_GONE]) + (f" and {more} more" if more > 0 else "")
+        count = f"{len(names)} pod{'' if len(names) == 1 else 's'} deleted"
+        console.print(Text.assemble((count, "yellow"), f"  {why}: {shown}"))
+
+
 def summary_line(simulation: Simulation) -> Text:
     """How many pods went where, in one line."""
     counts = Counter(_verdict(outcome) for outcome in simulation.outcomes)
@@ -158,6 +173,7 @@ def summary_line(simulation: Simulation) -> Text:
     parts += [f"{len(simulation.gated)} held back"] if simulation.gated else []
     parts += [f"{len(simulation.ignored)} of other schedulers"] if simulation.ignored else []
     parts += [f"{len(simulation.refused)} refused"] if simulation.refused else []
+    parts += [f"{len(simulation.gone)} deleted"] if simulation.gone else []
     nodes = simulation.stats.nodes
     text = ", ".join(parts) if parts else "no pending pods"
     good = not simulation.unplaced and not simulation.refused

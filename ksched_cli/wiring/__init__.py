@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from ksched_cli.releases.minors import NEWEST
 from ksched_cli.wiring.reading import (
     Gathered,
-    apply_edits,
+    change_gathered,
     connect_live,
     gather,
-    put_manifests,
     read_edits,
     read_input,
     read_sources,
@@ -30,21 +29,22 @@ if TYPE_CHECKING:
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.engine.timings import Timings
     from ksched_cli.plan.place import Placement, Telling
-    from ksched_cli.plan.results import PluginTiming, RefusedPod, Simulation, Stats
+    from ksched_cli.plan.results import GatedPod, PluginTiming, PodOutcome, RefusedPod, Simulation, Stats
     from ksched_cli.sources.loaded import Loaded
+    from ksched_cli.whatif.changes import GonePod
+    from ksched_cli.world.results import FinalPod
 
 __all__ = [
     "AUTO",
     "Gathered",
     "Setting",
     "Setup",
-    "apply_edits",
+    "change_gathered",
     "connect_live",
     "gather",
     "make_registry",
     "make_setting",
     "plugin_points",
-    "put_manifests",
     "read_edits",
     "read_input",
     "read_query",
@@ -63,6 +63,7 @@ class Prepared:
     registry: Registry
     refused: tuple[RefusedPod, ...] = ()
     wanted: Callable[[Pod], bool] = lambda pod: True
+    gone: tuple[GonePod, ...] = ()
 
     @property
     def coverage(self) -> dict[str, Any]:
@@ -100,7 +101,15 @@ class Prepared:
             self.warnings,
             self.refused,
             placement.pod_groups(),
+            self.gone,
+            lambda: self.final({outcome.pod: outcome for outcome in outcomes}, placement.gated),
         )
+
+    def final(self, outcomes: Mapping[str, PodOutcome], gated: Iterable[GatedPod]) -> tuple[FinalPod, ...]:
+        """Where every pod is that is asked for, after the cycles."""
+        from ksched_cli.plan.final_pods import final_pods
+
+        return final_pods(self.scheduler, outcomes, gated, self.gone, self.wanted)
 
     def stats(self, pods: int, seconds: float) -> Stats:
         from ksched_cli.plan.memory import peak_mib
@@ -128,10 +137,10 @@ def assemble(setup: Setup, gathered: Gathered) -> Prepared:
     started = time.perf_counter()
     loaded, setting = gathered.loaded, gathered.setting
     scheduler = make_scheduler(setup, loaded, setting)
-    coverage = _coverage(scheduler, loaded, setting)
+    coverage = coverage_of(scheduler, loaded, setting)
     seconds = gathered.seconds + time.perf_counter() - started
     refused, warnings = gathered.refused, (*loaded.warnings, *setting.warnings_of_runs)
-    return Prepared(scheduler, warnings, coverage, seconds, setting.registry, refused, gathered.wanted)
+    return Prepared(scheduler, warnings, coverage, seconds, setting.registry, refused, gathered.wanted, gathered.gone)
 
 
 def prepare(setup: Setup, stdin: BinaryIO | None = None) -> Prepared:
@@ -139,7 +148,7 @@ def prepare(setup: Setup, stdin: BinaryIO | None = None) -> Prepared:
     return assemble(setup, gather(setup, stdin))
 
 
-def _coverage(scheduler: Scheduler, loaded: Loaded, setting: Setting) -> dict[str, Any]:
+def coverage_of(scheduler: Scheduler, loaded: Loaded, setting: Setting) -> dict[str, Any]:
     """What the answer does not take into account."""
     coverage: dict[str, Any] = {"kubeVersion": setting.release.version}
     if not setting.modelled:
@@ -184,10 +193,10 @@ def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting, known: KnownP
     from ksched_cli.api.policy import PriorityClass
     from ksched_cli.cluster.cache import Cluster
     from ksched_cli.cluster.catalog import Catalog
+    from ksched_cli.controlplane.admission.priority import admit_priority
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.engine.selection import lowest_name, random_choice
     from ksched_cli.engine.timings import Timings
-    from ksched_cli.sources.admission.priority import admit_priority
     from ksched_cli.sources.release_fields import as_stored
 
     pods = sorted(loaded.of(Pod), key=lambda pod: (pod.metadata.namespace, pod.metadata.name))

@@ -6,11 +6,24 @@ import io
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from ksched_cli.plan.aftermath import play_out
 from ksched_cli.plan.causes.assign import with_causes
 from ksched_cli.plan.diff import Diff, Side, diff
-from ksched_cli.wiring import Gathered, Setup, assemble, gather, read_sources, scheduler_maker
+from ksched_cli.plan.place import Telling
+from ksched_cli.plan.results import refused_pods
+from ksched_cli.plan.settle import SettlingWorld
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
+from ksched_cli.wiring import (
+    Gathered,
+    Setup,
+    change_gathered,
+    coverage_of,
+    make_scheduler,
+    read_sources,
+)
+from ksched_cli.wiring.reading import check_scenario_held, read_unchanged
 from ksched_cli.wiring.routes import only_rules_differ, route
+from ksched_cli.wiring.scenarios import play_scenario
 
 
 @dataclass(frozen=True)
@@ -23,21 +36,44 @@ class Compared:
 
 
 def compare(before: Setup, after: Setup, stdin: BinaryIO | None = None) -> Compared:
-    """Both sides placed as far as can be. A cluster that both have is read once."""
+    """Each side as its world comes to rest. A cluster that both have is read once."""
     cluster = read_sources(before, stdin) if _same_cluster(before, after) else None
     if "-" in before.filenames and "-" in after.filenames and stdin is not None:
         stdin = _Rewinding(stdin.read())
-    gathered = [gather(side, stdin, cluster) for side in (before, after)]
-    sides, coverage = [], []
-    for setup, each in zip((before, after), gathered, strict=True):
-        coverage.append(assemble(setup, each).coverage)
-        sides.append(_place(setup, each))
-    found = diff(sides[0], sides[1], gathered[1].wanted)
+    first, second = (_settled(setup, stdin, cluster) for setup in (before, after))
+    found = diff(first.side, second.side, second.gathered.wanted)
     if before != after and only_rules_differ(before, after):
-        everything = diff(sides[0], sides[1])
-        way = route(before, after, gathered[0].setting, gathered[1].setting)
-        found = with_causes(found, everything, way, gathered[0].loaded, sides[0], sides[1])
-    return Compared(found, (coverage[0], coverage[1]), tuple(_warnings(*gathered)))
+        way = route(before, after, first.gathered.setting, second.gathered.setting)
+        everything = diff(first.side, second.side)
+        begun = change_gathered(first.gathered, first.changes).loaded
+        found = with_causes(found, everything, way, begun, first.side, second.side)
+    return Compared(found, (first.coverage, second.coverage), tuple(_warnings(first, second)))
+
+
+@dataclass(frozen=True)
+class _Settled:
+    """A side, what it was made of, and what there is to say of it."""
+
+    side: Side
+    gathered: Gathered
+    changes: Changes
+    coverage: dict[str, Any]
+
+
+def _settled(setup: Setup, stdin: BinaryIO | None, cluster: Loaded | None) -> _Settled:
+    if setup.scenario is not None:
+        run, gathered = play_scenario(setup, stdin, cluster)
+        check_scenario_held(run.result)
+        side = Side(run.loaded, run.settlement, run.scheduler)
+        return _Settled(side, gathered, Changes(), coverage_of(run.scheduler, run.loaded, gathered.setting))
+    gathered, changes = read_unchanged(setup, stdin, cluster)
+    settling = SettlingWorld(make_scheduler(setup, gathered.loaded, gathered.setting), Telling(), gathered.loaded)
+    world = settling.world
+    world.apply(changes)
+    settlement = settling.settlement(world.result(world.run()))
+    loaded = loaded_after(world.plane, changes)
+    side = Side(loaded, settlement, world.scheduler, refused_pods(refused_by(world.plane)))
+    return _Settled(side, gathered, changes, coverage_of(world.scheduler, loaded, gathered.setting))
 
 
 class _Rewinding(io.BytesIO):
@@ -52,15 +88,19 @@ def _same_cluster(before: Setup, after: Setup) -> bool:
     return (before.sources, before.live) == (after.sources, after.live)
 
 
-def _place(setup: Setup, gathered: Gathered) -> Side:
-    return Side(play_out(gathered.loaded, scheduler_maker(setup, gathered.setting)), gathered.refused)
-
-
-def _warnings(before: Gathered, after: Gathered) -> list[str]:
+def _warnings(before: _Settled, after: _Settled) -> list[str]:
     """Those of one side only say of which."""
-    first, second = ((*each.loaded.warnings, *each.setting.warnings) for each in (before, after))
+    first, second = (
+        (*each.side.loaded.warnings, *each.gathered.setting.warnings, *_unsettled(each.side))
+        for each in (before, after)
+    )
     return [
         *(text for text in first if text in second),
         *(f"before: {text}" for text in first if text not in second),
         *(f"after: {text}" for text in second if text not in first),
     ]
+
+
+def _unsettled(side: Side) -> tuple[str, ...]:
+    world = side.settlement.world
+    return () if world.settled else (f"the cluster does not come to rest ({world.ending} after {world.seconds:g} s)",)

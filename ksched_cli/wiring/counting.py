@@ -28,11 +28,11 @@ def count_capacity(
     setup: Setup, stdin: BinaryIO | None = None, *, mix: str = "", limit: int, pending_first: bool = True
 ) -> Counted:
     """The manifests of the setup are what is counted; the cluster stays without them."""
+    from ksched_cli.controlplane.admission.chain import Chain
     from ksched_cli.plan.capacity import Portion, capacity
     from ksched_cli.plan.mix import read_mix
-    from ksched_cli.sources.admission.chain import Chain
     from ksched_cli.sources.manifests import load_manifests
-    from ksched_cli.sources.replicas import Replicas, read_shapes
+    from ksched_cli.whatif.replicas import Replicas, read_shapes
 
     gathered = gather(replace(setup, filenames=()), stdin)
     loaded = gathered.loaded

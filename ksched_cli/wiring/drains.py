@@ -35,8 +35,10 @@ def drain_nodes(
     *,
     each: Each | None = None,
     pending_first: bool = True,
+    every_pod: bool = False,
 ) -> Drained:
-    """Every trial starts from the cluster as it was read, with its nodes cordoned."""
+    """Every trial starts from the cluster as it was read, with its nodes cordoned. With `every_pod` the end of a single
+    drain names all pods, not only those to which something happened."""
     gathered = gather(setup, stdin)
     nodes = find_nodes(gathered.loaded, names, read_query(selector) if selector else None)
     if not nodes:
@@ -46,7 +48,9 @@ def drain_nodes(
 
     make = scheduler_maker(setup, gathered.setting)
     groups = in_turn(gathered.loaded, nodes, each)
-    trials = tuple(drain_in_turn(gathered.loaded, make, groups, flags, pending_first=pending_first))
+    trials = tuple(
+        drain_in_turn(gathered.loaded, make, groups, flags, pending_first=pending_first, moved_only=not every_pod)
+    )
     evicted = sum(len(node.of("moves", "unplaced")) for trial in trials for node in trial.drain.nodes)
     stats = prepared.stats(evicted, time.perf_counter() - started)
     return Drained(trials, prepared.coverage, prepared.warnings, stats)

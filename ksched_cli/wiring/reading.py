@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, BinaryIO
 
 from ksched_cli.errors import ExpectationFailed, Problem
 from ksched_cli.sources.live.options import LiveOptions
@@ -15,11 +15,12 @@ from ksched_cli.wiring.setup import Setup, make_setting, wanted_pods
 if TYPE_CHECKING:
     from ksched_cli.api.core import Pod
     from ksched_cli.plan.results import RefusedPod
-    from ksched_cli.sources.admission.chain import Refused
-    from ksched_cli.sources.edits.values import Edit
+    from ksched_cli.plan.scenario import ScenarioResult
     from ksched_cli.sources.live.api_server import ApiServer
     from ksched_cli.sources.live.cluster import LiveCluster, Progress
     from ksched_cli.sources.loaded import Loaded
+    from ksched_cli.whatif.changes import Changes, GonePod
+    from ksched_cli.whatif.edits.values import Edit
 
     Live = Callable[[], LiveCluster]
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Gathered:
     """The input as it was read, with its manifests and edits applied, before any scheduler is made of it. `made` are
-    the pods that came with the manifests, and `wanted` says which pods are asked for."""
+    the pods that came with the manifests, `gone` those that the edits have deleted, and `wanted` says which pods are
+    asked for."""
 
     loaded: Loaded
     setting: Setting
@@ -35,6 +37,7 @@ class Gathered:
     seconds: float
     made: tuple[str, ...]
     wanted: Callable[[Pod], bool]
+    gone: tuple[GonePod, ...] = ()
 
 
 def gather(setup: Setup, stdin: BinaryIO | None = None, cluster: Loaded | None = None) -> Gathered:
@@ -44,28 +47,58 @@ def gather(setup: Setup, stdin: BinaryIO | None = None, cluster: Loaded | None =
         return read_input(setup, stdin, cluster)
     from ksched_cli.wiring.scenarios import play_scenario
 
-    result, gathered = play_scenario(setup, stdin, cluster)
+    run, gathered = play_scenario(setup, stdin, cluster)
+    check_scenario_held(run.result)
+    return gathered
+
+
+def check_scenario_held(result: ScenarioResult) -> None:
+    """Raise what was expected and has not held."""
     if result.failed:
         raise ExpectationFailed(
             Problem(f"{each.text}: {each.against[0]}", result.source, each.line) for each in result.failed
         )
-    return gathered
 
 
 def read_input(setup: Setup, stdin: BinaryIO | None, cluster: Loaded | None = None) -> Gathered:
     """The cluster, unless it has been read already, with the manifests and edits of the setup."""
-    from ksched_cli.api.core import Pod
-    from ksched_cli.api.pod_facts import pod_key
+
+    return change_gathered(*read_unchanged(setup, stdin, cluster))
+
+
+def change_gathered(gathered: Gathered, changes: Changes) -> Gathered:
+    """The changes made, with no scheduler beside the controllers."""
+    from ksched_cli.plan.results import refused_pods
+    from ksched_cli.whatif.changes import changed
+
+    started = time.perf_counter()
+    after = changed(gathered.loaded, changes)
+    refused = (*gathered.refused, *refused_pods(after.refused))
+    seconds = gathered.seconds + time.perf_counter() - started
+    return replace(gathered, loaded=after.loaded, refused=refused, seconds=seconds, made=after.made, gone=after.gone)
+
+
+def read_unchanged(setup: Setup, stdin: BinaryIO | None, cluster: Loaded | None = None) -> tuple[Gathered, Changes]:
+    """The cluster, unless it has been read already, and the changes that the setup wants made in it."""
+    from ksched_cli.whatif.changes import Changes
 
     started = time.perf_counter()
     wanted = wanted_pods(setup)
     loaded = read_sources(setup, stdin) if cluster is None else cluster
-    before = len(loaded.of(Pod))
-    loaded, refused = put_manifests(loaded, setup.filenames, namespace=setup.namespace, stdin=stdin)
-    made = tuple(pod_key(pod) for pod in loaded.of(Pod)[before:])
-    loaded, refused_too = apply_edits(loaded, setup.edits, setup.edit_problems, setup.namespace)
     setting = make_setting(setup, loaded.server_version)
-    return Gathered(loaded, setting, refused + refused_too, time.perf_counter() - started, made, wanted)
+    namespace = setup.namespace or loaded.namespace
+    changes = Changes(read_manifests(setup, namespace, stdin), setup.edits, setup.edit_problems, namespace)
+    return Gathered(loaded, setting, (), time.perf_counter() - started, (), wanted), changes
+
+
+def read_manifests(setup: Setup, namespace: str, stdin: BinaryIO | None = None) -> Loaded:
+    from ksched_cli.sources.loaded import Loaded
+
+    if not setup.filenames:
+        return Loaded()
+    from ksched_cli.sources.manifests import load_manifests
+
+    return load_manifests(setup.filenames, stdin, namespace)
 
 
 def read_sources(setup: Setup, stdin: BinaryIO | None, live: Live | None = None) -> Loaded:
@@ -94,48 +127,11 @@ def read_live(options: LiveOptions, progress: Progress | None, *, events: bool) 
             progress.close()
 
 
-def put_manifests(
-    loaded: Loaded,
-    paths: Sequence[str],
-    objects: Sequence[Any] = (),
-    namespace: str = "",
-    stdin: BinaryIO | None = None,
-) -> tuple[Loaded, tuple[RefusedPod, ...]]:
-    """The cluster with manifests and the pods of their workloads, in a copy of what was loaded; the pods that admission
-    refuses."""
-    if not paths and not objects:
-        return loaded, ()
-    from ksched_cli.sources.manifests import apply, load_manifests
-
-    copy = loaded.copied()
-    manifests = load_manifests(paths, stdin, namespace or loaded.namespace, objects)
-    return copy, _told(apply(copy, manifests))
-
-
-def _told(refused: Iterable[Refused]) -> tuple[RefusedPod, ...]:
-    from ksched_cli.api.pod_facts import pod_key
-    from ksched_cli.plan.results import RefusedPod
-
-    return tuple(RefusedPod(pod_key(each.pod), each.plugin, each.message) for each in refused)
-
-
 def read_edits(given: Iterable[tuple[str, str]]) -> tuple[tuple[Edit, ...], tuple[Problem, ...]]:
     """Pairs of flag and text to edits in the order in which a command line's are made; what is wrong with them."""
-    from ksched_cli.sources.edits.checks import contradictions
-    from ksched_cli.sources.edits.parsing import FLAGS, parse
+    from ksched_cli.whatif.edits.checks import contradictions
+    from ksched_cli.whatif.edits.parsing import FLAGS, parse
 
     order = list(FLAGS)
     edits, problems = parse(sorted(given, key=lambda each: order.index(each[0])))
     return tuple(edits), (*problems, *contradictions(edits))
-
-
-def apply_edits(
-    loaded: Loaded, edits: Sequence[Edit], problems: Sequence[Problem] = (), namespace: str = ""
-) -> tuple[Loaded, tuple[RefusedPod, ...]]:
-    """The cluster with the edits made, in a copy of what was loaded; new pods that admission refuses."""
-    if not edits and not problems:
-        return loaded, ()
-    from ksched_cli.sources.edits.apply import apply
-
-    edited = apply(loaded, edits, problems, namespace or loaded.namespace)
-    return edited.loaded, _told(edited.refused)

@@ -1,44 +1,74 @@
-"""A prepared scheduler, left to itself until nothing moves."""
+"""A cluster left to itself until nothing moves."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from typing import BinaryIO
 
 from ksched_cli.engine.queue import pending
-from ksched_cli.plan.results import GatedPod, IgnoredPod, Simulation
-from ksched_cli.plan.settle import Limits, settle
-from ksched_cli.plan.settlement import Settlement
-from ksched_cli.wiring import Prepared
+from ksched_cli.plan.results import GatedPod, IgnoredPod, Simulation, refused_pods
+from ksched_cli.plan.settle import Settlement, SettlingWorld
+from ksched_cli.whatif.changes import Changes, refused_by
+from ksched_cli.wiring import Gathered, Prepared, Setup, assemble
+from ksched_cli.wiring.reading import read_unchanged
+from ksched_cli.world.results import Limits
+from ksched_cli.world.world import World
 
 
-def settle_prepared(
-    prepared: Prepared, limits: Limits, *, detail: bool = False, top: int = 3
+def settle_cluster(
+    setup: Setup, limits: Limits, stdin: BinaryIO | None = None, *, detail: bool = False, top: int = 3
 ) -> tuple[Simulation, Settlement]:
-    """What settling came to, and every pod's last cycle as a simulation tells it."""
+    """The last cycle of every pod, and what the world came to."""
+    _, simulation, settlement = settle_world(setup, limits, stdin, detail=detail, top=top)
+    return simulation, settlement
+
+
+def settle_world(
+    setup: Setup, limits: Limits, stdin: BinaryIO | None = None, *, detail: bool = False, top: int = 3
+) -> tuple[World, Simulation, Settlement]:
+    """The manifests and edits of the setup are the changes of a world, which then runs until nothing moves."""
+    gathered, changes = read_unchanged(setup, stdin)
+    return settle_gathered(setup, gathered, [changes], limits, detail=detail, top=top)
+
+
+def settle_gathered(
+    setup: Setup, gathered: Gathered, changes: Sequence[Changes], limits: Limits, *, detail: bool, top: int
+) -> tuple[World, Simulation, Settlement]:
+    """All changes are made at the beginning."""
+    prepared = assemble(setup, gathered)
     started = time.perf_counter()
-    scheduler = prepared.scheduler
-    infos = scheduler.cluster.pods.infos
-    others = [infos[row] for row in pending(scheduler.cluster)]
-    ignored = sorted(
-        (
-            IgnoredPod(info.key, info.pod.spec.scheduler_name)
-            for info in others
-            if info.pod.spec.scheduler_name not in scheduler.runtimes and prepared.wanted(info.pod)
-        ),
-        key=lambda each: each.pod,
-    )
-    found = settle(scheduler, limits, prepared.telling(detail=detail, top=top))
-    stats = prepared.stats(found.cycles, time.perf_counter() - started)
+    settling = SettlingWorld(prepared.scheduler, prepared.telling(detail=detail, top=top), gathered.loaded)
+    world = settling.world
+    for change in changes:
+        world.apply(change)
+    found = settling.settlement(world.result(world.run(limits)))
+    stats = prepared.stats(len(found.outcomes), time.perf_counter() - started)
+    coverage = prepared.coverage
+    gaps = [gap for change in changes if change for gap in change.gaps(world.plane)]
+    if gaps:
+        coverage["admissionNotModelled"] = list(dict.fromkeys([*coverage.get("admissionNotModelled", []), *gaps]))
     simulation = Simulation(
         found.outcomes,
-        tuple(GatedPod(each.pod, each.gated_by, (each.message,)) for each in found.final if each.state == "gated"),
-        tuple(ignored),
-        prepared.coverage,
-        # How many pods there were, not how often they were tried.
-        replace(stats, pods=len(found.outcomes)),
-        prepared.warnings,
-        prepared.refused,
+        tuple(
+            GatedPod(each.pod, each.gated_by, (each.message,)) for each in found.world.final if each.state == "gated"
+        ),
+        tuple(_ignored(prepared)),
+        coverage,
+        stats,
+        (*prepared.warnings, *world.plane.warnings, *world.plane.blocked_evictions()),
+        (*prepared.refused, *refused_pods(refused_by(world.plane))),
         found.pod_groups,
     )
-    return simulation, found
+    return world, simulation, found
+
+
+def _ignored(prepared: Prepared) -> list[IgnoredPod]:
+    scheduler = prepared.scheduler
+    infos = [scheduler.cluster.pods.infos[row] for row in pending(scheduler.cluster)]
+    found = [
+        IgnoredPod(info.key, info.pod.spec.scheduler_name)
+        for info in infos
+        if info.pod.spec.scheduler_name not in scheduler.runtimes and prepared.wanted(info.pod)
+    ]
+    return sorted(found, key=lambda each: each.pod)

@@ -13,8 +13,8 @@ from ksched_cli.wiring.setting import AUTO, Configuration, PluginGiven, Setting,
 if TYPE_CHECKING:
     from ksched_cli.api.core import Pod
     from ksched_cli.api.selectors import Selector
-    from ksched_cli.sources.edits.values import Edit
     from ksched_cli.sources.live.cluster import Progress
+    from ksched_cli.whatif.edits.values import Edit
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def test_json_detail_full_has_every_node(capsys: pytest.CaptureFixture[str]) -> 
     assert run(["simulate", "--from", str(CASE), "-o", "json", "--detail", "full"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["apiVersion"], document["kind"]) == ("ksched/v1", "Simulation")
-    assert list(document) == ["apiVersion", "kind", "pods", "gated", "ignored", "refused", "coverage", "stats"]
+    assert list(document) == ["apiVersion", "kind", "pods", "gated", "ignored", "refused", "final", "coverage", "stats"]
     first = document["pods"][0]
     assert sorted([*first["feasible"], *first["filters"]]) == [f"node-{index}" for index in range(5)]
     assert set(document["stats"]) == {"nodes", "pods", "loadSeconds", "scheduleSeconds", "podsPerSecond", "peakMiB"}
@@ -179,7 +179,7 @@ def test_a_bug_is_told_without_a_traceback(capsys: pytest.CaptureFixture[str], m
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("ksched_cli.simulator.gather", broken)
+    monkeypatch.setattr("ksched_cli.simulator.read_unchanged", broken)
     monkeypatch.delenv("KSCHED_TRACEBACK", raising=False)
     assert run(["demo"]) == 2
     assert "a bug in ksched: ZeroDivisionError: oops" in capsys.readouterr().err

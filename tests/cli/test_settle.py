@@ -62,6 +62,7 @@ def test_the_document_has_timeline_and_final(cluster: str, output: str, capsys: 
     final = {(entry["pod"], entry["state"]): entry for entry in document["final"]}
     assert final["shop/urgent", "scheduled"] == {
         "pod": "shop/urgent",
+        "workload": "Pod/shop/urgent",
         "state": "scheduled",
         "node": "east-1",
         "attempts": 2,
@@ -149,7 +150,7 @@ def test_a_scenario_on_the_timeline_as_a_document(
     steps = [each for each in document["timeline"] if each["event"] == "Step"]
     assert [each["message"] for each in steps] == ["as it is", "more room", "a node is lost"]
     # A step comes when everything has come to rest: the victims of the first took half a minute to leave.
-    assert [each["time"] for each in steps] == [0.0, 30.0, 30.0]
+    assert [each["time"] for each in steps] == [0.0, 30.2, 30.4]
     assert document["settled"]["ending"] == "settled"
     nodes = {each["pod"]: each.get("node") for each in document["final"] if each["state"] == "scheduled"}
     assert nodes == {

@@ -33,6 +33,8 @@ def facts(cluster: Cluster) -> dict[str, Any]:
                 if cluster.usage.requested[i, row]
             },
             "nonzero": cluster.usage.nonzero[:, row].tolist(),
+            "unschedulable": bool(cluster.nodes.unschedulable[row]),
+            "taints": cluster.nodes.taint_sets.values[cluster.nodes.taint_set[row]],
             "pods": sorted(cluster.pods.infos[pod].key for pod in cluster.pods_on(row)),
             "count": int(cluster.usage.pod_count[row]),
             "taken": {
@@ -61,7 +63,8 @@ def test_any_history_equals_a_fresh_build(data: st.DataObject) -> None:
             del present[name]
             cluster.remove_node(name)
         elif name in present:
-            present[name] = data.draw(nodes(name))
+            new, old = data.draw(nodes(name)), present[name]
+            present[name] = replace(old, spec=new.spec) if data.draw(st.booleans()) else new
             cluster.update_node(present[name])
         else:
             present[name] = data.draw(nodes(name))

@@ -10,11 +10,11 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.framework.interfaces import PermitPlugin, PreBindPlugin, ReservePlugin
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedulable
-from ksched_cli.plan.settle import TimedEvent, settle
+from ksched_cli.plan.settle import TimedEvent
 from tests.builders import make_node, make_pod
 from tests.engine.test_cycle import with_plugins
 from tests.engine.test_handlers import loop_over, run, where
-from tests.harness import make_scheduler
+from tests.harness import make_scheduler, settle
 from tests.pod_groups import GANG, group, member
 
 ZONE = "topology.kubernetes.io/zone"
@@ -163,7 +163,7 @@ def test_a_gang_waits_for_room_and_goes_as_one() -> None:
     scheduler = make_scheduler([node("n1").obj()], pods, objects=[group(min_count=2)], gates=GANG)
     found = settle(scheduler, events=[TimedEvent(100, "add", node("n2").obj())])
     assert found.settled
-    assert sorted((pod.pod, pod.state, pod.node) for pod in found.final) == [
+    assert sorted((pod.pod, pod.state, pod.node) for pod in found.moved) == [
         ("default/a", "scheduled", "n1"),
         ("default/b", "scheduled", "n2"),
     ]
@@ -176,4 +176,4 @@ def test_a_gang_s_last_pod_lets_the_others_in() -> None:
     first, last = (member(name).uid(name).obj() for name in ("a", "b"))
     scheduler = make_scheduler([node("n1").obj()], [first], objects=[group(min_count=2)], gates=GANG)
     found = settle(scheduler, events=[TimedEvent(10, "add", last)])
-    assert [(pod.pod, pod.state) for pod in found.final] == [("default/a", "scheduled"), ("default/b", "scheduled")]
+    assert [(pod.pod, pod.state) for pod in found.moved] == [("default/a", "scheduled"), ("default/b", "scheduled")]

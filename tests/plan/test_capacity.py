@@ -14,10 +14,10 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec
 from ksched_cli.api.workloads import StatefulSet
+from ksched_cli.controlplane.admission.chain import Chain
 from ksched_cli.plan.capacity import Capacity, Portion, capacity
-from ksched_cli.sources.admission.chain import Chain
 from ksched_cli.sources.loaded import Loaded, Origin
-from ksched_cli.sources.replicas import Replicas, Shape
+from ksched_cli.whatif.replicas import Replicas, Shape
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters, pods
 from tests.harness import make_scheduler, placed

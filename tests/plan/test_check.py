@@ -11,13 +11,13 @@ from ksched_cli.api.core import Node
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.per_node import PerNodePlugin
 from ksched_cli.framework.status import SUCCESS, Status, unschedulable
-from ksched_cli.plan.check import check
+from ksched_cli.plan.check import Checker
 from ksched_cli.plan.check_results import WorkloadCheck
+from ksched_cli.plan.check_run import CheckRun
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.places import Places
-from ksched_cli.sources.rollouts.api_server import ApiServer
-from ksched_cli.sources.rollouts.begin import begin
+from ksched_cli.whatif.changes import Changes
 from ksched_cli.wiring import Setup, prepare
 from ksched_cli.wiring.check import run_check
 from tests.builders import make_node, make_pod, term
@@ -61,23 +61,23 @@ APART = {
 
 
 def summed(workload: WorkloadCheck) -> tuple[int, int, int, list[str]]:
-    """Pods that run, old ones that are left, steps, and the codes."""
+    """Pods that run, old ones that are left, moments in which something happened, and the codes."""
     return workload.running, workload.old, len(workload.steps), [finding.code for finding in workload.findings]
 
 
 DEPLOYMENTS = [
-    pytest.param("8", "1", None, {}, (3, 0, 4, []), id="room for everything"),
+    pytest.param("8", "1", None, {}, (3, 0, 6, []), id="room for everything"),
     pytest.param("1", "1", rolling(1, 0), {}, (0, 3, 1, ["KS401"]), id="no room for the surge"),
     pytest.param("1", "1", rolling(0, 1), {}, (3, 0, 6, []), id="the old ones go first"),
-    pytest.param("1", "1", rolling(1, 1), {}, (3, 0, 6, []), id="one may be missing"),
-    pytest.param("1", "1", {"type": "Recreate"}, {}, (3, 0, 2, []), id="all at once"),
+    pytest.param("1", "1", rolling(1, 1), {}, (3, 0, 5, []), id="one may be missing"),
+    pytest.param("1", "1", {"type": "Recreate"}, {}, (3, 0, 1, []), id="all at once"),
     pytest.param("1", "1", rolling("25%", "25%"), {}, (0, 3, 1, ["KS401"]), id="a quarter of three is a surge of one"),
     pytest.param("1", "1", rolling("0%", "25%"), {}, (3, 0, 6, []), id="both round to nothing: one goes"),
-    pytest.param("1", "2", rolling(0, 1), {}, (0, 2, 1, ["KS102"]), id="larger than any node, one old pod lost"),
+    pytest.param("1", "2", rolling(0, 1), {}, (0, 2, 2, ["KS102"]), id="larger than any node, one old pod lost"),
     pytest.param("8", "1", rolling(1, 0), PORT, (0, 3, 1, ["KS401"]), id="the old pods hold the host port"),
     pytest.param("8", "1", rolling(1, 0), APART, (0, 3, 1, ["KS401"]), id="the old pods are too near"),
-    pytest.param("8", "1", rolling(1, 0), SPREAD, (3, 0, 4, []), id="spread over the nodes"),
-    pytest.param("8", "1", {"type": "Recreate"}, APART, (3, 0, 2, []), id="recreated apart"),
+    pytest.param("8", "1", rolling(1, 0), SPREAD, (3, 0, 6, []), id="spread over the nodes"),
+    pytest.param("8", "1", {"type": "Recreate"}, APART, (3, 0, 1, []), id="recreated apart"),
 ]
 
 
@@ -93,11 +93,11 @@ def test_deployment(
 
 
 SETS = [
-    pytest.param({}, "1", {}, (3, 0, 6, []), id="one after the other, from the last"),
-    pytest.param({"podManagementPolicy": "Parallel"}, "1", {}, (3, 0, 6, []), id="parallel replaces one at a time too"),
-    pytest.param({}, "2", {}, (0, 2, 2, ["KS102"]), id="the first that is replaced has no place"),
+    pytest.param({}, "1", {}, (3, 0, 3, []), id="one after the other, from the last"),
+    pytest.param({"podManagementPolicy": "Parallel"}, "1", {}, (3, 0, 3, []), id="parallel replaces one at a time too"),
+    pytest.param({}, "2", {}, (0, 2, 1, ["KS102"]), id="the first that is replaced has no place"),
     pytest.param(
-        {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}}, "1", {}, (3, 0, 2, []),
+        {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}}, "1", {}, (3, 0, 1, []),
         id="down to the partition",
     ),
     pytest.param({"updateStrategy": {"type": "OnDelete"}}, "2", {}, (3, 0, 0, ["KS405"]), id="on delete"),
@@ -136,13 +136,13 @@ def test_scaling_a_set_down_goes_from_the_last(tmp_path: Path) -> None:
 
 
 DAEMONS = [
-    pytest.param(None, {}, "1", (3, 0, 6, []), id="one node after the other"),
-    pytest.param(rolling(None, 2), {}, "1", (3, 0, 4, []), id="two at a time"),
-    pytest.param(rolling(None, "100%"), {}, "1", (3, 0, 2, []), id="all at once"),
+    pytest.param(None, {}, "1", (3, 0, 3, []), id="one node after the other"),
+    pytest.param(rolling(None, 2), {}, "1", (3, 0, 2, []), id="two at a time"),
+    pytest.param(rolling(None, "100%"), {}, "1", (3, 0, 1, []), id="all at once"),
     pytest.param(rolling(1, 0), {}, "1", (0, 3, 1, ["KS401"]), id="no room for the surge"),
     pytest.param(rolling(1, 0), PORT, "0", (0, 3, 1, ["KS401"]), id="the old pod holds the host port"),
-    pytest.param(rolling(1, 0), {}, "0", (3, 0, 4, []), id="a surge on one node after the other"),
-    pytest.param(None, {}, "2", (0, 2, 2, ["KS102"]), id="stops at the first node without room"),
+    pytest.param(rolling(1, 0), {}, "0", (3, 0, 6, []), id="a surge on one node after the other"),
+    pytest.param(None, {}, "2", (0, 2, 1, ["KS102"]), id="stops at the first node without room"),
     pytest.param({"type": "OnDelete"}, {}, "2", (3, 0, 0, ["KS405"]), id="on delete"),
 ]
 
@@ -187,7 +187,8 @@ def test_another_number_of_replicas_comes_before_another_template(tmp_path: Path
     cluster = [*nodes("9"), *running_deployment(["n0"] * 2, template(OLD))]
     cluster[2]["metadata"]["annotations"] = {"deployment.kubernetes.io/desired-replicas": "2"}
     (found,) = checked(tmp_path, cluster, workload("Deployment", template(), replicas=4)).workloads
-    assert len(found.steps[0].made) == 2 + 1
+    # Two for the scale and one for the surge; then one of the old ones, which is not ready yet, gives way to a new one.
+    assert len(found.steps[0].made) == 2 + 1 + 1
     assert summed(found)[:2] == (4, 0)
 
 
@@ -331,7 +332,7 @@ def test_a_job_that_has_pods_already_makes_the_rest(tmp_path: Path) -> None:
         "spec": {"parallelism": 3, "template": template(restartPolicy="Never")},
     }
     (found,) = checked(tmp_path, [*nodes("2"), running("w-a", "n0", "w", "Job", template())], job).workloads
-    assert (found.pods, found.running, [each.code for each in found.findings]) == (3, 2, ["KS101"])
+    assert (found.pods, found.running, [each.code for each in found.findings]) == (3, 3, ["KS406"])
 
 
 def test_pods_without_their_workload_are_taken_as_outdated_and_that_is_told(tmp_path: Path) -> None:
@@ -370,14 +371,14 @@ def test_a_set_keeps_its_volumes(tmp_path: Path) -> None:
 
 
 def test_new_workloads_go_where_simulate_has_them_go() -> None:
-    """The rounds are no other scheduler: without anything to replace they are one run."""
+    """The world has no other scheduler: without anything to replace, its first moment is one run."""
     cluster, manifests = "ksched_cli/cli/demo_cluster.yaml", "fixtures/manifests/shop.yaml"
     setup = Setup(sources=[str(ROOT / cluster)], filenames=[str(ROOT / manifests)])
     simulated = {outcome.pod: outcome.node for outcome in prepare(setup).simulate().outcomes}
     found = {
         f"shop/{pod}": node
         for each in run_check(setup).workloads
-        for step in each.steps
+        for step in each.steps[:1]
         for pod, node in step.placed.items()
     }
     assert len(found) == 6
@@ -451,8 +452,11 @@ def test_what_could_not_be_read_of_a_live_cluster_is_told_where_it_matters(tmp_p
     mounts["spec"]["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
     loaded = load_dump([write(tmp_path / "cluster.json", *nodes("4"))])
     manifests = load_manifests([write(tmp_path / "manifests.json", plain, mounts)])
-    rollouts = begin(loaded, manifests)
-    server = ApiServer(loaded, ["default"])
     scheduler = make_scheduler(loaded.of(Node), [])
-    found = check(scheduler, rollouts, server, Places(manifests), missing=["PersistentVolumeClaim", "Service"])
+    checker = Checker(
+        lambda choices: CheckRun(scheduler, loaded, Changes(manifests), choices),
+        Places(manifests),
+        ["PersistentVolumeClaim", "Service"],
+    )
+    found = checker.check()
     assert [each.missing for each in found.workloads] == [("Service",), ("PersistentVolumeClaim",)]

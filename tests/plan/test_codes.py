@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from ksched_cli.controlplane.admission import chain
 from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin
 from ksched_cli.plan.codes import all_codes, code_of, find_code
-from ksched_cli.sources.admission import chain
 from ksched_cli.wiring import make_registry
 from tests.test_conformance import CASES
 

@@ -14,8 +14,7 @@ from ksched_cli.plan.diff import Diff, PodChange
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import Setup, assemble, gather
 from ksched_cli.wiring.comparison import compare
-from tests.builders import PodBuilder, make_node, make_pod
-from tests.sources.test_edits import owned
+from tests.builders import PodBuilder, make_node, make_pod, owned
 
 SWAPPED = {"moved": "moved", "newlyFailing": "newlyFitting", "newlyFitting": "newlyFailing", "added": "removed", "removed": "added"}  # fmt: skip
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.api.core import Pod
-from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.api.policy import PodDisruptionBudget, PriorityClass
 from ksched_cli.api.selectors import Selector
 from ksched_cli.api.workloads import DaemonSet, ReplicaSet, StatefulSet
+from ksched_cli.controlplane.api_server import ApiServer
+from ksched_cli.controlplane.budgets import needs_no_budget
+from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.results import Drain, PodFate
 from ksched_cli.plan.drain.targets import find_nodes, in_turn
@@ -31,16 +36,11 @@ def load(*items: Any) -> Loaded:
     return loaded
 
 
-def run(loaded: Loaded, *nodes: str, flags: Flags = ALL, watch: Any = None, pending_first: bool = True) -> Drain:
+def run(loaded: Loaded, *nodes: str, flags: Flags = ALL, **more: bool) -> Drain:
     def make(changed: Loaded) -> Any:
-        from ksched_cli.api.core import Node
+        return make_scheduler(changed.of(Node), changed.of(Pod), objects=changed.others())
 
-        scheduler = make_scheduler(changed.of(Node), changed.of(Pod), objects=changed.others())
-        if watch:
-            watch(scheduler)
-        return scheduler
-
-    (trial,) = drain_in_turn(loaded, make, [("all", nodes)], flags, pending_first=pending_first)
+    (trial,) = drain_in_turn(loaded, make, [("all", nodes)], flags, **more)
     return trial.drain
 
 
@@ -96,23 +96,45 @@ A = make_node("a").allocatable(cpu="8", memory="16Gi", pods=110).obj()
 B = make_node("b").allocatable(cpu="8", memory="16Gi", pods=110).obj()
 TIGHT = make_node("b").allocatable(cpu="1", memory="16Gi", pods=110).obj()
 APPS = ("x", "y", "z")
+CLASSES = {
+    name: msgspec.convert({"metadata": {"name": name}, "value": value}, PriorityClass)
+    for name, value in (("low", 0), ("high", 10))
+}
 
 
 # Properties
 
 
+def replica_set(app: str, docs: list[dict[str, Any]]) -> ReplicaSet:
+    """The ReplicaSet of these pods, whose template is the first of them."""
+    own = [doc for doc in docs if doc["metadata"]["labels"]["app"] == app]
+    spec = {**own[0]["spec"], "nodeName": ""} if own else {"containers": []}
+    template = {"metadata": {"labels": {"app": app}}, "spec": spec}
+    data = {
+        "metadata": {"name": app, "namespace": "default", "uid": f"uid-{app}"},
+        "spec": {"replicas": len(own), "selector": {"matchLabels": {"app": app}}, "template": template},
+    }
+    return msgspec.convert(data, ReplicaSet)
+
+
 @st.composite
 def shops(draw: st.DrawFn) -> tuple[Loaded, list[str]]:
-    """Pods of three applications on a few nodes, with budgets that cover some of them, sometimes the same ones."""
+    """Pods of three applications on a few nodes, with budgets that cover some of them, sometimes the same ones. Some
+    applications have their controller in the input, some are more important than others."""
     names = [f"n{index}" for index in range(draw(st.integers(2, 4)))]
     nodes = [make_node(name).allocatable(cpu=draw(st.integers(1, 6)), memory="9Gi", pods=9).obj() for name in names]
-    pods = []
+    priorities = {app: draw(st.sampled_from(("low", "low", "high"))) for app in APPS}
+    pods, docs = [], []
     for index in range(draw(st.integers(1, 9))):
         app = draw(st.sampled_from(APPS))
         builder = ready(owned(f"p{index}", app), draw(st.integers(0, 3)) > 0).on(draw(st.sampled_from(names)))
         if draw(st.integers(0, 5)) == 0:
             builder.label(tier="web")
-        pods.append(builder.requests(cpu=draw(st.sampled_from(("500m", "1", "2")))).obj())
+        builder.requests(cpu=draw(st.sampled_from(("500m", "1", "2")))).spec(priorityClassName=priorities[app])
+        pods.append(builder.priority(CLASSES[priorities[app]].value).obj())
+        del builder.data["spec"]["priority"]
+        docs.append(builder.doc())
+    owners = [replica_set(app, docs) for app in APPS if draw(st.booleans())]
     selectors = [{"app": app} for app in APPS] + [{"tier": "web"}]
     wanted = draw(st.lists(st.sampled_from(range(4)), unique=True))
     budgets = []
@@ -130,24 +152,40 @@ def shops(draw: st.DrawFn) -> tuple[Loaded, list[str]]:
                 unhealthyPodEvictionPolicy=policy,
             )
         )
-    return load(*nodes, *pods, *budgets), draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True))
-
-
-def is_ready(pod: Pod) -> bool:
-    return any(each.type == "Ready" and each.status == "True" for each in pod.status.conditions)
+    return load(*nodes, *pods, *owners, *budgets, *CLASSES.values()), draw(
+        st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True)
+    )
 
 
 class Watcher:
-    """Counts healthy pods of every budget as pods leave nodes and come to nodes, and looks at each eviction."""
+    """Looks at each eviction that the eviction API grants: what the budgets had before, and what is left of them."""
 
-    def __init__(self, loaded: Loaded) -> None:
-        self.budgets = loaded.of(PodDisruptionBudget)
-        self.pods = loaded.of(Pod)
-        self.healthy = {
-            each.metadata.name: sum(is_ready(pod) for pod in self.pods if self.covers(each, pod))
-            for each in self.budgets
-        }
-        self.evictions = 0
+    def __init__(self) -> None:
+        self.api: Any = None
+        self.granted: list[str] = []
+
+    def watching(self) -> Any:
+        original = ApiServer.evict
+
+        def evict(api: ApiServer, pod: Pod) -> str:
+            self.api = api
+            current = api.store.current(pod)
+            assert current is not None
+            covering = [] if needs_no_budget(current) else self.covering(current)
+            before = [item.status for item in covering]
+            refusal = original(api, pod)
+            if not refusal:
+                self.granted.append(pod_key(pod))
+                assert len(covering) <= 1
+                for item, status in zip(covering, before, strict=True):
+                    assert status.disruptions_allowed > 0 or self.is_free(item, current)
+                    assert not is_ready(current) or self.healthy(item) >= self.desired(item)
+            return refusal
+
+        return patch.object(ApiServer, "evict", evict)
+
+    def covering(self, pod: Pod) -> list[PodDisruptionBudget]:
+        return [item for item in self.api.store.of(PodDisruptionBudget) if self.covers(item, pod)]
 
     def covers(self, item: PodDisruptionBudget, pod: Pod) -> bool:
         assert item.spec.selector is not None
@@ -157,56 +195,62 @@ class Watcher:
         assert isinstance(item.spec.min_available, int)
         return item.spec.min_available
 
-    def __call__(self, scheduler: Any) -> None:
-        cluster = scheduler.cluster
-        place, displace = cluster.place, cluster.displace
+    def healthy(self, item: PodDisruptionBudget) -> int:
+        pods = [pod for pod in self.api.store.of(Pod) if self.covers(item, pod)]
+        return sum(is_ready(pod) and pod.metadata.deletion_timestamp is None for pod in pods)
 
-        def placed(pod_row: int, node_row: int) -> None:
-            place(pod_row, node_row)
-            for item in self.budgets:
-                if self.covers(item, cluster.pods.infos[pod_row].pod):
-                    self.healthy[item.metadata.name] += 1
-
-        def displaced(pod_row: int) -> int:
-            self.evicted(cluster.pods.infos[pod_row].pod)
-            return int(displace(pod_row))
-
-        cluster.place, cluster.displace = placed, displaced
-
-    def evicted(self, pod: Pod) -> None:
-        self.evictions += 1
-        covering = [item for item in self.budgets if self.covers(item, pod)]
-        assert len(covering) <= 1
-        for item in covering:
-            name = item.metadata.name
-            if is_ready(pod):
-                self.healthy[name] -= 1
-                assert self.healthy[name] >= self.desired(item)
-            elif item.spec.unhealthy_pod_eviction_policy != "AlwaysAllow":
-                assert self.healthy[name] >= self.desired(item)
+    def is_free(self, item: PodDisruptionBudget, pod: Pod) -> bool:
+        """An unready pod that may go whatever the budget allows."""
+        if is_ready(pod):
+            return False
+        return item.spec.unhealthy_pod_eviction_policy == "AlwaysAllow" or self.healthy(item) >= self.desired(item) > 0
 
     def holds(self, pod: Pod) -> bool:
-        covering = [item for item in self.budgets if self.covers(item, pod)]
-        return len(covering) > 1 or any(self.healthy[item.metadata.name] <= self.desired(item) for item in covering)
+        covering = self.covering(pod)
+        return len(covering) > 1 or any(self.healthy(item) <= self.desired(item) for item in covering)
 
 
 @given(shops())
 @settings(max_examples=200, deadline=None)
 def test_no_budget_is_ever_broken(drawn: Any) -> None:
     loaded, nodes = drawn
-    watcher = Watcher(loaded)
-    drain = run(loaded, *nodes, watch=watcher)
-    left = {pod.pod for node in drain.nodes for pod in node.of("moves", "unplaced")}
-    assert watcher.evictions == len(left)
+    watcher = Watcher()
+    with watcher.watching():
+        drain = run(loaded, *nodes)
+    left = [pod.pod for node in drain.nodes for pod in node.of("moves", "unplaced")]
+    assert sorted(watcher.granted) == sorted(left)
     pods = {f"default/{pod.metadata.name}": pod for pod in loaded.of(Pod)}
     on_nodes = {key for key, pod in pods.items() if pod.spec.node_name in nodes}
     stuck = {pod.pod for node in drain.nodes for pod in node.of("stuck")}
-    assert left | stuck == on_nodes
+    preempted = {each.pod for each in drain.preempted}
+    assert {*left, *stuck} == on_nodes - preempted
     # Nothing that could still go is left behind.
     assert all(watcher.holds(pods[key]) for key in stuck)
     assert drain.drained == (not stuck)
+    assert drain.world.settled
     for change in drain.budgets:
-        assert change.lowest >= min(change.desired, change.healthy_before)
+        assert preempted or change.lowest >= min(change.desired, change.healthy_before)
+
+
+@given(shops())
+@settings(max_examples=60, deadline=None)
+def test_every_pod_is_in_the_end_where_its_fate_says(drawn: Any) -> None:
+    loaded, nodes = drawn
+    drain = run(loaded, *nodes, moved_only=False)
+    final = {pod.pod: pod for pod in drain.world.final if pod.state != "gone"}
+    gone = {pod.pod for pod in drain.world.final if pod.state == "gone"}
+    assert {pod_key(pod) for pod in loaded.of(Pod)} <= {*final, *gone}
+    for fate in (pod for node in drain.nodes for pod in node.pods):
+        if fate.fate in ("moves", "unplaced"):
+            assert (final[fate.successor].node, fate.pod in gone) == (fate.to, True)
+            assert fate.to or fate.why
+        else:
+            assert fate.fate == "stuck"
+            assert final[fate.pod].node in nodes
+    for each in drain.preempted:
+        assert each.pod in gone
+        assert final[each.successor].node == each.to
+    assert {pod.pod for pod in drain.world.unplaced} == {pod.successor for pod in (*drain.unplaced, *drain.homeless)}
 
 
 @given(shops())
@@ -302,7 +346,7 @@ BARE = make_pod("bare")
         pytest.param(BARE, Flags(force=True), "gone", "nobody makes another", id="no controller, forced"),
         pytest.param(make_pod("done").phase("Succeeded"), Flags(), "gone", "it is finished", id="finished"),
         pytest.param(make_pod("bare").spec(volumes=[{"name": "d", "emptyDir": {}}]), Flags(force=True), "refused", "cannot delete Pods with local storage (use --delete-emptydir-data to override)", id="local storage comes before the controller"),
-        pytest.param(owned("logs-0", "logs", "DaemonSet", "extensions/v1beta1"), Flags(), "gone", "nobody makes another", id="a DaemonSet of an old API is none to kubectl"),
+        pytest.param(owned("logs-0", "logs", "DaemonSet", "extensions/v1beta1"), Flags(), "moves", "", id="a DaemonSet of an old API is none to kubectl, but its controller makes another"),
         pytest.param(owned("web-0"), Flags(pod_selector=Selector()), "moves", "", id="selected"),
         pytest.param(owned("web-0").terminating(), Flags(), "gone", "it is being deleted already", id="on its way out"),
     ],

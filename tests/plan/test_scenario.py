@@ -13,8 +13,7 @@ from ksched_cli.errors import ExpectationFailed, InputError
 from ksched_cli.plan.scenario import ScenarioResult
 from ksched_cli.wiring import Setup, gather
 from ksched_cli.wiring.scenarios import play_scenario
-from tests.builders import PodBuilder, make_node, make_pod
-from tests.sources.test_edits import owned
+from tests.builders import PodBuilder, make_node, make_pod, owned
 
 
 def of_set(name: str, cpu: str = "1", **labels: str) -> PodBuilder:
@@ -23,7 +22,7 @@ def of_set(name: str, cpu: str = "1", **labels: str) -> PodBuilder:
 
 
 def play(tmp_path: Path, items: list[Any], *steps: dict[str, Any]) -> ScenarioResult:
-    return play_scenario(_setup(tmp_path, items, *steps))[0]
+    return play_scenario(_setup(tmp_path, items, *steps))[0].result
 
 
 def _setup(tmp_path: Path, items: list[Any], *steps: dict[str, Any]) -> Setup:

@@ -13,11 +13,11 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.framework.interfaces import PermitPlugin, ReservePlugin
 from ksched_cli.framework.status import SUCCESS, Code, Status
-from ksched_cli.plan.settle import Limits, TimedEvent, settle
-from ksched_cli.plan.settlement import Settlement
+from ksched_cli.plan.settle import TimedEvent
+from ksched_cli.world.results import Limits, WorldResult
 from tests.builders import make_node, make_pod
 from tests.engine.test_cycle import with_plugins
-from tests.harness import make_scheduler
+from tests.harness import make_scheduler, settle
 from tests.plugins.lib.devices.resources import allocated, exactly, make_claim, make_class, make_slice
 
 
@@ -37,13 +37,13 @@ def urgent(cpu: str = "2") -> Any:
     return make_pod("urgent").uid("urgent").requests(cpu=cpu).priority(10).obj()
 
 
-def states(found: Settlement) -> dict[str, tuple[str, str]]:
+def states(found: WorldResult) -> dict[str, tuple[str, str]]:
     """Pod to (state, node); what is gone is left out where the name is there again."""
-    order = sorted(found.final, key=lambda pod: pod.state != "gone")
+    order = sorted(found.moved, key=lambda pod: pod.state != "gone")
     return {pod.pod.removeprefix("default/"): (pod.state, pod.node) for pod in order}
 
 
-def lines(found: Settlement, *events: str) -> list[tuple[float, str, str]]:
+def lines(found: WorldResult, *events: str) -> list[tuple[float, str, str]]:
     wanted = [each for each in found.timeline if each.event in events]
     return [(each.time, each.pod.removeprefix("default/"), each.decision or each.queue or each.node) for each in wanted]
 
@@ -69,7 +69,7 @@ def test_a_victim_leaves_and_its_controller_replaces_it(kind: str, returns: str 
     assert states(found)["urgent"] == ("scheduled", "n1")
     assert lines(found, "Preempted") == [(0, "victim", "n1")]
     assert lines(found, "AssignedPodDelete")[0] == (30, "victim", "n1")
-    back = [pod for pod in found.final if pod.replaces]
+    back = [pod for pod in found.moved if pod.replaces]
     assert [pod.replaces for pod in back] == ([] if returns is None else ["default/victim"])
     for pod in back:
         assert (pod.pod == "default/victim") is (returns == "the same name")
@@ -89,7 +89,7 @@ def test_a_victim_takes_the_time_it_may_take(grace: int | None, seconds: float) 
 
 def test_a_pod_that_came_back_finds_another_node() -> None:
     found = settle(make_scheduler([node(), node("n2", "1")], [running("victim", kind="ReplicaSet"), urgent()]))
-    assert [(pod.state, pod.node) for pod in found.final if pod.replaces] == [("scheduled", "n2")]
+    assert [(pod.state, pod.node) for pod in found.moved if pod.replaces] == [("scheduled", "n2")]
     assert found.unplaced == ()
 
 
@@ -181,7 +181,7 @@ def test_working_everything_out_afresh_settles_the_same() -> None:
 def test_a_pod_that_nothing_helps_is_tried_once() -> None:
     found = settle(make_scheduler([node()], [make_pod("huge").requests(cpu="64").obj()]))
     assert (found.cycles, found.seconds, found.ending) == (1, 0, "settled")
-    (huge,) = found.final
+    (huge,) = found.moved
     assert (huge.state, huge.queue, huge.unschedulable_plugins) == (
         "unschedulable",
         "unschedulable",
@@ -198,7 +198,7 @@ def test_without_nodes_nobody_is_tried_for_ever() -> None:
 
 def test_a_gated_pod_says_why() -> None:
     found = settle(make_scheduler([node()], [make_pod("p").gate("hold").obj()]))
-    (pod,) = found.final
+    (pod,) = found.moved
     assert (pod.state, pod.gated_by, pod.message) == (
         "gated",
         "SchedulingGates",
@@ -207,7 +207,7 @@ def test_a_gated_pod_says_why() -> None:
 
 
 def test_a_run_without_pods_is_settled() -> None:
-    assert settle(make_scheduler([node()], [])) == Settlement((), (), (), "settled", 0.0, 0)
+    assert settle(make_scheduler([node()], [])) == WorldResult((), (), "settled", 0.0, 0, {})
 
 
 # Events on the way
@@ -223,7 +223,8 @@ def test_things_may_happen_meanwhile() -> None:
     found = settle(scheduler, events=events)
     assert lines(found, "Cycle") == [(0, "big", "unschedulable"), (100, "big", "scheduled"), (200, "late", "scheduled")]
     assert [each.message for each in found.timeline if each.message.startswith("Node ")] == ["Node n2", "Node n1"]
-    assert found.seconds == 300
+    # The pod garbage collector waits for 40 s before it deletes the pods of a node that is gone.
+    assert found.seconds == 340
     assert scheduler.cluster.nodes.names == ["n2"]
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.plan.settle import Limits
 from ksched_cli.wiring import Setup, prepare
-from ksched_cli.wiring.settling import settle_prepared
+from ksched_cli.wiring.settling import settle_cluster, settle_world
+from ksched_cli.world.results import Limits
 from tests.test_conformance import CASES
 
 # Every kind of case is in it.
@@ -19,9 +19,8 @@ SOME = CASES[::5]
 def test_it_settles_and_nobody_who_fits_is_left_behind(case: Path) -> None:
     config = case / "config.yaml"
     setup = Setup([str(case / "cluster.json")], config=str(config) if config.exists() else None)
-    prepared = prepare(setup)
-    scheduler = prepared.scheduler
-    _, found = settle_prepared(prepared, Limits(max_time=7200))
+    world, _, settled = settle_world(setup, Limits(max_time=7200))
+    scheduler, found = world.scheduler, settled.world
     assert found.settled
     assert found.faults == ()
     left = {pod.pod for pod in found.unplaced}
@@ -41,7 +40,7 @@ def test_the_first_cycle_of_each_pod_is_that_of_a_plain_run() -> None:
         plain = prepare(setup).simulate()
         if any(outcome.preemption for outcome in plain.outcomes):
             continue
-        _, found = settle_prepared(prepare(setup), Limits())
+        found = settle_cluster(setup, Limits())[1].world
         first: dict[str, tuple[str, str]] = {}
         woken = {entry.pod for entry in found.timeline if entry.queue == "backoff" or entry.time > 0}
         for entry in found.timeline:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from ksched_cli.api.core import Pod
 from ksched_cli.api.kinds import KINDS
 from ksched_cli.api.quantity import parse_quantity
-from ksched_cli.sources.admission.amounts import NOTHING, amount, pod_limits, pod_requests
-from ksched_cli.sources.admission.chain import admit
-from ksched_cli.sources.admission.pod_node_selector import ANNOTATION
+from ksched_cli.controlplane.admission.amounts import NOTHING, amount, pod_limits, pod_requests
+from ksched_cli.controlplane.admission.chain import admit
+from ksched_cli.controlplane.admission.pod_node_selector import ANNOTATION
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, make_pod
 

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.sources.edits.values import Cordon, Reference
-from ksched_cli.sources.scenario.load import load_scenario
-from ksched_cli.sources.scenario.model import On, Scenario, Schedulable
+from ksched_cli.whatif.edits.values import Cordon, Reference
+from ksched_cli.whatif.scenario.load import load_scenario
+from ksched_cli.whatif.scenario.model import On, Scenario, Schedulable
 
 TEXTS = [
     "",
@@ -101,7 +101,7 @@ def test_odd_steps(step: str, expected: list[str], tmp_path: Path) -> None:
 
 
 def test_a_reference_is_written_as_it_is_read() -> None:
-    from ksched_cli.sources.edits.parsing import reference
+    from ksched_cli.whatif.edits.parsing import reference
 
     for text in ("deployment/web", "statefulset/shop/db", "pod/shop/web-*"):
         parsed = reference(text)

@@ -84,6 +84,10 @@ class BackoffQueue:
     def remove(self, row: int) -> QueuedPod | None:
         return self._rejected.remove(row) or self._failed.remove(row)
 
+    def early(self) -> Iterator[QueuedPod]:
+        """The pods that may be taken before their time."""
+        return iter(self._rejected if self._aligned else ())
+
     def pop_early(self) -> QueuedPod | None:
         """popBackoff: before its time, because there is nothing else to do."""
         return self._rejected.pop() if self._aligned else None

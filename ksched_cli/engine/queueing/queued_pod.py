@@ -10,12 +10,14 @@ from ksched_cli.framework.events import ClusterEvent
 
 @dataclass(eq=False)
 class QueuedPod:
-    """`timestamp` is when the pod came to the queue, anew after every attempt. What it was rejected by decides which
+    """`timestamp` is when the pod came to the queue, anew after every attempt; of pods that came at the same moment
+    `turn` says which came first. What it was rejected by decides which
     events may bring it back; a pod without any was not rejected, something went wrong with it."""
 
     row: int
     info: PodInfo
     timestamp: float
+    turn: int = 0
     attempts: int = 0
     unschedulable_count: int = 0
     consecutive_errors: int = 0

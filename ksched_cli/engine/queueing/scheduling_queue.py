@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Literal
 
 from ksched_cli.api.core import Pod
@@ -86,11 +87,16 @@ class SchedulingQueue:
         self._runtimes = runtimes
         self._nominator = nominator
         self._moved = moved
+        self._turns = count()
 
     def _order(self, pod: QueuedPod) -> tuple[Any, ...]:
-        """The profile's QueueSort; then who has waited longest in the queue, then who is older."""
+        """The profile's QueueSort; then who has waited longest in the queue."""
         sort = self._runtimes[pod.info.pod.spec.scheduler_name].profile.queue_sort
-        return (*sort.sort_key(pod.info), pod.timestamp, pod.info.created, pod.info.namespace, pod.info.name)
+        return (*sort.sort_key(pod.info), pod.timestamp, pod.turn)
+
+    def _stamped(self, pod: QueuedPod) -> QueuedPod:
+        pod.turn = next(self._turns)
+        return pod
 
     def __iter__(self) -> Iterator[QueuedPod]:
         """All pods but those in flight."""
@@ -113,7 +119,7 @@ class SchedulingQueue:
 
     def add(self, row: int, info: PodInfo) -> None:
         """A new pod."""
-        self._to_active(QueuedPod(row, info, self.clock.now), UNSCHEDULED_POD_ADD.label)
+        self._to_active(self._stamped(QueuedPod(row, info, self.clock.now)), UNSCHEDULED_POD_ADD.label)
 
     def update(self, row: int, info: PodInfo, old: Pod, events: Sequence[ClusterEvent]) -> None:
         """Update: the object of a pending pod has changed, and these are the changes."""
@@ -122,7 +128,7 @@ class SchedulingQueue:
             return
         found = self.find(row)
         if found is None:
-            self._to_active(QueuedPod(row, info, self.clock.now), UNSCHEDULED_POD_UPDATE.label)
+            self._to_active(self._stamped(QueuedPod(row, info, self.clock.now)), UNSCHEDULED_POD_UPDATE.label)
             return
         where, pod = found
         pod.info = info
@@ -186,6 +192,7 @@ class SchedulingQueue:
         else:
             pod.consecutive_errors += 1
         pod.timestamp = self.clock.now
+        self._stamped(pod)
         pod.backoff_expiration = None
         self._requeue(pod, self._strategy_after_cycle(pod), SCHEDULE_ATTEMPT_FAILURE)
         self.done(pod.row)

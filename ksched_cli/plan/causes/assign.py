@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ksched_cli.plan.aftermath import Aftermath
 from ksched_cli.plan.causes.lockstep import Traced, trace
 from ksched_cli.plan.causes.results import Cause, Tally
 from ksched_cli.plan.causes.stations import Route
 from ksched_cli.plan.diff import Diff, PodChange, Side
+from ksched_cli.plan.settle import Settlement
 from ksched_cli.sources.loaded import Loaded
 
 
@@ -18,7 +18,7 @@ def with_causes(found: Diff, everything: Diff, route: Route, loaded: Loaded, bef
     """`everything` has also the changes that are not told of; `loaded` is what both sides began with."""
     if not found.changes:
         return replace(found, rules=_tallies((), route))
-    evictions = _evictions(before.aftermath), _evictions(after.aftermath)
+    evictions = _evictions(before.settlement), _evictions(after.settlement)
     preemptors = {*evictions[0].values(), *evictions[1].values()}
     names = {side.pod for change in found.changes for side in (change.before, change.after) if side is not None}
     forth = trace(route, loaded, names | preemptors)
@@ -44,11 +44,11 @@ def _tallies(changes: Sequence[PodChange], route: Route) -> tuple[Tally, ...]:
     return tuple(sorted(told, key=lambda each: -each.pods))
 
 
-def _evictions(aftermath: Aftermath) -> Mapping[str, str]:
+def _evictions(settlement: Settlement) -> Mapping[str, str]:
     """Victims, and for whom they left."""
     return {
         victim: outcome.pod
-        for outcome in aftermath.preempting
+        for outcome in settlement.preempting
         if outcome.preemption is not None
         for victim in outcome.preemption.victims
     }

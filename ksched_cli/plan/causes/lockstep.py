@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ksched_cli.engine.scheduler import Turn
 from ksched_cli.framework.pod_groups import group_of
-from ksched_cli.plan.aftermath import MAX_ROUNDS, carried_out
+from ksched_cli.plan.causes.carrying import carried_out
 from ksched_cli.plan.causes.comparison import deciders, where_it_changes
 from ksched_cli.plan.causes.results import Decider
 from ksched_cli.plan.causes.stage import Stage
@@ -20,6 +20,8 @@ from ksched_cli.sources.loaded import Loaded
 # The node of each pod, or an empty string.
 Places = Mapping[str, str]
 
+# Victims have a lower priority than their preemptor, so that the stages end well before.
+_MOST_STAGES = 100
 _HOLDING: frozenset[Aspect] = frozenset({"queue", "fields"})
 _SEARCHING: frozenset[Aspect] = frozenset({"search"})
 
@@ -47,9 +49,9 @@ class Traced:
 
 
 def trace(route: Route, loaded: Loaded, interesting: Collection[str], place: Places | None = None) -> Traced:
-    """Round after round, as `play_out` does. With `place` only what sends a pod there counts."""
+    """One stage after the other, as long as preemption makes room. With `place` only what sends a pod there counts."""
     traced = Traced()
-    for _ in range(MAX_ROUNDS):
+    for _ in range(_MOST_STAGES):
         stage = Stage(route, loaded)
         outcomes = _Round(stage, interesting, traced, place).run()
         if not any(outcome.preemption and outcome.preemption.victims for outcome in outcomes):

@@ -19,6 +19,7 @@ OTHER_SCHEDULER, PREEMPTS, EVICTED = "KS202", "KS203", "KS204"
 OTHER_ADMISSION = "KS306"
 ROLLOUT_DEADLOCK, ROLLOUT_WAITS, ROLLOUT_QUOTA = "KS401", "KS402", "KS403"
 NO_PODS, NOT_ROLLED_OUT = "KS404", "KS405"
+JOB_WAVES, WAITS_FOR_JOBS, UNSETTLED = "KS406", "KS407", "KS408"
 
 
 @cache
@@ -56,6 +57,7 @@ def _patterns(code: ReasonCode) -> tuple[re.Pattern[str], ...]:
 __all__ = [
     "CYCLE_ERROR",
     "EVICTED",
+    "JOB_WAVES",
     "NOT_ROLLED_OUT",
     "NO_PODS",
     "OTHER_ADMISSION",
@@ -66,6 +68,8 @@ __all__ = [
     "ROLLOUT_QUOTA",
     "ROLLOUT_WAITS",
     "SCHEDULER_ITSELF",
+    "UNSETTLED",
+    "WAITS_FOR_JOBS",
     "ReasonCode",
     "all_codes",
     "code_of",

@@ -41,7 +41,8 @@ CODES = [
         "KS203",
         "preempts",
         "other pods are evicted to make room",
-        "No node has room, and pods of lower priority leave one. Their controllers make them anew where they can.",
+        "No node has room, and pods of lower priority leave one. Their controllers recreate them; the message has how "
+        "many of the new ones find no node.",
         ("nothing, if that is meant", "preemptionPolicy: Never in the PriorityClass", "make room"),
         level="warning",
     ),
@@ -49,7 +50,8 @@ CODES = [
         "KS204",
         "evicted",
         "a pod of higher priority takes its place",
-        "The pod had a node and was evicted for another pod of the manifests or of the cluster. Nothing makes it anew.",
+        "The pod had a node and was evicted for another pod of the manifests or the cluster. No controller recreates "
+        "it, or the pod that replaces it finds no node.",
         ("give it a higher priority", "make room for both", "preemptionPolicy: Never for the other one"),
     ),
     ReasonCode(

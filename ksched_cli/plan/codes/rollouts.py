@@ -47,4 +47,28 @@ CODES = [
         ("nothing, if that is meant", "kubectl rollout resume, or delete the pods"),
         level="note",
     ),
+    ReasonCode(
+        "KS406",
+        "job-waves",
+        "the pods of the Job run one after the other",
+        "The cluster has no room for as many pods as parallelism allows. Some start only when others have finished.",
+        ("nothing, if the time does not matter", "make room for all pods at once, or lower parallelism"),
+        level="note",
+    ),
+    ReasonCode(
+        "KS407",
+        "waits-for-jobs",
+        "the workload waits until Jobs have finished",
+        "Its pods get room or quota only when pods of the Jobs in the same manifests have finished.",
+        ("make room for both", "apply the Jobs later"),
+        level="warning",
+    ),
+    ReasonCode(
+        "KS408",
+        "unfinished",
+        "the workload is not finished when the simulation ends",
+        "No pod is rejected, and yet the workload is not as its manifest says: the cluster does not come to rest, or "
+        "the controller waits for something that is not modelled.",
+        ("the warnings of the run say why it ended", "ksched simulate --settle shows every event"),
+    ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,9 +11,8 @@ from ksched_cli.api.meta import OwnerReference
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.selectors import Selector
 from ksched_cli.api.workloads import DaemonSet
-from ksched_cli.sources.controllers.existing import controller_of
-from ksched_cli.sources.edits.evictions import MIRROR
-from ksched_cli.sources.loaded import Loaded
+from ksched_cli.controlplane.store import controller_of
+from ksched_cli.whatif.edits.evictions import MIRROR
 
 IGNORING_DAEMON_SETS = "ignoring DaemonSet-managed Pods"
 DELETING_LOCAL_STORAGE = "deleting Pods with local storage"
@@ -41,16 +41,17 @@ class Flags:
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """`message` is what kubectl says of it; of several warnings it says the last."""
+    """`message` is what kubectl says of it; of several warnings it says the last. `warns`: kubectl prints it although
+    it goes on."""
 
     verdict: Verdict
     message: str = ""
+    warns: bool = False
 
 
 class Filters:
-    def __init__(self, flags: Flags, loaded: Loaded) -> None:
+    def __init__(self, flags: Flags, sets: Sequence[DaemonSet]) -> None:
         self._flags = flags
-        sets = loaded.of(DaemonSet)
         # A dump without any DaemonSets does not know which there are; one with some knows them all.
         self._daemon_sets = {(each.metadata.namespace, each.metadata.name) for each in sets} if sets else None
 
@@ -58,12 +59,12 @@ class Filters:
         """One filter after the other, until one keeps the pod back."""
         if not self._flags.pod_selector.matches(pod.metadata.labels):
             return Filtered("stay", NOT_SELECTED)
-        warning = ""
+        found = Filtered("evict")
         for verdict in (self._daemon_set(pod), self._mirror(pod), self._local_storage(pod), self._unmanaged(pod)):
             if verdict.verdict != "evict":
                 return verdict
-            warning = verdict.message or warning
-        return Filtered("evict", warning)
+            found = verdict if verdict.message else found
+        return found
 
     def _daemon_set(self, pod: Pod) -> Filtered:
         """Its pods come back on the same node whatever one does; finished ones can go."""
@@ -72,10 +73,12 @@ class Filters:
             return Filtered("evict")
         if self._daemon_sets is not None and (pod.metadata.namespace, owner.name) not in self._daemon_sets:
             missing = f'daemonsets.apps "{owner.name}" not found'
-            return Filtered("evict", missing) if self._flags.force else Filtered("refuse", f"cannot delete {missing}")
+            if self._flags.force:
+                return Filtered("evict", missing, warns=True)
+            return Filtered("refuse", f"cannot delete {missing}")
         if not self._flags.ignore_daemonsets:
             return Filtered("refuse", DAEMON_SETS)
-        return Filtered("stay", IGNORING_DAEMON_SETS)
+        return Filtered("stay", IGNORING_DAEMON_SETS, warns=True)
 
     def _mirror(self, pod: Pod) -> Filtered:
         return Filtered("stay", MIRROR_PODS) if MIRROR in pod.metadata.annotations else Filtered("evict")
@@ -84,13 +87,13 @@ class Filters:
         if is_terminal(pod) or all(volume.empty_dir is None for volume in pod.spec.volumes):
             return Filtered("evict")
         if self._flags.delete_emptydir_data:
-            return Filtered("evict", DELETING_LOCAL_STORAGE)
+            return Filtered("evict", DELETING_LOCAL_STORAGE, warns=True)
         return Filtered("refuse", LOCAL_STORAGE)
 
     def _unmanaged(self, pod: Pod) -> Filtered:
         if is_terminal(pod) or controller_of(pod.metadata) is not None:
             return Filtered("evict")
-        return Filtered("evict", DELETING_UNMANAGED) if self._flags.force else Filtered("refuse", UNMANAGED)
+        return Filtered("evict", DELETING_UNMANAGED, warns=True) if self._flags.force else Filtered("refuse", UNMANAGED)
 
 
 def _is_daemon_set(owner: OwnerReference) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ksched_cli.world.results import WorldResult
+
 # moves: evicted, and its successor has a place; unplaced: evicted, and its successor has none; gone: evicted, and
 # nobody makes another; stuck: a budget holds it; stays: drain leaves it; refused: drain wants a flag; waits: it would
 # be evicted, were it not for others on its node that are refused.
@@ -13,12 +15,14 @@ Fate = Literal["moves", "unplaced", "gone", "stuck", "stays", "refused", "waits"
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """A pod that the scheduler preempts to make room for a successor, and where its own successor goes, if anywhere."""
+    """A pod that the scheduler preempts to make room for another. `successor` is the pod that a controller makes in its
+    place, `to` the node of that."""
 
     pod: str
     by: str
     node: str
     to: str = ""
+    successor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +82,14 @@ class BudgetChange:
 @dataclass(frozen=True, slots=True)
 class Drain:
     """Nodes in the order in which they are drained. `pending`: how many pods waited for a node before, and how many
-    of these found one."""
+    of these found one. `world`: where every pod is in the end."""
 
     nodes: tuple[NodeDrain, ...]
-    budgets: tuple[BudgetChange, ...] = ()
-    preempted: tuple[Evicted, ...] = ()
-    pending: int = 0
-    pending_placed: int = 0
+    budgets: tuple[BudgetChange, ...]
+    preempted: tuple[Evicted, ...]
+    pending: int
+    pending_placed: int
+    world: WorldResult
 
     @property
     def drained(self) -> bool:
@@ -101,8 +106,8 @@ class Drain:
 
     @property
     def safe(self) -> bool:
-        """Every node is empty in the end and every pod that left has a place."""
-        return self.drained and not self.unplaced and not self.homeless
+        """Every node is empty in the end, every pod that left has a place, and nothing moves any more."""
+        return self.drained and not self.unplaced and not self.homeless and self.world.settled
 
 
 @dataclass(frozen=True, slots=True)

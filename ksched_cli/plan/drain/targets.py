@@ -8,8 +8,8 @@ from typing import Literal
 from ksched_cli.api.core import Node
 from ksched_cli.api.selectors import Selector
 from ksched_cli.errors import Problem, UsageError
-from ksched_cli.sources.edits.editor import nearest
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.edits.editor import nearest
 
 Each = Literal["node", "zone"]
 

@@ -8,9 +8,6 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.results import Trial
 from ksched_cli.plan.drain.run import drain
-from ksched_cli.sources.edits.editor import Editor
-from ksched_cli.sources.edits.nodes import cordon
-from ksched_cli.sources.edits.values import Cordon
 from ksched_cli.sources.loaded import Loaded
 
 
@@ -21,13 +18,11 @@ def drain_in_turn(
     flags: Flags,
     *,
     pending_first: bool = True,
+    moved_only: bool = True,
 ) -> Iterator[Trial]:
-    """`make` gives a scheduler of its own for every trial; the nodes of the trial are cordoned in what it is given."""
+    """`make` gives a scheduler of its own for every trial. With `moved_only`, `final` has only the pods to which
+    something happened."""
     if not pending_first:
         loaded = loaded.without_pending()
-    existing = Editor(loaded).existing()
     for name, nodes in groups:
-        editor = Editor(loaded)
-        for node in nodes:
-            cordon(editor, Cordon(node))
-        yield Trial(name, tuple(nodes), drain(make(editor.loaded), editor.loaded, existing, nodes, flags))
+        yield Trial(name, tuple(nodes), drain(make(loaded), loaded, nodes, flags, moved_only=moved_only))

@@ -107,9 +107,9 @@ def _placed_with(subject: Subject, make: Make, plugin: str, weight: int) -> str:
     """The pod's node when a plugin of its profile weighs so much, for the pods before it as well."""
     scheduler = make(subject.loaded)
     scheduler.reweigh(subject.pod.spec.scheduler_name, plugin, weight)
-    trial = decide(scheduler, subject)
+    decision = decide(scheduler, subject)
     scheduler.close()
-    row = None if trial is None else trial.decision.row
+    row = None if decision is None else decision.row
     return "" if row is None else scheduler.cluster.nodes.names[row]
 
 

@@ -11,8 +11,8 @@ from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.api.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.plan.explain.amounts import amount_text
 from ksched_cli.plan.fixes.values import Change, edited, kubectl
-from ksched_cli.sources.edits.values import Delete, Reference, Scale
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.edits.values import Delete, Reference, Scale
 
 _SCALED = {each.__name__: each for each in (Deployment, ReplicaSet, StatefulSet, ReplicationController)}
 # So many pods of a node are thought of.

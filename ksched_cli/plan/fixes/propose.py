@@ -19,8 +19,8 @@ from ksched_cli.plan.fixes.occupants import Occupants
 from ksched_cli.plan.fixes.remedies import Place, label_node, remedies
 from ksched_cli.plan.fixes.requests import quantity_text
 from ksched_cli.plan.fixes.values import Change, Proposal, add, edited, patched
-from ksched_cli.sources.edits.node_templates import read_template
-from ksched_cli.sources.edits.values import AddNode, CloneNode, EditMistake
+from ksched_cli.whatif.edits.node_templates import read_template
+from ksched_cli.whatif.edits.values import AddNode, CloneNode, EditMistake
 
 # In a large cluster the nodes that lack least are looked at, and of each the smallest ways.
 _NODES = 50

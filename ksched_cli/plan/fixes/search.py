@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cached_property
 
-from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.workloads import ReplicaSet
-from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.errors import KschedError
 from ksched_cli.plan.explain.subject import Subject
-from ksched_cli.plan.explain.trial import decide
-from ksched_cli.plan.fixes.json_patch import patch_pod
 from ksched_cli.plan.fixes.occupants import controller_of
 from ksched_cli.plan.fixes.propose import Situation, propose
+from ksched_cli.plan.fixes.trial import NOTHING, FixTrials, Make, TrialResult
 from ksched_cli.plan.fixes.values import Fix, Fixes, Operation, Proposal, kubectl
-from ksched_cli.sources.edits.apply import apply
-from ksched_cli.sources.loaded import Loaded
-
-Make = Callable[[Loaded], Scheduler]
+from ksched_cli.world.results import FinalPod, WorldResult
 
 MOST = 6
 _TRIES = 30
 # Proposals of one kind differ by the node only: where a few of them fail, so will the others.
 _FAILURES = 3
+_NONE_NEEDED = "none is needed, the pod has a node once nothing moves any more (simulate --settle shows how)"
 
 
 def find_fixes(situation: Situation, make: Make) -> Fixes:
@@ -46,6 +38,8 @@ def find_fixes(situation: Situation, make: Make) -> Fixes:
         tried += 1
         if fix is None:
             failures[proposal.kinds] += 1
+        elif bench.unchanged.fits and not situation.node:
+            return Fixes(tried=tried, why_none=_NONE_NEEDED)
         else:
             working.append((proposal, fix))
         if len(working) == MOST or tried == _TRIES:
@@ -54,107 +48,55 @@ def find_fixes(situation: Situation, make: Make) -> Fixes:
 
 
 class _Bench:
-    """Where proposals are tried, each in a cluster of its own."""
+    """Where proposals are tried, each in a world of its own."""
 
     def __init__(self, situation: Situation, make: Make) -> None:
         self._subject = situation.subject
         self._node = situation.node
-        self._make = make
+        self._trials = FixTrials(situation.subject, situation.node, make)
+
+    @cached_property
+    def unchanged(self) -> TrialResult:
+        """What the world comes to without any change."""
+        found = self._trials.run(NOTHING)
+        assert found is not None, "nothing to do cannot be impossible"
+        return found
 
     def try_out(self, proposal: Proposal) -> Fix | None:
-        """The whole run in a cluster with the changes; None where the pod still finds no place."""
-        try:
-            changed = changed_subject(self._subject, proposal)
-            for each in self._siblings:
-                patch_pod(each, proposal.operations)
-        except (KschedError, LookupError):
+        """None where some pod of the workload has no node in the end, or the pod cannot go to the wanted node."""
+        found = self._trials.run(proposal)
+        if found is None or not (found.accepts_node if self._node else found.fits):
             return None
-        scheduler = self._make(changed.loaded)
-        trial = decide(scheduler, changed)
-        fix = None
-        if trial is not None and self._helps(trial.decision, scheduler) and self._works_in_the_template(proposal):
-            left_out = trial.unplaced(scheduler) - self._unplaced_before - {self._subject.key}
-            fix = _fix(proposal, trial.decision, scheduler, self._subject, tuple(sorted(left_out)))
-        scheduler.close()
-        return fix
+        return self._fix(proposal, found)
 
-    def _works_in_the_template(self, proposal: Proposal) -> bool:
-        """A pod of a controller is changed in its template: the other replicas that wait change with it."""
-        if not proposal.operations or not self._siblings:
-            return True
-        changed = changed_subject(self._subject, proposal)
-        for each in self._siblings:
-            # One of them may be gone, by an edit.
-            if changed.loaded.has(each):
-                changed.loaded.put(patch_pod(each, proposal.operations))
-        scheduler = self._make(changed.loaded)
-        trial = decide(scheduler, changed)
-        scheduler.close()
-        return trial is not None and self._helps(trial.decision, scheduler)
+    def _fix(self, proposal: Proposal, found: TrialResult) -> Fix:
+        commands = [each.command for each in proposal.changes if each.command]
+        unplaced = {pod.pod for pod in found.world.unplaced} - {pod.pod for pod in self.unchanged.world.unplaced}
+        return Fix(
+            " and ".join(each.text for each in proposal.changes),
+            round(proposal.cost, 3),
+            tuple(str(edit) for edit in proposal.edits),
+            proposal.operations,
+            (*commands, *_patch_command(self._subject, proposal.operations)),
+            self._node_of(found.own),
+            found.preempted,
+            tuple(sorted(unplaced)),
+            tuple(sorted(_lost(found.world) - _lost(self.unchanged.world))),
+        )
 
-    @cached_property
-    def _siblings(self) -> list[Pod]:
-        """Pending pods of the same controller."""
-        pod = self._subject.pod
-        owner = controller_of(pod.metadata.owner_references)
-        if owner is None:
-            return []
-        return [
-            each
-            for each in self._subject.loaded.of(Pod)
-            if each is not pod
-            and not each.spec.node_name
-            and each.metadata.namespace == pod.metadata.namespace
-            and not is_terminal(each)
-            and controller_of(each.metadata.owner_references) == owner
-        ]
-
-    def _helps(self, decision: Decision, scheduler: Scheduler) -> bool:
-        if not self._node:
-            return decision.row is not None or bool(decision.nominated_node)
-        row = scheduler.cluster.nodes.row_of[self._node]
-        return decision.row == row or (decision.row is not None and row in decision.feasible)
-
-    @cached_property
-    def _unplaced_before(self) -> set[str]:
-        """Without any change."""
-        scheduler = self._make(self._subject.loaded)
-        trial = decide(scheduler, self._subject)
-        if trial is None:
-            decisions = scheduler.run(scheduler.enqueue())
-            return {each.pod.key for each in decisions if each.row is None and not each.nominated_node}
-        unplaced = trial.unplaced(scheduler)
-        scheduler.close()
-        return unplaced
+    def _node_of(self, own: Sequence[FinalPod]) -> str:
+        """The node of the pod, or of a pod that has come in its place."""
+        key = self._subject.key
+        same = [pod.node for pod in own if pod.pod == key] or [pod.node for pod in own if pod.replaces == key]
+        came = [pod.node for pod in own if pod.state == "scheduled"]
+        return next((node for node in (*same, *came, *(pod.node for pod in own)) if node), "")
 
 
-def changed_subject(subject: Subject, proposal: Proposal) -> Subject:
-    """The pod and the cluster with the changes made; what was there stays as it was."""
-    loaded, pod = subject.loaded.copied(), subject.pod
-    if proposal.operations:
-        pod = patch_pod(pod, proposal.operations)
-        loaded.put(pod)
-    if proposal.edits:
-        loaded = apply(loaded, proposal.edits, namespace=pod.metadata.namespace).loaded
-    return Subject(loaded, pod, subject.runs_on)
-
-
-def _fix(
-    proposal: Proposal, decision: Decision, scheduler: Scheduler, subject: Subject, left_out: tuple[str, ...]
-) -> Fix:
-    names, infos = scheduler.cluster.nodes.names, scheduler.cluster.pods.infos
-    victims = decision.preemption.victims if decision.preemption else ()
-    commands = [each.command for each in proposal.changes if each.command]
-    return Fix(
-        " and ".join(each.text for each in proposal.changes),
-        round(proposal.cost, 3),
-        tuple(str(edit) for edit in proposal.edits),
-        proposal.operations,
-        (*commands, *_patch_command(subject, proposal.operations)),
-        names[decision.row] if decision.row is not None else decision.nominated_node,
-        tuple(infos[victim].key for victim in victims),
-        left_out,
-    )
+def _lost(world: WorldResult) -> set[str]:
+    """Pods that were preempted and that no controller has recreated."""
+    replaced = {pod.replaces for pod in world.final}
+    preempted = {pod.pod for pod in world.final if pod.state == "gone" and pod.why.startswith("preempted")}
+    return preempted - replaced
 
 
 # What the API server lets be changed of a pod that is there; all else is for its manifest.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ksched_cli.sources.edits.values import Edit
+from ksched_cli.whatif.edits.values import Edit
 
 # One operation of a JSON patch (RFC 6902).
 Operation = Mapping[str, Any]
@@ -78,8 +78,9 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A proposal that was tried and works: the pod goes to the node, or preempts there. `left_out` are pods that find
-    no place then and did before."""
+    """A proposal that was tried and works: every pod of the workload has a node in the end, this one `node`. `victims`
+    are pods that the workload preempts, `lost` those that no controller recreates, and `left_out` those that have no
+    node then and had one before."""
 
     text: str
     cost: float
@@ -89,6 +90,7 @@ class Fix:
     node: str
     victims: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from ksched_cli.sources.controllers.templates import hash_of, owner_reference, s
 _NODE_NAME = "metadata.name"
 _REVISION_LABEL = "controller-revision-hash"
 _KEEPS_OUT = ("NoSchedule", "NoExecute")
-_SENDS_AWAY = ("NoExecute",)
 _TOLERATED = (
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
@@ -44,10 +43,6 @@ class DaemonPods:
 
     def should_run(self, node: Node) -> bool:
         return should_run(self._judged, node)
-
-    def may_stay(self, node: Node) -> bool:
-        """shouldContinueRunning: a taint that only keeps pods from coming does not send them away."""
-        return should_run(self._judged, node, _SENDS_AWAY)
 
     def make(self, where: str) -> Pod:
         namespace, base = self._item.metadata.namespace, f"{self._item.metadata.name}-"

@@ -15,7 +15,7 @@ from ksched_cli.sources.controllers.templates import copied, owner_reference, st
 INDEX = "batch.kubernetes.io/job-completion-index"
 _JOB_NAME = ("batch.kubernetes.io/job-name", "job-name")
 _JOB_UID = ("batch.kubernetes.io/controller-uid", "controller-uid")
-_INDEXED = "Indexed"
+INDEXED = "Indexed"
 
 
 def job(item: Job, existing: Existing) -> Made:
@@ -24,11 +24,11 @@ def job(item: Job, existing: Existing) -> Made:
     if item.spec.suspend:
         return Made(notes=[f"{where} is suspended: it makes no pods"])
     owned = existing.owned_by("Job", item.metadata)
-    if item.spec.completion_mode == _INDEXED:
+    if item.spec.completion_mode == INDEXED:
         return Made(_indexed(item, owned, existing))
     finished = sum(pod.status.phase == "Succeeded" for pod in owned)
     done = max(finished, item.status.succeeded)
-    wanted, completions = _parallelism(item), _completions(item)
+    wanted, completions = parallelism(item), completions_of(item)
     if completions is not None:
         wanted = min(wanted, completions - done)
     elif done:
@@ -37,11 +37,11 @@ def job(item: Job, existing: Existing) -> Made:
     return Made(_pods(item, wanted - len(active(owned)), existing))
 
 
-def _parallelism(item: Job) -> int:
+def parallelism(item: Job) -> int:
     return 1 if item.spec.parallelism is None else item.spec.parallelism
 
 
-def _completions(item: Job) -> int | None:
+def completions_of(item: Job) -> int | None:
     """SetDefaults_Job: one, unless parallelism alone says that it is a work queue."""
     if item.spec.completions is None and item.spec.parallelism is None:
         return 1
@@ -50,7 +50,7 @@ def _completions(item: Job) -> int | None:
 
 def _pods(item: Job, count: int, existing: Existing) -> list[Pod]:
     names = (existing.new_name(f"{item.metadata.name}-", item.metadata.namespace, number) for number in range(count))
-    return [_pod(item, name) for name in names]
+    return [job_pod(item, name) for name in names]
 
 
 def _indexed(item: Job, owned: list[Pod], existing: Existing) -> list[Pod]:
@@ -59,10 +59,13 @@ def _indexed(item: Job, owned: list[Pod], existing: Existing) -> list[Pod]:
     completions = item.spec.completions or 0
     done = read_indexes(item.status.completed_indexes, completions)
     done |= _indexes(pod for pod in owned if pod.status.phase == "Succeeded")
-    count = min(_parallelism(item), completions - len(done)) - len(running)
+    count = min(parallelism(item), completions - len(done)) - len(running)
     taken = done | _indexes(running)
     free = [index for index in range(completions) if index not in taken]
-    return [_indexed_pod(item, index, existing) for index in free[: max(count, 0)]]
+    return [
+        indexed_pod(item, index, existing.new_name(index_base(item, index), item.metadata.namespace))
+        for index in free[: max(count, 0)]
+    ]
 
 
 def _indexes(pods: Iterable[Pod]) -> set[int]:
@@ -80,17 +83,21 @@ def read_indexes(text: str, completions: int) -> set[int]:
     return indexes
 
 
-def _indexed_pod(item: Job, index: int, existing: Existing) -> Pod:
-    """podGenerateNameWithIndex and addCompletionIndexAnnotation, -Label."""
-    base = f"{item.metadata.name}-{index}"
-    pod = _pod(item, existing.new_name(f"{base}-", item.metadata.namespace))
+def index_base(item: Job, index: int) -> str:
+    """podGenerateNameWithIndex."""
+    return f"{item.metadata.name}-{index}-"
+
+
+def indexed_pod(item: Job, index: int, name: str) -> Pod:
+    """addCompletionIndexAnnotation, -Label."""
+    pod = job_pod(item, name)
     pod.metadata.annotations[INDEX] = str(index)
     pod.metadata.labels[INDEX] = str(index)
-    pod.spec.hostname = base
+    pod.spec.hostname = f"{item.metadata.name}-{index}"
     return pod
 
 
-def _pod(item: Job, name: str) -> Pod:
+def job_pod(item: Job, name: str) -> Pod:
     assert item.spec.template is not None
     owner = owner_reference("Job", "batch/v1", item.metadata)
     pod = stamp(item.spec.template, item.metadata.namespace, name, owner)
@@ -105,6 +112,12 @@ def cron_job(item: CronJob, existing: Existing) -> Made:
     where, namespace = item.metadata.name, item.metadata.namespace
     if item.spec.suspend:
         return Made(notes=[f"CronJob {namespace}/{where} is suspended: it makes no pods"])
+    return job(cron_run(item), existing)
+
+
+def cron_run(item: CronJob) -> Job:
+    """getJobFromTemplate2."""
+    where, namespace = item.metadata.name, item.metadata.namespace
     template = copied(item.spec.job_template)
     name = f"{where}-{suffix(namespace, where)}"
     metadata = ObjectMeta(
@@ -115,4 +128,4 @@ def cron_job(item: CronJob, existing: Existing) -> Made:
         annotations=template.metadata.annotations,
         owner_references=(owner_reference("CronJob", "batch/v1", item.metadata),),
     )
-    return job(Job(metadata, template.spec), existing)
+    return Job(metadata, template.spec)

@@ -57,6 +57,7 @@ NAMES: Mapping[str, Role] = {
     "service_name": Role.OBJECT,
     # As the label of the pods that have it.
     "update_revision": Role.VALUE,
+    "current_revision": Role.VALUE,
     "image": Role.IMAGE,
     "reference": Role.IMAGE,
     "names": Role.IMAGE,
@@ -128,6 +129,9 @@ PLAIN = frozenset(
         "max_unavailable",
         "max_surge",
         "pod_management_policy",
+        "pod_replacement_policy",
+        "when_deleted",
+        "when_scaled",
         "unhealthy_pod_eviction_policy",
         "declared_features",
         "driver",

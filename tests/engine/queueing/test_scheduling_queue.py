@@ -29,7 +29,7 @@ def woken(line: Line) -> None:
 # The order
 
 
-def test_priority_then_time_in_the_queue_then_age_then_name() -> None:
+def test_priority_then_time_in_the_queue_then_order_of_arrival() -> None:
     line = make_line(
         make_pod("young").created("2026-01-02T00:00:00Z").obj(),
         make_pod("b").created("2026-01-01T00:00:00Z").obj(),
@@ -38,7 +38,7 @@ def test_priority_then_time_in_the_queue_then_age_then_name() -> None:
     line.clock.advance_to(5)
     line.add(make_pod("late").created("2020-01-01T00:00:00Z").obj(), make_pod("high").priority(7).obj())
     popped = [line.queue.pop() for _ in range(5)]
-    assert [pod.info.name for pod in popped if pod] == ["high", "a", "b", "young", "late"]
+    assert [pod.info.name for pod in popped if pod] == ["high", "young", "b", "a", "late"]
     assert line.queue.pop() is None
 
 

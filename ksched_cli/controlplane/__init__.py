@@ -1,0 +1,1 @@
+"""What happens around the scheduler: the API server's part, the controllers, the kubelets."""

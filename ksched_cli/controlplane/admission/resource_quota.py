@@ -1,0 +1,213 @@
+"""ResourceQuota: a pod that would take its namespace over a quota is never created."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from ksched_cli.api.affinity import PodAffinityTerm
+from ksched_cli.api.core import Pod, Quantities
+from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.policy import ResourceQuota, ScopedResourceSelectorRequirement
+from ksched_cli.api.resources import is_pod_level_resource
+from ksched_cli.api.selectors import SelectorError, make_requirement
+from ksched_cli.cluster.resources import is_extended
+from ksched_cli.controlplane.admission.amounts import (
+    NOTHING,
+    Amount,
+    Amounts,
+    amount,
+    amounts,
+    pod_limits,
+    pod_requests,
+)
+
+_ONE = Amount(Fraction(1))
+_DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
+_BASIC = ("cpu", "memory", "ephemeral-storage")
+_HUGEPAGES = "hugepages-"
+# The evaluator's validationSet: with a quota on these, every container has to say what it needs.
+_MUST_BE_GIVEN = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
+
+
+class Quotas:
+    """The quotas of all namespaces, and what is used of them as pods come in."""
+
+    def __init__(self, quotas: Iterable[ResourceQuota], pods: Iterable[Pod]) -> None:
+        self._quotas: defaultdict[str, list[_Quota]] = defaultdict(list)
+        for each in sorted(quotas, key=lambda each: each.metadata.name):
+            self._quotas[each.metadata.namespace].append(_Quota(each))
+        if self._quotas:
+            for pod in pods:
+                for quota in self._quotas.get(pod.metadata.namespace, ()):
+                    quota.count(pod)
+
+    def admit(self, pod: Pod) -> str:
+        """CheckRequest: all quotas have to allow it, and then all are charged."""
+        concerned = [each for each in self._quotas.get(pod.metadata.namespace, ()) if each.concerns(pod)]
+        if not concerned:
+            return ""
+        unspecified = next(filter(None, (quota.unspecified(pod) for quota in concerned)), "")
+        if unspecified:
+            return unspecified
+        usage = pod_usage(pod)
+        exceeded = next(filter(None, (quota.exceeded(usage) for quota in concerned)), "")
+        if exceeded:
+            return exceeded
+        for quota in concerned:
+            quota.charge(usage)
+        return ""
+
+    def count(self, pod: Pod) -> None:
+        for quota in self._quotas.get(pod.metadata.namespace, ()):
+            if quota.concerns(pod):
+                quota.charge(pod_usage(pod))
+
+    def reload(self, quotas: Iterable[ResourceQuota], pods: Iterable[Pod]) -> None:
+        """New quotas count the pods that there are; changed quotas keep what is used of them."""
+        fresh = Quotas(quotas, pods)
+        for namespace, items in fresh._quotas.items():
+            known = {each.name: each for each in self._quotas.get(namespace, ())}
+            for each in items:
+                each.take_over(known.get(each.name))
+        self._quotas = fresh._quotas
+
+    def release(self, pod: Pod) -> None:
+        """A pod whose place another takes."""
+        for quota in self._quotas.get(pod.metadata.namespace, ()):
+            if quota.concerns(pod):
+                quota.charge({name: -each for name, each in pod_usage(pod).items()})
+
+
+class _Quota:
+    def __init__(self, quota: ResourceQuota) -> None:
+        self.name = quota.metadata.name
+        self._hard = amounts(quota.spec.hard)
+        self._scopes = [
+            *(ScopedResourceSelectorRequirement(scope, "Exists") for scope in quota.spec.scopes),
+            *(quota.spec.scope_selector.match_expressions if quota.spec.scope_selector else ()),
+        ]
+        self._reported = quota.status.used.keys() & self._hard.keys()
+        self._used: Amounts = dict.fromkeys(self._hard, NOTHING)
+        self._used.update((name, amount(quota.status.used[name])) for name in self._reported)
+
+    def count(self, pod: Pod) -> None:
+        """A pod of the cluster counts where the quota does not report itself what is used."""
+        missing = self._hard.keys() - self._reported
+        if missing and self.concerns(pod):
+            for name, each in pod_usage(pod).items():
+                if name in missing:
+                    self._used[name] += each
+
+    def concerns(self, pod: Pod) -> bool:
+        """Evaluator.Matches: every scope has to hold."""
+        return all(_in_scope(pod, scope) for scope in self._scopes)
+
+    def unspecified(self, pod: Pod) -> str:
+        missing = _not_given(pod, self._hard.keys() & _MUST_BE_GIVEN)
+        return f"failed quota: {self.name}: must specify {missing}" if missing else ""
+
+    def exceeded(self, usage: Mapping[str, Amount]) -> str:
+        """What is not asked for is not looked at, even where too much of it is used."""
+        asked = {name: each for name, each in usage.items() if name in self._hard and each.value}
+        over = [name for name in sorted(asked) if (self._used[name] + asked[name]).value > self._hard[name].value]
+        if not over:
+            return ""
+        requested, used, limited = (
+            ",".join(f"{name}={of[name]}" for name in over) for of in (asked, self._used, self._hard)
+        )
+        return f"exceeded quota: {self.name}, requested: {requested}, used: {used}, limited: {limited}"
+
+    def take_over(self, before: _Quota | None) -> None:
+        """What is used of the same quota as it was before."""
+        if before is not None:
+            self._used.update((name, each) for name, each in before._used.items() if name in self._used)
+
+    def charge(self, usage: Mapping[str, Amount]) -> None:
+        for name, each in usage.items():
+            if name in self._used:
+                self._used[name] += each
+
+
+def pod_usage(pod: Pod) -> Amounts:
+    """PodUsageFunc, under every name that a quota may go by. A pod that is over still is an object."""
+    if is_terminal(pod):
+        return {"count/pods": _ONE}
+    usage: Amounts = {"pods": _ONE, "count/pods": _ONE}
+    requests, overhead = pod_requests(pod), amounts(pod.spec.overhead)
+    for name, each in overhead.items():
+        requests[name] = requests.get(name, NOTHING) + each
+    for name, each in requests.items():
+        if name in _BASIC or name.startswith(_HUGEPAGES):
+            usage[name] = usage[f"requests.{name}"] = each
+        elif is_extended(name) or name.startswith(_DEVICE_CLASS):
+            usage[f"requests.{name}"] = each
+    for name, each in pod_limits(pod).items():
+        if name in _BASIC:
+            usage[f"limits.{name}"] = each + (overhead.get(name, NOTHING) if each.value else NOTHING)
+    return usage
+
+
+def _not_given(pod: Pod, required: Iterable[str]) -> str:
+    """podEvaluator.Constraints: `limits.cpu for: main,side; requests.cpu for: side`. A pod that asks as a whole need
+    not say it for its containers."""
+    own = pod.spec.resources
+    if own is not None and any(is_pod_level_resource(name) for name in (*own.requests, *own.limits)):
+        return ""
+    missing: defaultdict[str, set[str]] = defaultdict(set)
+    for container in (*pod.spec.containers, *pod.spec.init_containers):
+        given = _given_names(container.resources.requests, container.resources.limits)
+        for name in required:
+            if name not in given:
+                missing[name].add(container.name)
+    return "; ".join(f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing))
+
+
+def _given_names(requests: Quantities, limits: Quantities) -> set[str]:
+    return {*requests, *(f"requests.{name}" for name in requests), *(f"limits.{name}" for name in limits)}
+
+
+def _in_scope(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:
+    """podMatchesScopeFunc."""
+    match scope.scope_name:
+        case "Terminating":
+            return pod.spec.active_deadline_seconds is not None
+        case "NotTerminating":
+            return pod.spec.active_deadline_seconds is None
+        case "BestEffort":
+            return is_best_effort(pod)
+        case "NotBestEffort":
+            return not is_best_effort(pod)
+        case "CrossNamespacePodAffinity":
+            return any(term.namespaces or term.namespace_selector is not None for term in _affinity_terms(pod))
+        case "PriorityClass":
+            return _of_class(pod, scope)
+    return False
+
+
+def _of_class(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:
+    try:
+        requirement = make_requirement(
+            scope.scope_name, scope.operator, scope.values, ("In", "NotIn", "Exists", "DoesNotExist")
+        )
+    except SelectorError:
+        return False
+    return requirement.holds(pod.spec.priority_class_name or None)
+
+
+def is_best_effort(pod: Pod) -> bool:
+    """qos.GetPodQOS: nothing asked for and nothing bounded, as far as cpu and memory go."""
+    asked = (pod_requests(pod), pod_limits(pod))
+    return not any(each.get(name, NOTHING).value for each in asked for name in ("cpu", "memory"))
+
+
+def _affinity_terms(pod: Pod) -> list[PodAffinityTerm]:
+    affinity = pod.spec.affinity
+    terms: list[PodAffinityTerm] = []
+    for each in (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ():
+        if each is not None:
+            terms += each.required_during_scheduling_ignored_during_execution
+            preferred = each.preferred_during_scheduling_ignored_during_execution
+            terms += (weighted.pod_affinity_term for weighted in preferred)
+    return terms

@@ -1,0 +1,270 @@
+"""The API server's part: admission, graceful deletion, the eviction subresource, and watches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.api.defaults import default_claim
+from ksched_cli.api.pod_facts import is_terminal, parse_time, uid_of_pod
+from ksched_cli.api.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
+from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
+from ksched_cli.controlplane.admission.chain import Chain
+from ksched_cli.controlplane.admission.storage_class import admit_storage_class
+from ksched_cli.controlplane.budgets import Budgets
+from ksched_cli.controlplane.draws import Draws
+from ksched_cli.controlplane.statuses import Statuses
+from ksched_cli.controlplane.store import Identity, Store, identity_of
+from ksched_cli.controlplane.successors import Successors
+from ksched_cli.engine.queueing.clock import VirtualClock
+from ksched_cli.sources.controllers.naming import uid_of
+
+T = TypeVar("T")
+Watch = Callable[[Any, Any], None]
+
+# terminationGracePeriodSeconds of a pod that does not say.
+DEFAULT_GRACE_SECONDS = 30.0
+_ADMISSION_KINDS = (LimitRange, PriorityClass, ResourceQuota, RuntimeClass)
+
+
+class Refusal(Exception):
+    """The API server refuses a request."""
+
+    def __init__(self, plugin: str, message: str) -> None:
+        super().__init__(message)
+        self.plugin = plugin
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedPod:
+    """A pod that admission has refused."""
+
+    pod: Pod
+    plugin: str
+    message: str
+
+
+def grace_seconds(pod: Pod) -> float:
+    seconds = pod.spec.termination_grace_period_seconds
+    return DEFAULT_GRACE_SECONDS if seconds is None else float(seconds)
+
+
+class ApiServer:
+    """Every change of an object goes through here. Watches get the old and the new version, None for absent.
+
+    `version` counts the changes. With `places_everything` no scheduler runs beside it: each new pod is a second
+    younger than the one before it, so that the order of creation stands in the timestamps.
+    """
+
+    def __init__(
+        self, store: Store, clock: VirtualClock, draws: Draws | None = None, *, places_everything: bool = False
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.version = 0
+        self.statuses = Statuses(self._notify)
+        self.successors = Successors(store)
+        self.draws = draws or Draws()
+        self.warnings: list[str] = []
+        # Why pods were deleted, by uid.
+        self.reasons: dict[str, str] = {}
+        # Pods that controllers could not create at their last try, by owner and by name.
+        self.refusals: dict[Identity, dict[str, RefusedPod]] = {}
+        self.budgets = Budgets(self)
+        self.places_everything = places_everything
+        self._watches: list[Watch] = []
+        self._chain: Chain | None = None
+        # Namespaces that the run has deleted: nothing is created in them.
+        self._ending_namespaces: set[str] = set()
+        self._newest = max(
+            (parse_time(pod.metadata.creation_timestamp) for pod in store.of(Pod) if pod.metadata.creation_timestamp),
+            default=0.0,
+        )
+        self._start = self._newest
+        # Of all pods that are or were there: a pod that takes the name of an earlier one is another pod.
+        self._uids = {pod.metadata.uid for pod in store.of(Pod)}
+
+    def watch(self, watch: Watch) -> None:
+        self._watches.append(watch)
+
+    def now(self) -> float:
+        """Seconds since the epoch. Virtual time begins with the creation of the youngest pod."""
+        return self._start + self.clock.now
+
+    def timestamp(self) -> str:
+        """Now, as objects have it."""
+        return _stamp(self.now())
+
+    # Requests
+
+    def create(self, item: T, *, admit: bool = True) -> T:
+        """The object as stored. Raises Refusal if admission refuses it. `admit=False` is for a pod that went through
+        admission before: only quotas count it."""
+        namespace: str = item.metadata.namespace  # type: ignore[attr-defined]
+        if namespace in self._ending_namespaces:
+            raise Refusal("NamespaceLifecycle", f"namespace {namespace} is being terminated")
+        if isinstance(item, Pod):
+            plugin, message = self._admission().first_refusal(item) if admit else ("", "")
+            if message:
+                raise Refusal(plugin, message)
+            if not admit:
+                self._admission().count(item)
+            if not item.status.phase:
+                # PrepareForCreate
+                item.status = replace(item.status, phase="Pending")
+            self._date_pod(item)
+        elif isinstance(item, Namespace):
+            self._ending_namespaces.discard(item.metadata.name)
+        elif isinstance(item, PersistentVolumeClaim):
+            admit_storage_class(item, self.store.of(StorageClass))
+            default_claim(item)
+            self._warn_of_immediate_binding(item)
+        self._write(None, item)
+        return item
+
+    def update(self, item: T, *, admit: bool = True) -> T:
+        """Replace the object of this kind and name, or create it."""
+        old = self.store.current(item)
+        if old is None:
+            return self.create(item, admit=admit)
+        if old != item:
+            self._write(old, item)
+        return item
+
+    def touch(self, item: Any) -> None:
+        """Let the controllers look at the object again, though it has not changed."""
+        self._notify(item, item)
+
+    def delete(self, item: Any, *, grace: float | None = None, why: str = "") -> None:
+        """Pods go gracefully: the kubelet removes them. A pod without a node or without a grace period goes at once
+        (podStrategy.CheckGracefulDelete)."""
+        current = self.store.current(item)
+        if current is None:
+            return
+        if isinstance(current, Namespace):
+            self._ending_namespaces.add(current.metadata.name)
+        if not isinstance(current, Pod):
+            self._remove(current)
+            return
+        if why:
+            self.reasons.setdefault(uid_of_pod(current), why)
+        if current.metadata.deletion_timestamp is not None and grace != 0:
+            return
+        seconds = grace_seconds(current) if grace is None else grace
+        if seconds <= 0 or not current.spec.node_name or is_terminal(current):
+            self._remove(current)
+            return
+        metadata = replace(current.metadata, deletion_timestamp=self.timestamp())
+        self._write(current, replace(current, metadata=metadata))
+
+    def evict(self, pod: Pod) -> str:
+        """The eviction subresource (EvictionREST.Create): why it refuses, or an empty string once the pod goes."""
+        current = self.store.current(pod)
+        if current is None:
+            return ""
+        refusal = self.budgets.take(current)
+        if not refusal:
+            self.delete(current, why="evicted")
+        return refusal
+
+    def refused(self, owner: Any, pod: Pod, refusal: Refusal) -> None:
+        """Remember for the results that a controller could not create this pod."""
+        found = self.refusals.setdefault(identity_of(owner), {})
+        found[pod.metadata.name] = RefusedPod(pod, refusal.plugin, str(refusal))
+
+    def create_all(self, owner: Any, pods: Iterable[Pod]) -> None:
+        """Create pods for a controller in batches of 1, 2, 4 and so on, until one fails (slowStartBatch). Without a
+        scheduler beside it every pod is tried, so that each refusal is known."""
+        self.refusals.pop(identity_of(owner), None)
+        refusal: Refusal | None = None
+        ends = 1
+        for number, pod in enumerate(pods):
+            if number == ends:
+                if refusal is not None and not self.places_everything:
+                    break
+                ends = 2 * ends + 1
+            try:
+                self.create(pod)
+            except Refusal as found:
+                self.refused(owner, pod, found)
+                refusal = refusal or found
+        if refusal is not None:
+            raise refusal
+
+    def refusal_of(self, pod: Pod) -> tuple[str, str]:
+        """Which admission plugin would refuse the pod and why; two empty strings if none would."""
+        return self._admission().first_refusal(pod)
+
+    # Admission
+
+    def _admission(self) -> Chain:
+        if self._chain is None:
+            self._chain = Chain(self.store)
+        return self._chain
+
+    def _date_pod(self, pod: Pod) -> None:
+        """A creation timestamp, the phase Pending, and a uid of its own for a pod that takes the name of an earlier."""
+        metadata = pod.metadata
+        pod.status.phase = pod.status.phase or "Pending"
+        if self.places_everything:
+            self._newest += 1
+            metadata.creation_timestamp = _stamp(self._newest)
+        else:
+            metadata.creation_timestamp = self.timestamp()
+        metadata.uid = metadata.uid or uid_of("Pod", metadata.namespace, metadata.name)
+        again = 0
+        while metadata.uid in self._uids:
+            again += 1
+            metadata.uid = uid_of("Pod", metadata.namespace, f"{metadata.name}#{again}")
+        self._uids.add(metadata.uid)
+        self.draws.invented_uids.add(metadata.uid)
+
+    def _warn_of_immediate_binding(self, claim: PersistentVolumeClaim) -> None:
+        """The volume controller would provision the volume before the scheduler looks: that is not simulated."""
+        found = self.store.get(StorageClass, claim.spec.storage_class_name or "")
+        if found is None or found.volume_binding_mode != "Immediate" or claim.spec.volume_name:
+            return
+        text = f"claims of StorageClass {found.metadata.name} are provisioned as soon as they are made, which is not "
+        text += "simulated: their pods wait for a volume"
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    # Storage and watches
+
+    def _remove(self, item: Any) -> None:
+        self.store.remove(item)
+        self.statuses.forget(item)
+        self._account(item, None)
+        self._notify(item, None)
+
+    def _write(self, old: Any, new: Any) -> None:
+        self.store.put(new)
+        self._account(old, new)
+        self._notify(old, new)
+
+    def _account(self, old: Any, new: Any) -> None:
+        """What quotas count, and the objects that admission reads."""
+        if self._chain is None:
+            return
+        if isinstance(old, Pod) and (new is None or is_terminal(new) != is_terminal(old)):
+            self._chain.release(old)
+            if new is not None:
+                self._chain.count(new)
+        elif isinstance(new if new is not None else old, _ADMISSION_KINDS):
+            self._chain.reload(self.store)
+
+    def _notify(self, old: Any, new: Any) -> None:
+        self.version += 1
+        self.successors.observe(old, new)
+        for watch in self._watches:
+            watch(old, new)
+
+
+def _stamp(seconds: float) -> str:
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

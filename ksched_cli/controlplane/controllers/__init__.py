@@ -1,0 +1,1 @@
+"""One file per controller of kube-controller-manager, each with one `reconcile`."""

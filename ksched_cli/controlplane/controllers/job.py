@@ -1,0 +1,279 @@
+"""The Job controller (pkg/controller/job)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.api.workloads import Job
+from ksched_cli.controlplane.api_server import ApiServer, Refusal
+from ksched_cli.controlplane.pods import is_active, is_ready, ready_since
+from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
+from ksched_cli.controlplane.work import Controller, WorkQueue
+from ksched_cli.sources.controllers.jobs import (
+    INDEX,
+    INDEXED,
+    completions_of,
+    index_base,
+    indexed_pod,
+    job_pod,
+    parallelism,
+    read_indexes,
+)
+
+COMPLETE, FAILED = "Complete", "Failed"
+# SyncJobBatchPeriod: changes of pods are waited for so long, so that one reconcile sees many.
+BATCH_SECONDS = 1.0
+# DefaultJobPodFailureBackOff and MaxJobPodFailureBackOff.
+_FIRST_BACKOFF, _LONGEST_BACKOFF = 10.0, 600.0
+# SetDefaults_Job: backoffLimit.
+_BACKOFF_LIMIT = 6
+# MaxPodCreateDeletePerSync.
+_BURST = 500
+_PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """JobStatus; `finished` is the type of the condition that ends the Job, or empty."""
+
+    active: int
+    succeeded: int
+    failed: int
+    finished: str
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What the Job has counted. Pods that are gone stay counted."""
+
+    succeeded: int
+    failed: int
+    indexes: set[int]
+    finished: str
+    # The back-off record: failures since the last success, and when the last one was.
+    failures: int = 0
+    last_failure: float = 0.0
+    # Pods that the controller itself has deleted have not failed.
+    released: set[str] = field(default_factory=set)
+
+    def remaining(self, now: float) -> float:
+        """getRemainingTime: how long no pod is created after failures."""
+        if not self.failures:
+            return 0.0
+        delay = min(_FIRST_BACKOFF * float(2 ** (self.failures - 1)), _LONGEST_BACKOFF)
+        return max(self.last_failure + delay - now, 0.0)
+
+
+class JobController(Controller):
+    """Keys are identities of Jobs."""
+
+    def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
+        super().__init__(api, queue)
+        self._progress = {identity_of(item): self._begin(item) for item in self.store.of(Job)}
+
+    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+        item = old if new is None else new
+        if isinstance(item, Job):
+            if new is None:
+                self._progress.pop(identity_of(item), None)
+            return (identity_of(item),)
+        if isinstance(item, Pod):
+            owner = owner_identity(item)
+            if owner is not None and owner[0] == "Job":
+                self._observe(owner, old, new)
+                self.queue.add_after(self, owner, BATCH_SECONDS)
+        return ()
+
+    # What has been counted
+
+    def _begin(self, item: Job) -> _Progress:
+        pods = self.store.pods_of(item)
+        done = [pod for pod in pods if pod.status.phase == "Succeeded"]
+        failed = sum(_has_failed(item, pod) for pod in pods)
+        indexes = read_indexes(item.status.completed_indexes, completions_of(item) or 0) | _indexes(done)
+        succeeded, failed = max(item.status.succeeded, len(done)), max(item.status.failed, failed)
+        finished = (each.type for each in item.status.conditions if each.status == "True")
+        end = next((each for each in finished if each in (COMPLETE, FAILED)), "")
+        return _Progress(succeeded, failed, indexes, end)
+
+    def _observe(self, owner: Identity, old: Pod | None, new: Pod | None) -> None:
+        """getNewFinishedPods: count a pod in the moment it finishes or is lost."""
+        item, progress = self.store.get(Job, owner[2], owner[1]), self._progress.get(owner)
+        pod = old if new is None else new
+        if item is None or progress is None or pod is None:
+            return
+        if new is not None and new.status.phase == "Succeeded":
+            if old is None or old.status.phase != "Succeeded":
+                progress.succeeded += 1
+                progress.indexes |= _indexes((new,))
+                progress.failures = 0
+            return
+        was_over = old is not None and (old.status.phase == "Succeeded" or _has_failed(item, old))
+        if was_over or not (new is None or _has_failed(item, new)):
+            return
+        if pod.metadata.uid in progress.released:
+            progress.released.discard(pod.metadata.uid)
+            return
+        progress.failed += 1
+        progress.failures += 1
+        progress.last_failure = self.api.now()
+
+    # syncJob
+
+    def reconcile(self, key: Identity) -> None:
+        item = self.store.get(Job, key[2], key[1])
+        if item is None or item.metadata.deletion_timestamp is not None or item.spec.template is None:
+            return
+        if key not in self._progress:
+            self._progress[key] = self._begin(item)
+        progress = self._progress[key]
+        if progress.finished:
+            return
+        pods = self.store.pods_of(item)
+        active = [pod for pod in pods if is_active(pod)]
+        limit = _BACKOFF_LIMIT if item.spec.backoff_limit is None else item.spec.backoff_limit
+        try:
+            if progress.failed > limit:
+                self._delete(item, progress, active)
+                progress.finished = FAILED
+            else:
+                self._manage(item, progress, pods, active)
+                if not any(is_active(pod) for pod in self.store.pods_of(item)) and self._is_complete(item, progress):
+                    progress.finished = COMPLETE
+        finally:
+            self.api.statuses.set(item, self.state(item))
+
+    def state(self, item: Job) -> JobState:
+        progress = self._progress.get(identity_of(item)) or self._begin(item)
+        active = sum(is_active(pod) for pod in self.store.pods_of(item))
+        return JobState(active, self._succeeded(item, progress), progress.failed, progress.finished)
+
+    def _succeeded(self, item: Job, progress: _Progress) -> int:
+        return len(progress.indexes) if item.spec.completion_mode == INDEXED else progress.succeeded
+
+    def _is_complete(self, item: Job, progress: _Progress) -> bool:
+        """Without completions, one success is enough."""
+        wanted = completions_of(item)
+        succeeded = self._succeeded(item, progress)
+        return succeeded > 0 if wanted is None else succeeded >= wanted
+
+    # manageJob
+
+    def _manage(self, item: Job, progress: _Progress, pods: Sequence[Pod], active: list[Pod]) -> None:
+        if item.spec.suspend:
+            self._delete(item, progress, active)
+            return
+        wanted, succeeded = completions_of(item), self._succeeded(item, progress)
+        if wanted is None:
+            # A work queue is empty once a pod has succeeded: those that run may finish, none is added.
+            want_active = len(active) if succeeded else parallelism(item)
+        else:
+            want_active = max(min(wanted - succeeded, parallelism(item)), 0)
+        leaving = self._pods_for_removal(item, active, max(len(active) - want_active, 0))
+        if leaving:
+            self._delete(item, progress, leaving[:_BURST])
+            return
+        terminating = _terminating(pods) if _replaces_failed_only(item) else 0
+        missing = min(want_active - terminating - len(active), _BURST)
+        if missing <= 0:
+            return
+        remaining = progress.remaining(self.api.now())
+        if remaining > 0:
+            self.queue.add_after(self, identity_of(item), remaining)
+            return
+        self._create(item, progress, active, missing)
+
+    def _pods_for_removal(self, item: Job, active: Sequence[Pod], least: int) -> list[Pod]:
+        """activePodsForRemoval: pods whose index is no index or is taken by another, then the usual order."""
+        leaving: list[Pod] = []
+        ordered = sorted(active, key=_order_of_deletion)
+        if item.spec.completion_mode == INDEXED:
+            indexes = range(completions_of(item) or 0)
+            last = {index: pod for pod in ordered for index in _indexes((pod,)) if index in indexes}
+            kept = {pod.metadata.name for pod in last.values()}
+            leaving = [pod for pod in ordered if pod.metadata.name not in kept]
+            ordered = [pod for pod in ordered if pod.metadata.name in kept]
+        more = max(least - len(leaving), 0)
+        return [*leaving, *self._first(item, ordered, more)]
+
+    def _first(self, item: Job, ordered: Sequence[Pod], count: int) -> list[Pod]:
+        """The first so many. Among pods that no rule tells apart it is a draw."""
+        if not 0 < count < len(ordered):
+            return list(ordered[:count])
+        last = _order_of_deletion(ordered[count - 1])
+        certain = [pod for pod in ordered[:count] if _order_of_deletion(pod) != last]
+        equal = [(pod.metadata.name, pod) for pod in ordered if _order_of_deletion(pod) == last]
+        if len(certain) + len(equal) == count:
+            return list(ordered[:count])
+        subject = "/".join(identity_of(item))
+        return [*certain, *self.api.draws.take("deletion order", subject, equal, count - len(certain))]
+
+    def _delete(self, item: Job, progress: _Progress, pods: Iterable[Pod]) -> None:
+        """deleteJobPods."""
+        for pod in pods:
+            progress.released.add(pod.metadata.uid)
+            self.api.delete(pod, why=f"Job {item.metadata.name} does not want the pod any more")
+
+    def _create(self, item: Job, progress: _Progress, active: Sequence[Pod], count: int) -> None:
+        if item.spec.completion_mode != INDEXED:
+            for number in range(count):
+                self._create_pod(item, None, number)
+            return
+        taken = progress.indexes | _indexes(active)
+        free = [index for index in range(completions_of(item) or 0) if index not in taken]
+        for index in free[:count]:
+            self._create_pod(item, index, index)
+
+    def _create_pod(self, item: Job, index: int | None, number: int) -> None:
+        namespace, owner = item.metadata.namespace, identity_of(item)
+        base = f"{item.metadata.name}-" if index is None else index_base(item, index)
+        name = self.api.successors.new_name(base, namespace, owner, number)
+        pod = job_pod(item, name) if index is None else indexed_pod(item, index, name)
+        try:
+            self.api.create(pod)
+        except Refusal as refusal:
+            self.api.refused(item, pod, refusal)
+            raise
+
+
+def _replaces_failed_only(item: Job) -> bool:
+    """onlyReplaceFailedPods."""
+    return item.spec.pod_replacement_policy == FAILED or item.spec.pod_failure_policy is not None
+
+
+def _has_failed(item: Job, pod: Pod) -> bool:
+    """isPodFailed: a pod that is deleted has failed too, unless the Job waits for its end."""
+    if pod.status.phase == FAILED:
+        return True
+    deleted = pod.metadata.deletion_timestamp is not None and pod.status.phase != "Succeeded"
+    return deleted and not _replaces_failed_only(item)
+
+
+def _terminating(pods: Iterable[Pod]) -> int:
+    """controller.CountTerminatingPods."""
+    over = ("Succeeded", FAILED)
+    return sum(pod.metadata.deletion_timestamp is not None and pod.status.phase not in over for pod in pods)
+
+
+def _indexes(pods: Iterable[Pod]) -> set[int]:
+    found = (pod.metadata.annotations.get(INDEX, "") for pod in pods)
+    return {int(index) for index in found if index.isdecimal()}
+
+
+def _order_of_deletion(pod: Pod) -> tuple[float, ...]:
+    """ActivePods.Less. Of times, the newer first; one that is missing comes before all."""
+    ready = is_ready(pod)
+    restarts = max((each.restart_count for each in pod.status.container_statuses), default=0)
+    created = pod.metadata.creation_timestamp
+    return (
+        bool(pod.spec.node_name),
+        _PHASES.get(pod.status.phase, 0),
+        ready,
+        -(ready_since(pod) or float("inf")) if ready else 0.0,
+        -restarts,
+        -parse_time(created) if created else -float("inf"),
+    )

@@ -1,0 +1,64 @@
+"""All controllers of kube-controller-manager that are modelled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ksched_cli.api.workloads import ReplicaSet
+from ksched_cli.controlplane.api_server import ApiServer
+from ksched_cli.controlplane.controllers.cronjob import CronJobController
+from ksched_cli.controlplane.controllers.daemonset import DaemonSetController
+from ksched_cli.controlplane.controllers.deployment import DeploymentController
+from ksched_cli.controlplane.controllers.disruption import DisruptionController
+from ksched_cli.controlplane.controllers.gc import GarbageCollector
+from ksched_cli.controlplane.controllers.job import JobController
+from ksched_cli.controlplane.controllers.namespace import NamespaceController
+from ksched_cli.controlplane.controllers.nodelifecycle import NodeLifecycleController
+from ksched_cli.controlplane.controllers.podgc import PodGarbageCollector
+from ksched_cli.controlplane.controllers.replicaset import ReplicaSetController
+from ksched_cli.controlplane.controllers.resourceclaim import ResourceClaimController
+from ksched_cli.controlplane.controllers.standin import StandIn
+from ksched_cli.controlplane.controllers.statefulset import StatefulSetController
+from ksched_cli.controlplane.controllers.tainteviction import TaintEvictionController
+from ksched_cli.controlplane.work import Controller, WorkQueue
+
+
+class Controllers:
+    """Each change enqueues the keys that it concerns. Controllers do nothing before something changes."""
+
+    def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
+        self._store, self._queue = api.store, queue
+        self.replica_sets = ReplicaSetController(api, queue)
+        self.deployments = DeploymentController(api, queue, self.replica_sets)
+        self.stateful_sets = StatefulSetController(api, queue)
+        self.daemon_sets = DaemonSetController(api, queue)
+        self.jobs = JobController(api, queue)
+        self.all: tuple[Controller, ...] = (
+            NamespaceController(api, queue),
+            GarbageCollector(api, queue),
+            NodeLifecycleController(api, queue),
+            TaintEvictionController(api, queue),
+            PodGarbageCollector(api, queue),
+            CronJobController(api, queue),
+            self.deployments,
+            self.replica_sets,
+            self.stateful_sets,
+            self.daemon_sets,
+            self.jobs,
+            StandIn(api, queue),
+            ResourceClaimController(api, queue),
+            DisruptionController(api, queue),
+        )
+        api.watch(self._changed)
+
+    def _changed(self, old: Any, new: Any) -> None:
+        for controller in self.all:
+            for key in controller.concerned(old, new):
+                self._queue.add(controller, key)
+
+    def sync_workload(self, item: Any) -> None:
+        """Reconcile the workload and what it owns, although nothing has changed: a resync."""
+        current = self._store.current(item)
+        if current is not None:
+            for each in (current, *self._store.owned(current, ReplicaSet)):
+                self._changed(each, each)

@@ -1,0 +1,138 @@
+"""The ReplicaSet and ReplicationController controllers (pkg/controller/replicaset)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.selectors import Selector, selector_from_map, selector_of_controller
+from ksched_cli.api.workloads import ReplicaSet, ReplicationController
+from ksched_cli.controlplane.controllers.deletion_order import pods_to_delete
+from ksched_cli.controlplane.pods import is_active, is_available, is_ready, ready_since
+from ksched_cli.controlplane.store import Identity, controller_of, identity_of, owner_identity
+from ksched_cli.controlplane.work import Controller
+from ksched_cli.sources.controllers.templates import owner_reference, stamp
+
+Replicated: TypeAlias = ReplicaSet | ReplicationController
+_KINDS: dict[str, type[Replicated]] = {"ReplicaSet": ReplicaSet, "ReplicationController": ReplicationController}
+# BurstReplicas: no more pods are created or deleted in one reconcile.
+_BURST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaStatus:
+    """ReplicaSetStatus, as far as other controllers read it."""
+
+    replicas: int
+    ready: int
+    available: int
+
+
+def selector_of(item: Replicated) -> Selector:
+    if isinstance(item, ReplicaSet):
+        return selector_of_controller(item.spec.selector)
+    template = item.spec.template
+    return selector_from_map(item.spec.selector or (template.metadata.labels if template else {}))
+
+
+def wanted_replicas(item: Any) -> int:
+    return 1 if item.spec.replicas is None else int(item.spec.replicas)
+
+
+class ReplicaSetController(Controller):
+    """Keys are (kind, namespace, name): both kinds work alike."""
+
+    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+        item = old if new is None else new
+        if isinstance(item, ReplicaSet | ReplicationController):
+            return (identity_of(item),)
+        if isinstance(item, Pod):
+            return self._owners(item)
+        return ()
+
+    def _owners(self, pod: Pod) -> Iterator[Identity]:
+        """The set that controls the pod; for a pod without a controller, the sets that would adopt it."""
+        owner = owner_identity(pod)
+        if owner is not None:
+            if owner[0] in _KINDS:
+                yield owner
+            return
+        for kind in _KINDS.values():
+            for item in self.store.of(kind):
+                if item.metadata.namespace == pod.metadata.namespace and selector_of(item).matches(pod.metadata.labels):
+                    yield identity_of(item)
+
+    def reconcile(self, key: Identity) -> None:
+        """syncReplicaSet."""
+        item = self.store.get(_KINDS[key[0]], key[2], key[1])
+        if item is None or item.metadata.deletion_timestamp is not None or item.spec.template is None:
+            return
+        active = [pod for pod in self.claimed(item) if is_active(pod)]
+        try:
+            self._manage_replicas(item, active)
+        finally:
+            self._check_availability_later(item)
+            self.api.statuses.set(item, self._count(item))
+
+    def claimed(self, item: Replicated) -> list[Pod]:
+        """PodControllerRefManager.ClaimPods: the set's own pods, and those without a controller that it adopts."""
+        selector = selector_of(item)
+        own = [pod for pod in self.store.pods_of(item) if selector.matches(pod.metadata.labels)]
+        orphans = self.store.orphans(item.metadata.namespace)
+        return [*own, *(pod for pod in orphans if is_active(pod) and selector.matches(pod.metadata.labels))]
+
+    def _manage_replicas(self, item: Replicated, active: list[Pod]) -> None:
+        surplus = len(active) - wanted_replicas(item)
+        if surplus > 0:
+            related = [pod for pod in self._related(item) if is_active(pod)]
+            count = min(surplus, _BURST)
+            for pod in pods_to_delete(active, related, count, self.api.now(), self.api.draws, identity_of(item)):
+                self.api.delete(pod, why=f"surplus of {type(item).__name__} {item.metadata.name}")
+            return
+        assert item.spec.template is not None
+        if not selector_of(item).matches(item.spec.template.metadata.labels):
+            # The API server accepts no such set. It would create pods without end, for it would find none of them.
+            return
+        missing = range(min(-surplus, _BURST))
+        self.api.create_all(item, (self._new_pod(item, number) for number in missing))
+
+    def _new_pod(self, item: Replicated, number: int) -> Pod:
+        metadata = item.metadata
+        template = item.spec.template
+        assert template is not None
+        name = self.api.successors.new_name(f"{metadata.name}-", metadata.namespace, identity_of(item), number)
+        kind = type(item).__name__
+        owner = owner_reference(kind, "apps/v1" if kind == "ReplicaSet" else "v1", metadata)
+        return stamp(template, metadata.namespace, name, owner)
+
+    def _related(self, item: Replicated) -> list[Pod]:
+        """getIndirectlyRelatedPods: the pods of all sets with the same controller."""
+        owner = controller_of(item.metadata)
+        if owner is None:
+            return self.claimed(item)
+        others = self.store.owned_by_identity((owner.kind, item.metadata.namespace, owner.name), type(item))
+        return [pod for each in others for pod in self.claimed(each)]
+
+    # Status
+
+    def status(self, item: Replicated) -> ReplicaStatus:
+        """The status that this controller has written last; for a set that it has not seen yet, what it would write."""
+        known = self.api.statuses.get(item)
+        if isinstance(known, ReplicaStatus):
+            return known
+        return self._count(item)
+
+    def _count(self, item: Replicated) -> ReplicaStatus:
+        active = [pod for pod in self.claimed(item) if is_active(pod)]
+        available = sum(is_available(pod, item.spec.min_ready_seconds, self.api.now()) for pod in active)
+        return ReplicaStatus(len(active), sum(map(is_ready, active)), available)
+
+    def _check_availability_later(self, item: Replicated) -> None:
+        least = item.spec.min_ready_seconds
+        if least:
+            due = [ready_since(pod) + least for pod in self.claimed(item) if is_active(pod) and is_ready(pod)]
+            later = [moment - self.api.now() for moment in due if moment > self.api.now()]
+            if later:
+                self.queue.add_after(self, identity_of(item), min(later))

@@ -1,0 +1,312 @@
+"""The StatefulSet controller (pkg/controller/statefulset)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.meta import OwnerReference
+from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.selectors import selector_of_controller
+from ksched_cli.api.storage import PersistentVolumeClaim
+from ksched_cli.api.workloads import StatefulSet
+from ksched_cli.controlplane.api_server import ApiServer, Refusal
+from ksched_cli.controlplane.controllers.replicaset import wanted_replicas
+from ksched_cli.controlplane.controllers.revisions import Revision, RevisionHistory, revision_of
+from ksched_cli.controlplane.pods import is_available, is_ready, ready_since
+from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
+from ksched_cli.controlplane.work import Controller, WorkQueue
+from ksched_cli.sources.controllers.stateful_sets import claim_name, stateful_claim, stateful_pod
+from ksched_cli.sources.controllers.templates import owner_reference
+
+PARALLEL, ON_DELETE = "Parallel", "OnDelete"
+_DELETE = "Delete"
+
+
+@dataclass(frozen=True, slots=True)
+class StatefulStatus:
+    """StatefulSetStatus, as far as the controller itself reads it."""
+
+    current_revision: str
+    update_revision: str
+    current_replicas: int
+    updated_replicas: int
+    replicas: int
+    ready: int
+    available: int
+
+
+def ordinal_of(name: str) -> tuple[str, int]:
+    """getParentNameAndOrdinal: -1 if the name ends in no number."""
+    parent, dash, number = name.rpartition("-")
+    return (parent, int(number)) if dash and number.isascii() and number.isdecimal() else ("", -1)
+
+
+def first_ordinal(item: StatefulSet) -> int:
+    return item.spec.ordinals.start if item.spec.ordinals else 0
+
+
+@dataclass(slots=True)
+class _Sync:
+    """One reconcile: the pods by place, None where there is none, and those beyond the range, the highest first."""
+
+    item: StatefulSet
+    current: Revision
+    update: Revision
+    replicas: list[Pod | None]
+    condemned: list[Pod]
+    current_replicas: int
+    now: float
+
+    def is_unavailable(self, pod: Pod | None) -> bool:
+        return pod is None or pod.metadata.deletion_timestamp is not None or not self.is_available(pod)
+
+    def is_available(self, pod: Pod) -> bool:
+        return is_available(pod, self.item.spec.min_ready_seconds, self.now)
+
+    def lowest_unavailable(self) -> Pod | None:
+        """firstUnavailablePod, once all replicas are available."""
+        return next((pod for pod in reversed(self.condemned) if self.is_unavailable(pod)), None)
+
+
+class StatefulSetController(Controller):
+    """Keys are identities of StatefulSets."""
+
+    def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
+        super().__init__(api, queue)
+        self.history = RevisionHistory(self.store, StatefulSet, lambda item, digest: f"{item.metadata.name}-{digest}")
+
+    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+        item = old if new is None else new
+        if isinstance(item, StatefulSet):
+            if new is None:
+                self.history.forget(identity_of(item))
+            return (identity_of(item),)
+        if isinstance(item, Pod):
+            return self._owner(item)
+        return ()
+
+    def _owner(self, pod: Pod) -> Iterable[Identity]:
+        """The set of the pod; for a pod without a controller, the set that it is named after."""
+        owner = owner_identity(pod)
+        if owner is None:
+            parent = ordinal_of(pod.metadata.name)[0]
+            owner = ("StatefulSet", pod.metadata.namespace, parent)
+        return (owner,) if owner[0] == "StatefulSet" else ()
+
+    def reconcile(self, key: Identity) -> None:
+        """UpdateStatefulSet."""
+        item = self.store.get(StatefulSet, key[2], key[1])
+        if item is None or item.spec.template is None:
+            return
+        sync = self._sync(item)
+        if item.metadata.deletion_timestamp is None:
+            try:
+                self._update(sync)
+            finally:
+                self._write_status(sync)
+                self._check_availability_later(item)
+
+    def _sync(self, item: StatefulSet) -> _Sync:
+        status = self.status(item)
+        update = self.history.update_revision(item)
+        current = self.history.named(item, status.current_revision)
+        if current is None:
+            current = Revision(status.current_revision, update.template)
+        start, wanted = first_ordinal(item), wanted_replicas(item)
+        replicas: list[Pod | None] = [None] * wanted
+        condemned = []
+        for pod in self.claimed(item):
+            ordinal = ordinal_of(pod.metadata.name)[1]
+            if start <= ordinal < start + wanted:
+                replicas[ordinal - start] = pod
+            else:
+                condemned.append(pod)
+        condemned.sort(key=lambda pod: -ordinal_of(pod.metadata.name)[1])
+        return _Sync(item, current, update, replicas, condemned, status.current_replicas, self.api.now())
+
+    def claimed(self, item: StatefulSet) -> list[Pod]:
+        """getPodsForStatefulSet: its own pods, and those in its range that have no controller."""
+        selector = selector_of_controller(item.spec.selector)
+        name, namespace = item.metadata.name, item.metadata.namespace
+        pods = list(self.store.pods_of(item))
+        own = {pod.metadata.name for pod in pods}
+        start = first_ordinal(item)
+        names = (f"{name}-{ordinal}" for ordinal in range(start, start + wanted_replicas(item)))
+        for each in names:
+            pod = self.store.get(Pod, each, namespace) if each not in own else None
+            if pod is not None and owner_identity(pod) is None and pod.metadata.deletion_timestamp is None:
+                pods.append(pod)
+        return [
+            pod for pod in pods if ordinal_of(pod.metadata.name)[0] == name and selector.matches(pod.metadata.labels)
+        ]
+
+    # updateStatefulSet
+
+    def _update(self, sync: _Sync) -> None:
+        """Replicas first, then those beyond the range, then the roll-out. In order, each step waits for the one before
+        it; in parallel nothing waits."""
+        in_order = sync.item.spec.pod_management_policy != PARALLEL and not self.api.places_everything
+        for at in range(len(sync.replicas)):
+            if self._process_replica(sync, at, in_order) and in_order:
+                return
+        unavailable = sync.lowest_unavailable()
+        for pod in sync.condemned:
+            if self._process_condemned(sync, pod, unavailable, in_order) and in_order:
+                return
+        strategy = sync.item.spec.update_strategy
+        if strategy is None or strategy.type != ON_DELETE:
+            self._roll(sync)
+
+    def _process_replica(self, sync: _Sync, at: int, in_order: bool) -> bool:
+        """processReplica. Returns whether the following pods have to wait."""
+        pod = sync.replicas[at]
+        if pod is not None and is_terminal(pod):
+            self.api.delete(pod, why=f"finished, StatefulSet {sync.item.metadata.name} creates it anew")
+            return True
+        if pod is None:
+            sync.replicas[at] = self._create(sync, first_ordinal(sync.item) + at)
+            return True
+        if pod.status.phase == "Pending":
+            self._create_missing_claims(sync.item, first_ordinal(sync.item) + at)
+        return in_order and (sync.is_unavailable(pod) or not _is_running_and_ready(pod))
+
+    def _process_condemned(self, sync: _Sync, pod: Pod, unavailable: Pod | None, in_order: bool) -> bool:
+        """processCondemned."""
+        if pod.metadata.deletion_timestamp is not None:
+            return True
+        is_fine = _is_running_and_ready(pod) and sync.is_available(pod)
+        if in_order and not is_fine and pod is not unavailable:
+            return True
+        self._hand_claims_to(sync.item, pod)
+        self.api.delete(pod, why=f"surplus of StatefulSet {sync.item.metadata.name}")
+        return True
+
+    def _roll(self, sync: _Sync) -> None:
+        """Delete the highest pod that is not of the update revision, one at a time. The gate MaxUnavailableStatefulSet
+        is off by default in 1.36: the API server drops maxUnavailable."""
+        for at in range(len(sync.replicas) - 1, partition(sync.item) - 1, -1):
+            pod = sync.replicas[at]
+            stays = pod is not None and pod.metadata.deletion_timestamp is None
+            if pod is not None and stays and self.history.revision_of(pod) != sync.update.name:
+                self.api.delete(pod, why=f"old revision of StatefulSet {sync.item.metadata.name}")
+                return
+            if sync.is_unavailable(pod):
+                return
+
+    # Pods and their claims
+
+    def _create(self, sync: _Sync, ordinal: int) -> Pod:
+        """newVersionedStatefulSetPod and CreateStatefulPod."""
+        revision = sync.current if self._is_of_current(sync, ordinal) else sync.update
+        item = replace(sync.item, spec=replace(sync.item.spec, template=revision.template))
+        pod = stateful_pod(item, ordinal, revision.name)
+        self._create_missing_claims(sync.item, ordinal)
+        try:
+            if self.store.current(pod) is not None:
+                raise Refusal("", f'pods "{pod.metadata.name}" already exists')
+            return self.api.create(pod)
+        except Refusal as refusal:
+            self.api.refused(sync.item, pod, refusal)
+            raise
+
+    def _is_of_current(self, sync: _Sync, ordinal: int) -> bool:
+        """Whether the ordinal is below the partition. Without rollingUpdate, as many pods as there are of the current
+        revision come back with it."""
+        strategy, start = sync.item.spec.update_strategy, first_ordinal(sync.item)
+        if strategy is not None and strategy.type == ON_DELETE:
+            return False
+        if strategy is not None and strategy.type and strategy.rolling_update is None:
+            return ordinal < start + sync.current_replicas
+        return ordinal < start + partition(sync.item)
+
+    def _create_missing_claims(self, item: StatefulSet, ordinal: int) -> None:
+        """createPersistentVolumeClaims: claims that are there already stay as they are."""
+        for template in item.spec.volume_claim_templates:
+            claim = stateful_claim(item, template, ordinal)
+            if self.store.current(claim) is None:
+                if _retention(item)[0] == _DELETE:
+                    owner = owner_reference("StatefulSet", "apps/v1", item.metadata)
+                    claim.metadata.owner_references = (owner,)
+                self.api.create(claim)
+
+    def _hand_claims_to(self, item: StatefulSet, pod: Pod) -> None:
+        """UpdatePodClaimForRetentionPolicy: with whenScaled: Delete the claims go with the pod."""
+        if _retention(item)[1] != _DELETE:
+            return
+        for template in item.spec.volume_claim_templates:
+            name = claim_name(item, template, ordinal_of(pod.metadata.name)[1])
+            claim = self.store.get(PersistentVolumeClaim, name, item.metadata.namespace)
+            if claim is not None:
+                kept = tuple(each for each in claim.metadata.owner_references if not _is_of(each, item))
+                owners = (*kept, owner_reference("Pod", "v1", pod.metadata))
+                self.api.update(replace(claim, metadata=replace(claim.metadata, owner_references=owners)))
+
+    # Status
+
+    def status(self, item: StatefulSet) -> StatefulStatus:
+        """The status that this controller has written last; for a set that it has not seen yet, that of the object."""
+        known = self.api.statuses.get(item)
+        if isinstance(known, StatefulStatus):
+            return known
+        first = self.history.first(item)
+        assert isinstance(first, StatefulSet)
+        update = self.history.update_revision(item).name
+        return self._count(item, first.status.current_revision or self._lowest_revision(item) or update, update)
+
+    def _lowest_revision(self, item: StatefulSet) -> str:
+        """What the current revision of a set without a status is: a partition keeps the lowest pods on it."""
+        pods = [pod for pod in self.store.pods_of(item) if revision_of(pod)]
+        return revision_of(min(pods, key=lambda pod: ordinal_of(pod.metadata.name)[1])) if pods else ""
+
+    def _count(self, item: StatefulSet, current: str, update: str) -> StatefulStatus:
+        """computeReplicaStatus."""
+        pods, now = self.claimed(item), self.api.now()
+        ready = [pod for pod in pods if _is_running_and_ready(pod)]
+        staying = [self.history.revision_of(pod) for pod in pods if pod.metadata.deletion_timestamp is None]
+        available = sum(is_available(pod, item.spec.min_ready_seconds, now) for pod in ready)
+        return StatefulStatus(
+            current, update, staying.count(current), staying.count(update), len(pods), len(ready), available
+        )
+
+    def _write_status(self, sync: _Sync) -> None:
+        """updateStatefulSetStatus with completeRollingUpdate."""
+        item, wanted = sync.item, wanted_replicas(sync.item)
+        status = self._count(item, sync.current.name, sync.update.name)
+        on_delete = item.spec.update_strategy is not None and item.spec.update_strategy.type == ON_DELETE
+        if not on_delete and status.updated_replicas == status.ready == status.replicas == wanted:
+            status = self._count(item, sync.update.name, sync.update.name)
+        self.api.statuses.set(item, status)
+
+    def _check_availability_later(self, item: StatefulSet) -> None:
+        least, now = item.spec.min_ready_seconds, self.api.now()
+        if least:
+            due = [ready_since(pod) + least for pod in self.claimed(item) if is_ready(pod)]
+            later = [moment - now for moment in due if moment > now]
+            if later:
+                self.queue.add_after(self, identity_of(item), min(later))
+
+
+def partition(item: StatefulSet) -> int:
+    """The place from which on pods are updated. SetDefaults_StatefulSet: zero."""
+    strategy = item.spec.update_strategy
+    rolling = strategy.rolling_update if strategy is not None else None
+    return (rolling.partition or 0) if rolling is not None else 0
+
+
+def _is_running_and_ready(pod: Pod) -> bool:
+    return pod.status.phase in ("Running", "") and is_ready(pod)
+
+
+def _retention(item: StatefulSet) -> Sequence[str]:
+    """whenDeleted and whenScaled."""
+    policy = item.spec.persistent_volume_claim_retention_policy
+    return (policy.when_deleted, policy.when_scaled) if policy is not None else ("", "")
+
+
+def _is_of(owner: OwnerReference, item: StatefulSet) -> bool:
+    return (owner.kind, owner.name) == ("StatefulSet", item.metadata.name)

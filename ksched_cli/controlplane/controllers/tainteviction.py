@@ -1,0 +1,121 @@
+"""The taint eviction controller (pkg/controller/tainteviction): NoExecute taints and tolerationSeconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ksched_cli.api.core import Node, Pod, Taint
+from ksched_cli.api.tolerations import tolerates
+from ksched_cli.controlplane.api_server import ApiServer
+from ksched_cli.controlplane.store import Identity, identity_of
+from ksched_cli.controlplane.work import Controller, Timer, WorkQueue
+
+_NO_EXECUTE = "NoExecute"
+# Mirror pods come back at once: the kubelet of their node runs them whatever the API server holds.
+_MIRROR = "kubernetes.io/config.mirror"
+_NOT_TOLERATED = -1.0
+WHY = "evicted by a NoExecute taint"
+
+
+@dataclass(frozen=True, slots=True)
+class _Eviction:
+    """A pod that is to be evicted. `started`: the toleration counts from there."""
+
+    uid: str
+    started: float
+    timer: Timer
+
+
+class TaintEvictionController(Controller):
+    """Keys are identities of nodes whose NoExecute taints have changed, and of pods that were bound."""
+
+    def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
+        super().__init__(api, queue)
+        self._evictions: dict[Identity, _Eviction] = {}
+
+    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+        if isinstance(new, Node):
+            if no_execute(new) != (no_execute(old) if old is not None else ()):
+                return (identity_of(new),)
+        elif isinstance(new, Pod):
+            if new.spec.node_name and (old is None or _is_elsewhere(old, new)):
+                return (identity_of(new),)
+        elif isinstance(old, Pod):
+            self._cancel(identity_of(old))
+        return ()
+
+    def reconcile(self, key: Identity) -> None:
+        if key[0] == "Node":
+            self._sync_node(key[2])
+            return
+        pod = self.store.get(Pod, key[2], key[1])
+        node = self.store.get(Node, pod.spec.node_name) if pod is not None else None
+        if pod is not None and node is not None and no_execute(node):
+            self._process(pod, no_execute(node))
+
+    def _sync_node(self, name: str) -> None:
+        """handleNodeUpdate."""
+        node = self.store.get(Node, name)
+        if node is None:
+            return
+        taints = no_execute(node)
+        for pod in self.store.pods_on(name):
+            if taints:
+                self._process(pod, taints)
+            else:
+                self._cancel(identity_of(pod))
+
+    def _process(self, pod: Pod, taints: Sequence[Taint]) -> None:
+        """processPodOnNode: evict the pod at once, after the shortest toleration, or not at all."""
+        if _MIRROR in pod.metadata.annotations:
+            return
+        key, now = identity_of(pod), self.api.now()
+        seconds = toleration_seconds(pod, taints)
+        if seconds is None:
+            self._cancel(key)
+            return
+        scheduled = self._evictions.get(key)
+        if scheduled is not None and scheduled.started < now and seconds != _NOT_TOLERATED:
+            # What was scheduled earlier stays, even where less is tolerated now.
+            return
+        self._cancel(key)
+        if seconds <= 0:
+            self.api.delete(pod, why=WHY)
+            return
+        timer = self.queue.at(self.queue.clock.now + seconds, lambda: self._evict(key))
+        self._evictions[key] = _Eviction(pod.metadata.uid, now, timer)
+
+    def _evict(self, key: Identity) -> None:
+        eviction = self._evictions.pop(key, None)
+        pod = self.store.get(Pod, key[2], key[1])
+        if eviction is not None and pod is not None and pod.metadata.uid == eviction.uid:
+            self.api.delete(pod, why=WHY)
+
+    def _cancel(self, key: Identity) -> None:
+        eviction = self._evictions.pop(key, None)
+        if eviction is not None:
+            self.queue.cancel(eviction.timer)
+
+
+def no_execute(node: Node) -> tuple[Taint, ...]:
+    """getNoExecuteTaints."""
+    return tuple(taint for taint in node.spec.taints if taint.effect == _NO_EXECUTE)
+
+
+def toleration_seconds(pod: Pod, taints: Iterable[Taint]) -> float | None:
+    """getMinTolerationTime of the tolerations that match: None if they are for ever, below zero if a taint has none."""
+    used = []
+    for taint in taints:
+        # GetMatchingTolerations: of each taint the first that tolerates it.
+        found = next((each for each in pod.spec.tolerations if tolerates(each, taint)), None)
+        if found is None:
+            return _NOT_TOLERATED
+        used.append(found)
+    seconds = [each.toleration_seconds for each in used if each.toleration_seconds is not None]
+    return max(float(min(seconds)), 0.0) if seconds else None
+
+
+def _is_elsewhere(old: Pod, new: Pod) -> bool:
+    return old.spec.node_name != new.spec.node_name or old.spec.tolerations != new.spec.tolerations

@@ -1,0 +1,61 @@
+"""The client side of a drain: it asks the eviction API, again and again (kubectl/pkg/drain)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import pod_key, uid_of_pod
+from ksched_cli.controlplane.api_server import ApiServer
+from ksched_cli.controlplane.budgets import needs_no_budget
+from ksched_cli.controlplane.pods import is_ready
+from ksched_cli.controlplane.store import Identity, identity_of
+from ksched_cli.controlplane.work import Timer, Worker, WorkQueue
+
+# evictPods waits so long after a refusal.
+_RETRY_SECONDS = 5.0
+
+
+class Drainer(Worker):
+    """`refused` has the pods that a budget holds, with the last answer of the eviction API; `granted` has the moments
+    at which evictions were granted, by uid."""
+
+    def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
+        self._api, self._queue = api, queue
+        self._uids: dict[Identity, str] = {}
+        self._retries: dict[Identity, Timer] = {}
+        self.refused: dict[Identity, str] = {}
+        self.granted: dict[str, float] = {}
+
+    def evict(self, pods: Iterable[Pod]) -> None:
+        """Ask for the eviction of all of these pods at once, of each until it is granted."""
+        for pod in sorted(pods, key=self._turn):
+            self._uids[identity_of(pod)] = uid_of_pod(pod)
+            self._queue.add(self, identity_of(pod))
+
+    def _turn(self, pod: Pod) -> tuple[bool, bool, str]:
+        """The API server updates a budget before it deletes the pod: such an eviction comes after those that need no
+        budget. Unready pods may need none."""
+        asks_budget = not needs_no_budget(pod) and bool(self._api.budgets.covering(pod))
+        return asks_budget, is_ready(pod), pod_key(pod)
+
+    def give_up(self) -> None:
+        """Ask for no eviction any more."""
+        for retry in self._retries.values():
+            self._queue.cancel(retry)
+        self._uids, self._retries, self.refused = {}, {}, {}
+
+    def reconcile(self, key: Identity) -> None:
+        uid = self._uids.get(key)
+        pod = self._api.store.get(Pod, key[2], key[1])
+        self.refused.pop(key, None)
+        self._retries.pop(key, None)
+        if pod is None or uid_of_pod(pod) != uid:
+            return
+        refusal = "" if pod.metadata.deletion_timestamp is not None else self._api.evict(pod)
+        if refusal:
+            self.refused[key] = refusal
+            moment = self._queue.clock.now + _RETRY_SECONDS
+            self._retries[key] = self._queue.at(moment, lambda: self._queue.add(self, key), self._api.version)
+        else:
+            self.granted[uid] = self._queue.clock.now

@@ -1,0 +1,93 @@
+"""The kubelets: a bound pod becomes Ready, a deleted pod is removed after its grace period."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Node, Pod, PodCondition
+from ksched_cli.api.pod_facts import is_terminal, uid_of_pod
+from ksched_cli.api.workloads import Job
+from ksched_cli.controlplane.api_server import ApiServer, grace_seconds
+from ksched_cli.controlplane.work import WorkQueue
+
+# How long a bound pod takes to become Ready. No input tells it; readiness probes are not modelled.
+START_SECONDS = 0.2
+
+
+class Kubelets:
+    """All kubelets. Each node that exists has one that works."""
+
+    def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
+        self._api, self._store, self._queue = api, api.store, queue
+        # When terminating pods will be gone, by uid.
+        self.ends: dict[str, float] = {}
+        # Without a scheduler no time passes for the pods of the input: those that terminate hold their room.
+        for pod in () if api.places_everything else self._store.of(Pod):
+            if pod.metadata.deletion_timestamp is not None and not is_terminal(pod):
+                self._end(pod)
+        api.watch(self._changed)
+
+    def _changed(self, old: Any, new: Any) -> None:
+        if not isinstance(new, Pod) or is_terminal(new):
+            return
+        if new.metadata.deletion_timestamp is not None:
+            if old is None or old.metadata.deletion_timestamp is None:
+                self._end(new)
+        elif new.spec.node_name and (old is None or not old.spec.node_name):
+            self._queue.at(self._queue.clock.now + START_SECONDS, lambda: self._start(new))
+
+    def _start(self, pod: Pod) -> None:
+        """Running and Ready, if the pod and its node are still there."""
+        current = self._same(pod)
+        if current is None or current.metadata.deletion_timestamp or is_terminal(current):
+            return
+        if self._store.get(Node, current.spec.node_name) is not None:
+            self._api.update(running(current, self._api.timestamp()))
+
+    def _end(self, pod: Pod) -> None:
+        """The containers stop when the grace period is over at the latest, and the pod goes. A pod whose node is gone
+        is left to the pod garbage collector."""
+        moment = self._queue.clock.now + (grace_seconds(pod) if pod.spec.node_name else 0.0)
+        self.ends[uid_of_pod(pod)] = moment
+        self._queue.at(moment, lambda: self._remove(pod))
+
+    def _remove(self, pod: Pod) -> None:
+        current = self._same(pod)
+        if current is None:
+            return
+        if not current.spec.node_name or self._store.get(Node, current.spec.node_name) is not None:
+            self._api.delete(current, grace=0)
+
+    def _same(self, pod: Pod) -> Pod | None:
+        """The stored version of this very pod, not of a later one with its name."""
+        current = self._store.current(pod)
+        return current if current is not None and current.metadata.uid == pod.metadata.uid else None
+
+    def finish_jobs(self, jobs: Iterable[Job] | None = None) -> bool:
+        """Complete every pod of these Jobs that runs, by default of all. Returns whether there was one."""
+        done = [
+            pod
+            for job in (self._store.of(Job) if jobs is None else jobs)
+            for pod in self._store.pods_of(job)
+            if pod.status.phase == "Running" and pod.metadata.deletion_timestamp is None
+        ]
+        for pod in done:
+            self._api.update(replace(pod, status=replace(pod.status, phase="Succeeded", conditions=())))
+        return bool(done)
+
+
+def running(pod: Pod, since: str) -> Pod:
+    """The pod with the status of one that runs and is Ready since then."""
+    ready = PodCondition("Ready", "True", last_transition_time=since)
+    others = tuple(each for each in pod.status.conditions if each.type not in ("Ready", "PodScheduled"))
+    status = replace(
+        pod.status,
+        phase="Running",
+        start_time=since,
+        nominated_node_name="",
+        conditions=(*others, PodCondition("PodScheduled", "True", last_transition_time=since), ready),
+    )
+    return replace(pod, status=status)

@@ -1,0 +1,83 @@
+"""The control plane of one cluster: API server, kubelets and controllers on one work queue and one virtual clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ksched_cli.controlplane.api_server import ApiServer, Watch
+from ksched_cli.controlplane.controllers.registry import Controllers
+from ksched_cli.controlplane.drainer import Drainer
+from ksched_cli.controlplane.draws import Draws
+from ksched_cli.controlplane.kubelet import Kubelets
+from ksched_cli.controlplane.rollout_status import is_complete
+from ksched_cli.controlplane.store import Identity, Store, identity_of
+from ksched_cli.controlplane.work import WorkQueue
+from ksched_cli.engine.queueing.clock import VirtualClock
+
+# Virtual seconds after which a control plane without a scheduler is left as it is.
+_LONGEST_RUN = 3600.0
+
+
+class ControlPlane:
+    """`watches` see each change before the kubelets and the controllers do.
+
+    With `places_everything` no scheduler runs beside it: the controllers create every pod that is to be placed, whether
+    those before it are ready or not, and pods keep their order of creation in their timestamps.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: VirtualClock | None = None,
+        draws: Draws | None = None,
+        *,
+        watches: Sequence[Watch] = (),
+        places_everything: bool = False,
+    ) -> None:
+        self.store = store
+        self.clock = clock or VirtualClock()
+        self.api = ApiServer(store, self.clock, draws, places_everything=places_everything)
+        self.queue = WorkQueue(self.clock, lambda: self.api.version)
+        for watch in watches:
+            self.api.watch(watch)
+        self.kubelets = Kubelets(self.api, self.queue)
+        self.controllers = Controllers(self.api, self.queue)
+        self.drainer = Drainer(self.api, self.queue)
+        self.warnings = self.api.warnings
+        # The pod that was made of each PodTemplate.
+        self.pods_of_templates: dict[Identity, Identity] = {}
+        # Workloads whose template or scale a change has set.
+        self.set_by_change: dict[tuple[type[Any], str, str], None] = {}
+
+    def run(self) -> None:
+        """Go on until no controller has anything to do."""
+        while True:
+            if self.queue.work():
+                continue
+            moment = self.queue.next_moment()
+            if moment is None or moment > _LONGEST_RUN:
+                return
+            self.clock.advance_to(moment)
+            self.queue.run_due()
+
+    def blocked_evictions(self) -> list[str]:
+        """A sentence for each pod that the eviction API still refuses to evict."""
+        return [
+            f"{namespace}/{name} is not evicted: {refusal}"
+            for (_, namespace, name), refusal in self.drainer.refused.items()
+        ]
+
+    def mark_as_set(self, item: Any) -> None:
+        """The change sets the template or the scale of this workload."""
+        self.set_by_change[type(item), item.metadata.namespace, item.metadata.name] = None
+
+    def finished(self) -> dict[str, bool]:
+        """Workload to whether `kubectl rollout status` would call it complete, for those that a change has set."""
+        found = {}
+        for kind, namespace, name in self.set_by_change:
+            item = self.store.get(kind, name, namespace)
+            complete = is_complete(self.controllers, item) if item is not None else None
+            if item is not None and complete is not None:
+                found["/".join(identity_of(item))] = complete
+        return found

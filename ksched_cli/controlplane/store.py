@@ -1,0 +1,229 @@
+"""The objects of the API server, with the indexes that the controllers' informers have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.meta import ObjectMeta, OwnerReference
+from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.sources.loaded import Loaded
+
+K = TypeVar("K")
+# Kind, namespace and name. Owners are found by name: a dump that was cut by hand may have no uids.
+Identity = tuple[str, str, str]
+
+
+def identity_of(item: Any) -> Identity:
+    return type(item).__name__, item.metadata.namespace, item.metadata.name
+
+
+def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
+    """metav1.GetControllerOf."""
+    for owner in metadata.owner_references:
+        if owner.controller:
+            return owner
+    return None
+
+
+def owner_identity(item: Any) -> Identity | None:
+    """The identity of the item's controller."""
+    owner = controller_of(item.metadata)
+    return (owner.kind, item.metadata.namespace, owner.name) if owner is not None else None
+
+
+def _index_key(pod: Pod) -> Identity:
+    """Pods without a controller are kept by namespace."""
+    return owner_identity(pod) or ("", pod.metadata.namespace, "")
+
+
+class Store:
+    """Pods and nodes in tables of their own, everything else in `catalog`, which a scheduler's cache may share.
+
+    Finished pods are here too: the Job and StatefulSet controllers count them. Objects are replaced, never changed.
+    """
+
+    def __init__(self, loaded: Loaded, catalog: Catalog | None = None) -> None:
+        self._loaded = loaded
+        self.catalog = catalog if catalog is not None else Catalog(loaded.others())
+        self._pods: dict[Identity, Pod] = {}
+        self._nodes: dict[Identity, Node] = {identity_of(node): node for node in loaded.of(Node)}
+        # The identities of what an owner controls, in the order of creation: a dict is an ordered set.
+        self._pods_of: dict[Identity, dict[Identity, None]] = {}
+        self._pods_on: dict[str, dict[Identity, None]] = {}
+        self._owned: dict[Identity, dict[Identity, Any]] | None = None
+        self._referring: dict[tuple[str, str], dict[Identity, Any]] | None = None
+        for pod in loaded.of(Pod):
+            self._put_pod(pod)
+
+    # Reading
+
+    def get(self, kind: type[K], name: str, namespace: str = "") -> K | None:
+        found: Any
+        if kind is Pod:
+            found = self._pods.get(("Pod", namespace, name))
+        elif kind is Node:
+            found = self._nodes.get(("Node", "", name))
+        else:
+            found = self.catalog.get(kind, name, namespace)
+        return found  # type: ignore[no-any-return]
+
+    def current(self, item: K) -> K | None:
+        """The stored version of an object of this kind and name."""
+        metadata: ObjectMeta = item.metadata  # type: ignore[attr-defined]
+        return self.get(type(item), metadata.name, metadata.namespace)
+
+    def of(self, kind: type[K]) -> list[K]:
+        found: Any
+        if kind is Pod:
+            found = self._pods.values()
+        elif kind is Node:
+            found = self._nodes.values()
+        else:
+            found = self.catalog.all(kind)
+        return list(found)
+
+    def kinds(self) -> list[type[Any]]:
+        """All kinds of which there are objects."""
+        return [Node, Pod, *self.catalog.kinds()]
+
+    def pods_of(self, owner: Any) -> list[Pod]:
+        """The pods that this object controls, finished and terminating ones included, in the order of creation."""
+        return self.pods_of_identity(identity_of(owner))
+
+    def pods_of_identity(self, owner: Identity) -> list[Pod]:
+        return [self._pods[each] for each in self._pods_of.get(owner, ())]
+
+    def orphans(self, namespace: str) -> list[Pod]:
+        """Pods without a controller."""
+        return self.pods_of_identity(("", namespace, ""))
+
+    def pods_on(self, node: str) -> list[Pod]:
+        return [self._pods[each] for each in self._pods_on.get(node, ())]
+
+    def owned(self, owner: Any, kind: type[K]) -> list[K]:
+        """Objects of a kind other than pods that this object controls, by name."""
+        return self.owned_by_identity(identity_of(owner), kind)
+
+    def owned_by_identity(self, owner: Identity, kind: type[K]) -> list[K]:
+        found = [item for item in self._owned_index().get(owner, {}).values() if isinstance(item, kind)]
+        return sorted(found, key=lambda item: item.metadata.name)  # type: ignore[attr-defined]
+
+    def find(self, identity: Identity) -> Any | None:
+        """The object of this identity, whatever its kind is."""
+        kind = next((each for each in self.kinds() if each.__name__ == identity[0]), None)
+        return self.get(kind, identity[2], identity[1]) if kind is not None else None
+
+    def in_namespace(self, namespace: str) -> list[Any]:
+        """Every object of the namespace, pods last."""
+        others = [item for kind in self.catalog.kinds() for item in self.catalog.in_namespace(kind, namespace)]
+        return [*others, *(pod for pod in self._pods.values() if pod.metadata.namespace == namespace)]
+
+    def dependents(self, owner: Any) -> list[Any]:
+        """Everything whose ownerReferences name this object, pods last."""
+        kind, namespace, name = identity_of(owner)
+        found = self._referring_index().get((kind, name), {}).values()
+        return [item for item in found if not namespace or item.metadata.namespace == namespace]
+
+    def _referring_index(self) -> dict[tuple[str, str], dict[Identity, Any]]:
+        """Built when it is needed first. Owners are found by kind and name: a reference does not say whether the owner
+        has a namespace."""
+        if self._referring is None:
+            self._referring = {}
+            for kind in self.catalog.kinds():
+                for item in self.catalog.all(kind):
+                    self._refer(item)
+            for pod in self._pods.values():
+                self._refer(pod)
+        return self._referring
+
+    def _refer(self, item: Any) -> None:
+        if self._referring is not None:
+            for owner in item.metadata.owner_references:
+                self._referring.setdefault((owner.kind, owner.name), {})[identity_of(item)] = item
+
+    def _forget_references(self, item: Any) -> None:
+        if self._referring is not None:
+            for owner in item.metadata.owner_references:
+                self._referring.get((owner.kind, owner.name), {}).pop(identity_of(item), None)
+
+    def _owned_index(self) -> dict[Identity, dict[Identity, Any]]:
+        if self._owned is None:
+            self._owned = {}
+            for kind in self.catalog.kinds():
+                for item in self.catalog.all(kind):
+                    self._index(item)
+        return self._owned
+
+    def _index(self, item: Any) -> None:
+        owner = owner_identity(item)
+        if owner is not None and self._owned is not None:
+            self._owned.setdefault(owner, {})[identity_of(item)] = item
+
+    # Writing: the API server only
+
+    def put(self, item: Any) -> None:
+        before = self.current(item) if self._referring is not None else None
+        if before is not None:
+            self._forget_references(before)
+        self._refer(item)
+        if isinstance(item, Pod):
+            old = self._pods.get(identity_of(item))
+            if old is not None and owner_identity(old) != owner_identity(item):
+                self._drop_pod(old)
+            elif old is not None and old.spec.node_name and old.spec.node_name != item.spec.node_name:
+                self._pods_on.get(old.spec.node_name, {}).pop(identity_of(old), None)
+            self._put_pod(item)
+        elif isinstance(item, Node):
+            self._nodes[identity_of(item)] = item
+        else:
+            self.catalog.put(item)
+            self._index(item)
+
+    def remove(self, item: Any) -> None:
+        self._forget_references(item)
+        if isinstance(item, Pod):
+            self._drop_pod(item)
+        elif isinstance(item, Node):
+            self._nodes.pop(identity_of(item), None)
+        else:
+            self.catalog.remove(item)
+            owner = owner_identity(item)
+            if owner is not None and self._owned is not None:
+                self._owned.get(owner, {}).pop(identity_of(item), None)
+
+    def _put_pod(self, pod: Pod) -> None:
+        identity = identity_of(pod)
+        self._pods[identity] = pod
+        self._pods_of.setdefault(_index_key(pod), {})[identity] = None
+        if pod.spec.node_name:
+            self._pods_on.setdefault(pod.spec.node_name, {})[identity] = None
+
+    def _drop_pod(self, pod: Pod) -> None:
+        identity = identity_of(pod)
+        old = self._pods.pop(identity, None)
+        if old is not None:
+            self._pods_of.get(_index_key(old), {}).pop(identity, None)
+            self._pods_on.get(old.spec.node_name, {}).pop(identity, None)
+
+    # Going back to what was loaded
+
+    def as_loaded(self) -> Loaded:
+        """The objects as an input of their own; what was loaded stays as it was."""
+        now = self._loaded.copied()
+        for kind in {*now.objects, *self.catalog.kinds()} - {Node, Pod}:
+            now.set_all(kind, _in_input_order(self._loaded.of(kind), self.catalog.all(kind)))
+        now.set_all(Node, _in_input_order(self._loaded.of(Node), self._nodes.values()))
+        now.set_all(Pod, _in_input_order(self._loaded.of(Pod), self._pods.values()))
+        return now
+
+
+def _in_input_order(before: Iterable[Any], now: Iterable[Any]) -> Iterator[Any]:
+    """Objects that were in the input first and in its order, then the others as they were created."""
+    left = {identity_of(item): item for item in now}
+    for item in before:
+        found = left.pop(identity_of(item), None)
+        if found is not None:
+            yield found
+    yield from left.values()

@@ -1,0 +1,77 @@
+"""Which pod takes the place of which: a controller that loses a pod makes another one."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import count
+from typing import Any
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import pod_key, uid_of_pod
+from ksched_cli.controlplane.store import Identity, Store, owner_identity
+from ksched_cli.sources.controllers.daemon_sets import node_of
+from ksched_cli.sources.controllers.naming import generated
+
+
+class Successors:
+    """`replaced` has, by uid of a new pod, the pod whose place it takes. Results are paired by it; no decision is."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lost: dict[Identity, deque[Pod]] = {}
+        self.replaced: dict[str, Pod] = {}
+        self._next: dict[str, Pod] = {}
+
+    def observe(self, old: Any, new: Any) -> None:
+        """A watch: remember the pods that a controller has lost, and pair the pods that it makes with them."""
+        pod = old if new is None else new
+        if not isinstance(pod, Pod):
+            return
+        owner = owner_identity(pod)
+        if owner is None:
+            return
+        if old is None:
+            self._pair(owner, pod)
+        elif old.metadata.deletion_timestamp is None and (new is None or new.metadata.deletion_timestamp is not None):
+            self._lost.setdefault(owner, deque()).append(old)
+
+    def _pair(self, owner: Identity, pod: Pod) -> None:
+        lost = self._lost.get(owner)
+        if not lost:
+            return
+        same = next((each for each in lost if _takes_place(owner, pod, each)), lost[0])
+        lost.remove(same)
+        self.replaced[pod.metadata.uid] = same
+        self._next[uid_of_pod(same)] = pod
+
+    def last_of(self, pod: Pod) -> Pod | None:
+        """The pod that has its place in the end: its successor, or the successor of that. As it was created."""
+        found = self._next.get(uid_of_pod(pod))
+        while found is not None and (after := self._next.get(uid_of_pod(found))) is not None:
+            found = after
+        return found
+
+    def seed(self, owner: Identity) -> tuple[object, ...]:
+        """What the name of the next pod is generated from: the pod it takes the place of, if there is one."""
+        lost = self._lost.get(owner)
+        return (lost[0].metadata.name,) if lost else ()
+
+    def new_name(self, base: str, namespace: str, owner: Identity, *seed: object) -> str:
+        """A generated name that no pod has. The API server would let the controller try again."""
+        seed = self.seed(owner) or seed
+        for attempt in count():
+            name = generated(base, namespace, *seed, attempt)
+            if self._store.get(Pod, name, namespace) is None:
+                return name
+        raise AssertionError("count() never ends")
+
+
+def _takes_place(owner: Identity, new: Pod, old: Pod) -> bool:
+    """Whether the new pod is surely the one for the old: of the same name, or a DaemonSet's of the same node."""
+    return new.metadata.name == old.metadata.name or (owner[0] == "DaemonSet" and node_of(new) == node_of(old))
+
+
+def replaced_key(successors: Successors, pod: Pod) -> str:
+    """`namespace/name` of the pod whose place this pod takes, or an empty string."""
+    before = successors.replaced.get(pod.metadata.uid)
+    return pod_key(before) if before is not None else ""

@@ -1,0 +1,120 @@
+"""The work queues of all controllers on one virtual clock."""
+
+from __future__ import annotations
+
+import heapq
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from ksched_cli.controlplane.api_server import Refusal
+from ksched_cli.engine.queueing.clock import VirtualClock
+
+if TYPE_CHECKING:
+    from ksched_cli.controlplane.api_server import ApiServer
+
+# workqueue.DefaultTypedControllerRateLimiter: 5 ms, doubled with each failure, up to 1000 s.
+_FIRST_DELAY, _LONGEST_DELAY = 0.005, 1000.0
+
+
+class Worker(ABC):
+    """Something that works off keys: a controller, or the scheduler."""
+
+    @abstractmethod
+    def reconcile(self, key: Any) -> None:
+        """Bring the object of this key to what is wanted. Raises Refusal to be called again after a back-off."""
+
+
+class Controller(Worker):
+    """A controller of kube-controller-manager: it watches objects and reconciles the keys that changes concern."""
+
+    def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
+        self.api = api
+        self.store = api.store
+        self.queue = queue
+
+    @abstractmethod
+    def concerned(self, old: Any, new: Any) -> Iterable[Hashable]:
+        """The keys to reconcile after this change. `old` is None for a new object, `new` for a deleted one."""
+
+
+@dataclass(order=True)
+class Timer:
+    moment: float
+    turn: int
+    action: Callable[[], None] = field(compare=False)
+    # Of a retry: the version at which it failed. The same request would fail again while nothing has changed.
+    failed_at: int | None = field(compare=False, default=None)
+
+
+class WorkQueue:
+    """First in, first out over all workers; a key that waits already is not added again (workqueue.Typed)."""
+
+    def __init__(self, clock: VirtualClock, version: Callable[[], int]) -> None:
+        self.clock = clock
+        self._version = version
+        self._items: deque[tuple[Worker, Hashable]] = deque()
+        self._waiting: set[tuple[Worker, Hashable]] = set()
+        self._failures: dict[tuple[Worker, Hashable], int] = {}
+        self._timers: list[Timer] = []
+        self._turn = count()
+        # When a key is added later, at the earliest.
+        self._due: dict[tuple[Worker, Hashable], float] = {}
+
+    def add(self, worker: Worker, key: Hashable = None) -> None:
+        if (worker, key) not in self._waiting:
+            self._waiting.add((worker, key))
+            self._items.append((worker, key))
+
+    def add_after(self, worker: Worker, key: Hashable, seconds: float) -> None:
+        """Add the key later. A timer of the same key that is due earlier, or at the same time, is enough."""
+        moment = self.clock.now + seconds
+        due = self._due.get((worker, key))
+        if due is not None and self.clock.now < due <= moment:
+            return
+        self._due[worker, key] = moment
+        self.at(moment, lambda: self.add(worker, key))
+
+    def at(self, moment: float, action: Callable[[], None], failed_at: int | None = None) -> Timer:
+        timer = Timer(moment, next(self._turn), action, failed_at)
+        heapq.heappush(self._timers, timer)
+        return timer
+
+    def cancel(self, timer: Timer) -> None:
+        """Forget a timer, so that time does not pass for its sake."""
+        if timer in self._timers:
+            self._timers.remove(timer)
+            heapq.heapify(self._timers)
+
+    def work(self) -> bool:
+        """Reconcile the next key. Returns False if none waits."""
+        if not self._items:
+            return False
+        item = self._items.popleft()
+        self._waiting.discard(item)
+        worker, key = item
+        try:
+            worker.reconcile(key)
+        except Refusal:
+            failures = self._failures.get(item, 0)
+            self._failures[item] = failures + 1
+            delay = min(_FIRST_DELAY * 2**failures, _LONGEST_DELAY)
+            self.at(self.clock.now + delay, lambda: self.add(worker, key), self._version())
+        else:
+            self._failures.pop(item, None)
+        return True
+
+    def next_moment(self) -> float | None:
+        """When the next timer is due; None if no timer could change anything any more."""
+        version = self._version()
+        if all(timer.failed_at == version for timer in self._timers):
+            return None
+        return self._timers[0].moment
+
+    def run_due(self) -> None:
+        """Run the timers that are due by now."""
+        while self._timers and self._timers[0].moment <= self.clock.now:
+            heapq.heappop(self._timers).action()

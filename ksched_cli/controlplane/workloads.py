@@ -1,0 +1,38 @@
+"""Which workload a pod belongs to."""
+
+from __future__ import annotations
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.kinds import KINDS
+from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
+
+HASH_LABEL = "pod-template-hash"
+_KIND_OF = {kind.__name__: kind for kind in KINDS.values()}
+
+
+def top_owner(store: Store, pod: Pod) -> Identity:
+    """The identity of the uppermost controller; a pod without one is by itself. A ReplicaSet that is not in the input
+    still tells its Deployment by its name."""
+    owner = owner_identity(pod)
+    if owner is None:
+        return identity_of(pod)
+    seen = {owner}
+    while (above := _owner_of(store, owner)) is not None and above not in seen:
+        seen.add(above)
+        owner = above
+    kind, namespace, name = owner
+    digest = pod.metadata.labels.get(HASH_LABEL)
+    if kind == "ReplicaSet" and digest and name.endswith(f"-{digest}"):
+        return "Deployment", namespace, name.removesuffix(f"-{digest}")
+    return owner
+
+
+def _owner_of(store: Store, owner: Identity) -> Identity | None:
+    kind = _KIND_OF.get(owner[0])
+    item = store.get(kind, owner[2], owner[1]) if kind is not None else None
+    return owner_identity(item) if item is not None else None
+
+
+def workload_name(store: Store, pod: Pod) -> str:
+    """`Deployment/shop/web`."""
+    return "/".join(top_owner(store, pod))

@@ -1,0 +1,304 @@
+"""What is in the way of a workload, read off the world in which its manifests came to rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.pod_facts import pod_key, uid_of_pod
+from ksched_cli.controlplane.api_server import RefusedPod
+from ksched_cli.controlplane.pods import is_ready
+from ksched_cli.controlplane.store import identity_of
+from ksched_cli.framework.status import Code, Status
+from ksched_cli.plan.check_results import Finding, Level
+from ksched_cli.plan.check_run import CheckRun
+from ksched_cli.plan.check_workloads import (
+    WorkloadState,
+    is_held_back,
+    label_of,
+    manner_of,
+    notes_of,
+    pod_problems,
+    strategy_path,
+)
+from ksched_cli.plan.codes import (
+    EVICTED,
+    JOB_WAVES,
+    NO_PODS,
+    NOT_ROLLED_OUT,
+    OTHER_ADMISSION,
+    OTHER_SCHEDULER,
+    PREEMPTS,
+    ROLLOUT_DEADLOCK,
+    ROLLOUT_QUOTA,
+    ROLLOUT_WAITS,
+    UNSETTLED,
+    WAITS_FOR_JOBS,
+    ReasonCode,
+    all_codes,
+    code_of,
+)
+from ksched_cli.plan.deciding import Cause, cause_of, code_of_status, would_fit_without
+from ksched_cli.plan.evicted import Losses, is_of
+from ksched_cli.plan.fields import Path, field_of
+from ksched_cli.sources.places import Places
+
+_NAMED = 3
+
+
+@dataclass
+class Case:
+    """Pods that are in the way of the same thing. `deadlock` is the code to use if the old pods turn out to be what
+    keeps the new ones away; `count` is how many pods it concerns, named or not."""
+
+    code: ReasonCode
+    path: Path
+    message: str
+    of_pod: bool = True
+    plugin: str = ""
+    reasons: tuple[str, ...] = ()
+    pods: list[str] = field(default_factory=list)
+    deadlock: str = ""
+    count: int = 0
+
+
+class WorkloadCases:
+    """The cases of one workload, before anything is tried out."""
+
+    def __init__(self, run: CheckRun, losses: Losses, item: Any) -> None:
+        self._run, self._plane, self._losses = run, run.plane, losses
+        self.item, self.label = item, label_of(item)
+        self.state: WorkloadState = run.state(item)
+        self.replaces = bool(run.before[id(item)].old)
+        self.problems = pod_problems(run.plane, item)
+        held_back = bool(self.problems) or is_held_back(run.plane, item)
+        self.cases = [*_merged(self._waiting()), *_merged(self._refused()), *_merged(self._nowhere())]
+        if not self.cases and not held_back and (self.state.old or self.state.missing):
+            self.cases = self._stuck()
+
+    # Pods without a node
+
+    def _waiting(self) -> Iterator[tuple[str, Case]]:
+        for pod in self.state.pods:
+            if pod.spec.node_name:
+                continue
+            case = self._unplaced(pod)
+            victim = self._losses.victim_before(pod)
+            if victim is not None:
+                case.code, case.path, case.deadlock = all_codes()[EVICTED], ("spec", "priorityClassName"), ""
+                case.message = f"{pod_key(victim)}, and the pod that replaces it has no place: {case.message}"
+            yield pod.metadata.name, case
+
+    def _unplaced(self, pod: Pod) -> Case:
+        run, uid = self._run, uid_of_pod(pod)
+        if pod.spec.scheduler_name not in run.world.scheduler.runtimes:
+            text = f'no profile is named "{pod.spec.scheduler_name}": another scheduler places it'
+            return _case(Cause(all_codes()[OTHER_SCHEDULER]), pod, text)
+        row = run.world.cluster.pods.row_of.get(uid)
+        found = run.world.loop.queue.find(row) if row is not None else None
+        if found is not None and found[1].gated:
+            message = found[1].gating_message
+            status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (message,), found[1].gating_plugin)
+            return _case(Cause(code_of_status(status), status.plugin, status.reasons), pod, message)
+        if uid not in run.decisions:
+            return _case(Cause(all_codes()[UNSETTLED]), pod, "its turn has not come")
+        return self._undecided(pod, uid)
+
+    def _undecided(self, pod: Pod, uid: str) -> Case:
+        run, decision = self._run, self._run.decisions[uid]
+        tail = f" {decision.diagnosis.post_filter_message}" if decision.diagnosis else ""
+        message = decision.message.removesuffix(tail) if tail.strip() else decision.message
+        case = _case(cause_of(run.world.scheduler, decision), pod, message)
+        rows = run.world.cluster.pods.row_of
+        old = [rows[uid_of_pod(each)] for each in self.state.old if each is not pod and uid_of_pod(each) in rows]
+        others = np.array(sorted(old), dtype=np.int64)
+        if self.replaces and old and would_fit_without(run.world.scheduler, decision.pod, others):
+            case.deadlock = ROLLOUT_DEADLOCK
+        return case
+
+    # Pods that were not even created
+
+    def _refused(self) -> Iterator[tuple[str, Case]]:
+        for refusal in () if self.state.satisfied else self.refusals():
+            reasons = (refusal.message,)
+            code = code_of(refusal.plugin, reasons) or all_codes()[OTHER_ADMISSION]
+            cause = Cause(code, refusal.plugin, reasons)
+            case = _case(cause, refusal.pod, f"{refusal.plugin} refuses: {refusal.message}")
+            case.count = self.state.missing
+            if self.replaces and self.state.old:
+                case.deadlock = ROLLOUT_QUOTA
+            yield refusal.pod.metadata.name, case
+
+    def refusals(self) -> list[RefusedPod]:
+        owners = {identity_of(self.item), *self.state.owners}
+        found = (each for owner in owners for each in self._plane.api.refusals.get(owner, {}).values())
+        return [each for each in found if each.plugin and self._plane.store.current(each.pod) is None]
+
+    def _nowhere(self) -> Iterator[tuple[str, Case]]:
+        for pod in self.state.pods:
+            name = pod.spec.node_name
+            if name and self._plane.store.get(Node, name) is None and uid_of_pod(pod) in self._run.world.recorder.lives:
+                cause = Cause(all_codes()["KS109"], "NodeName")
+                yield pod.metadata.name, _case(cause, pod, f'there is no node "{name}"')
+
+    def _stuck(self) -> list[Case]:
+        """Nothing waits for the scheduler, and yet the controller goes no further."""
+        lost = [pod_key(each.pod) for each in self._losses.of_workload(self.state.owners)]
+        if lost and self.state.missing:
+            return [Case(all_codes()[EVICTED], ("spec", "priorityClassName"), "", pods=lost)]
+        strategy = strategy_path(self._plane, self.item)
+        unready = [pod.metadata.name for pod in self.state.pods if not is_ready(pod)]
+        if unready:
+            return [Case(all_codes()[ROLLOUT_WAITS], strategy, "not ready", of_pod=False, pods=unready)]
+        return [Case(all_codes()[UNSETTLED], strategy, "its controller goes no further", of_pod=False)]
+
+    # Whether the old pods are what is in the way
+
+    @property
+    def is_suspect(self) -> bool:
+        return any(case.deadlock for case in self.cases)
+
+    def convict(self, *, guilty: bool) -> None:
+        """The rollout has been tried without its old pods."""
+        for case in self.cases:
+            if guilty and case.deadlock:
+                case.code, case.of_pod = all_codes()[case.deadlock], False
+                case.path = strategy_path(self._plane, self.item)
+        self.cases = list({(case.code.code, case.path): case for case in self.cases}.values())
+
+
+class Findings:
+    """The cases of one workload in words, with the places in the manifests."""
+
+    def __init__(self, run: CheckRun, losses: Losses, cases: WorkloadCases, places: Places, steps: int) -> None:
+        self._run, self._losses, self._cases, self._places = run, losses, cases, places
+        self._item, self._state = cases.item, cases.state
+        self._step = steps if cases.replaces else 0
+
+    def all(self) -> Iterator[Finding]:
+        yield from map(self._finding, self._cases.cases)
+        yield from self._preemptions()
+        yield from self._jobs()
+        codes = all_codes()
+        for text in self._cases.problems:
+            yield self._say(codes[NO_PODS], text, ("spec",))
+        for text in notes_of(self._run.plane, self._item, self._run.before[id(self._item)]):
+            yield self._say(codes[NOT_ROLLED_OUT], text)
+
+    def _finding(self, case: Case) -> Finding:
+        of = self._places.of_pod_field if case.of_pod else self._places.of
+        return Finding(
+            case.code.code,
+            case.code.name,
+            level_of(case.code),
+            case.code.title,
+            self._cases.label,
+            self._message(case),
+            of(self._item, case.path),
+            tuple(case.pods),
+            case.plugin,
+            case.reasons,
+            self._step,
+        )
+
+    def _message(self, case: Case) -> str:
+        if case.code.level == "note":
+            return case.message
+        what = self._what(case)
+        if not self._cases.replaces:
+            return what
+        state, wanted = self._state, self._state.wanted
+        old = len(state.old)
+        kept = f", {counted(old, 'old pod')} {'is' if old == 1 else 'are'} kept" if old else ""
+        stuck = case.code.code in (ROLLOUT_DEADLOCK, ROLLOUT_QUOTA)
+        manner = f" ({manner_of(self._run.plane, self._item)})" if stuck else ""
+        progress = f"{state.running} of {wanted} new pods running{kept}"
+        hopeless = "; it would not finish without the old pods either" if case.deadlock and not stuck else ""
+        return f"the rollout{manner} stops at step {self._step} with {progress}: {what}{hopeless}"
+
+    def _what(self, case: Case) -> str:
+        wanted, count = self._state.wanted, case.count or len(case.pods)
+        if case.code.code == ROLLOUT_WAITS:
+            verb = "is" if count == 1 else "are"
+            return f"{_listed(case.pods)} {verb} not ready, and the controller waits for that"
+        if case.code.code == EVICTED:
+            return f"{_of(count, wanted)} evicted: {case.message or _listed(case.pods)}"
+        if case.code.code == ROLLOUT_QUOTA:
+            return f"a new pod is refused while the old ones are there: {case.message}"
+        if not case.pods or (case.plugin in ("", "NodeName") and case.message.startswith("there is")):
+            return case.message
+        if case.message.partition(" refuses: ")[0] == case.plugin:
+            return f"{_of(count, wanted)} refused: {case.message.partition(' refuses: ')[2]}"
+        return f"{_of(count, wanted)} without a place: {case.message}"
+
+    # Warnings and notes
+
+    def _preemptions(self) -> Iterator[Finding]:
+        """Who pays for the room that the workload takes."""
+        own = self._state.owners
+        found = {uid: each for uid, each in self._run.preempting.items() if is_of(each.pod.pod, own)}
+        preemptors = {each.pod.key for each in found.values()}
+        victims = sorted({pod_key(each.pod) for each in self._losses.evictions if each.by in preemptors})
+        if not victims:
+            return
+        broken = sum(each.preemption.pdb_violations for each in found.values() if each.preemption)
+        against = f", {broken} of them against a PodDisruptionBudget" if broken else ""
+        text = f"{counted(len(victims), 'pod')} evicted to make room: {_listed(victims)}{against}"
+        paid = "".join(f"; {each.sentence}" for each in self._losses.caused_by(preemptors) if each.recreated)
+        pods = tuple(each.pod.pod.metadata.name for each in found.values())
+        yield self._say(all_codes()[PREEMPTS], f"{text}{paid}", ("spec", "priorityClassName"), pods)
+
+    def _jobs(self) -> Iterator[Finding]:
+        """Pods that got a node only when Job pods had finished."""
+        if id(self._item) not in self._run.short or not self._state.satisfied:
+            return
+        waves = self._run.waves_of(self._state.owners)
+        if not self._run.is_job(self._item):
+            text = "it comes to its end only when pods of the manifests' Jobs have finished"
+            yield self._say(all_codes()[WAITS_FOR_JOBS], text)
+        elif waves > 1:
+            yield self._say(all_codes()[JOB_WAVES], f"its pods run in {waves} waves: there is no room for all at once")
+        else:
+            text = "it finishes with fewer pods at a time than parallelism allows: there is no room for all at once"
+            yield self._say(all_codes()[JOB_WAVES], text)
+
+    def _say(self, code: ReasonCode, text: str, path: Path | None = None, pods: tuple[str, ...] = ()) -> Finding:
+        places, item = self._places, self._item
+        place = places.of(item, ()) if path is None else places.of_pod_field(item, path)
+        return Finding(code.code, code.name, level_of(code), code.title, self._cases.label, text, place, pods)
+
+
+def _case(cause: Cause, pod: Pod, message: str) -> Case:
+    return Case(cause.code, field_of(cause, pod), message, plugin=cause.plugin, reasons=cause.reasons)
+
+
+def _merged(cases: Iterable[tuple[str, Case]]) -> list[Case]:
+    """Pods for which the same field decides are reported once, in the words for the last of them."""
+    merged: dict[tuple[str, Path], Case] = {}
+    for pod, case in cases:
+        known = merged.setdefault((case.code.code, case.path), case)
+        known.message, known.deadlock = case.message, known.deadlock or case.deadlock
+        known.pods.append(pod)
+    return list(merged.values())
+
+
+def _of(count: int, wanted: int) -> str:
+    return "1 pod" if count == wanted == 1 else f"{count} of {counted(wanted, 'pod')}"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def level_of(code: ReasonCode) -> Level:
+    levels: dict[str, Level] = {"error": "error", "warning": "warning", "note": "note"}
+    return levels[code.level]

@@ -1,0 +1,43 @@
+"""Runs with other outcomes of the decisions that Kubernetes leaves to chance, and one verdict from all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ksched_cli.controlplane.draws import Draw, alternatives
+from ksched_cli.plan.check_results import Finding, Orders, WorkloadCheck
+
+# How many orders are tried, the first one among them.
+MOST_ORDERS = 8
+
+
+def in_all_orders(
+    first: Sequence[WorkloadCheck], draws: Sequence[Draw], again: Callable[[Sequence[int]], Sequence[WorkloadCheck]]
+) -> tuple[WorkloadCheck, ...]:
+    """Each workload with the number of orders in which it finishes. What is in its way in some orders only becomes a
+    warning."""
+    runs = [first, *(again(choices) for choices in alternatives(draws, MOST_ORDERS - 1))]
+    return tuple(_verdict(outcomes) for outcomes in zip(*runs, strict=True))
+
+
+def _verdict(outcomes: Sequence[WorkloadCheck]) -> WorkloadCheck:
+    first, tried = outcomes[0], len(outcomes)
+    failing = [each for each in outcomes if each.result == "fails"]
+    orders = Orders(tried, tried - len(failing))
+    if not failing:
+        return replace(first, orders=orders)
+    if len(failing) == tried:
+        findings = tuple(
+            _in_words(each, f" (in all {tried} orders that were tried)", "error") for each in first.findings
+        )
+        return replace(first, findings=findings, orders=orders)
+    errors = (each for each in failing[0].findings if each.level == "error")
+    others = (each for each in first.findings if each.level != "error")
+    doubtful = [replace(each, level="warning", message=f"{orders}; in the others {each.message}") for each in errors]
+    # The counts are those of an order that does not finish: that is what the warnings are about.
+    return replace(failing[0], findings=(*doubtful, *others), orders=orders)
+
+
+def _in_words(finding: Finding, more: str, level: str) -> Finding:
+    return replace(finding, message=finding.message + more) if finding.level == level else finding

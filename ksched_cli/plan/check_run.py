@@ -1,0 +1,105 @@
+"""One run of the manifests of `check` in a world: until rest, then in waves while Jobs finish their pods."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence, Set
+from typing import Any
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.workloads import CronJob, Job
+from ksched_cli.controlplane.draws import Draws
+from ksched_cli.controlplane.store import Identity, identity_of
+from ksched_cli.controlplane.workloads import top_owner
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.check_workloads import WorkloadState, jobs_of, state_of
+from ksched_cli.plan.evicted import is_of
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.changes import Changes
+from ksched_cli.whatif.manifests import WORKLOADS, in_order
+from ksched_cli.world.results import Ending, Limits, WorldResult
+from ksched_cli.world.world import World
+
+# A StatefulSet of a thousand pods, one grace period after the other, takes nine hours.
+LIMITS = Limits(max_time=7 * 24 * 3600.0, max_cycles=1_000_000)
+# More waves of Jobs are not simulated.
+MOST_WAVES = 1000
+
+
+class CheckRun:
+    """`result` is the world at its first rest, before any Job pod has finished. `waves` are the moments at which pods
+    of Jobs finished."""
+
+    def __init__(self, scheduler: Scheduler, loaded: Loaded, changes: Changes, choices: Sequence[int] = ()) -> None:
+        self._changes, self.choices = changes, choices
+        # Whether a pod of the manifests was ever turned away: only then may chance decide how it ends.
+        self.is_tight = False
+        self.world = World(scheduler, loaded, draws=Draws(choices), decided=self._decided)
+        self.plane = self.world.plane
+        self.items = [item for item in in_order(changes.manifests) if isinstance(item, (Pod, *WORKLOADS))]
+        self._own = {identity_of(item) for item in self.items}
+        # The last cycle of each pod of the manifests that has no node, by uid, and preemptors with their decisions.
+        self.decisions: dict[str, Decision] = {}
+        self.preempting: dict[str, Decision] = {}
+        self.waves: list[float] = []
+        self.world.apply(changes)
+        self._own.update(self.plane.pods_of_templates.values())
+        self.before: dict[int, WorkloadState] = {id(item): state_of(self.plane, item) for item in self.items}
+        for item in self.items:
+            self.plane.controllers.sync_workload(item)
+        self.ending: Ending = self.world.run(LIMITS)
+        self.result: WorldResult = self.world.result(self.ending)
+        # Items that were not satisfied then.
+        self.short = {id(item) for item in self.items if not self.satisfied(item)}
+        self._finish_jobs()
+
+    def _decided(self, decision: Decision) -> None:
+        pod = decision.pod
+        if identity_of(pod.pod) not in self._own and top_owner(self.plane.store, pod.pod) not in self._own:
+            return
+        if decision.result == "scheduled":
+            self.decisions.pop(pod.uid, None)
+        else:
+            self.is_tight = True
+            self.decisions[pod.uid] = decision
+        if decision.preemption and decision.preemption.victims:
+            self.preempting[pod.uid] = decision
+
+    def state(self, item: Any) -> WorkloadState:
+        return state_of(self.plane, item)
+
+    def satisfied(self, item: Any) -> bool:
+        return self.state(item).satisfied
+
+    @property
+    def pods(self) -> list[Pod]:
+        return self.plane.store.of(Pod)
+
+    def gaps(self) -> list[str]:
+        return self._changes.gaps(self.plane)
+
+    def warnings(self) -> list[str]:
+        unsettled = "" if self.ending == "settled" else f"the cluster does not come to rest: {self.ending}"
+        return [*self.plane.warnings, *([unsettled] if unsettled else [])]
+
+    def _finish_jobs(self) -> None:
+        """Pods of Jobs that the manifests bring finish, as long as something waits for room."""
+        for _ in range(MOST_WAVES):
+            if self.ending != "settled" or all(map(self.satisfied, self.items)):
+                return
+            moment = self.world.clock.now
+            if not self.plane.kubelets.finish_jobs(jobs_of(self.plane, self.items)):
+                return
+            self.waves.append(moment)
+            self.ending = self.world.run(LIMITS)
+
+    @staticmethod
+    def is_job(item: Any) -> bool:
+        return isinstance(item, Job | CronJob)
+
+    def waves_of(self, owners: Set[Identity]) -> int:
+        """In how many waves pods of these owners got their nodes."""
+        lives = self.world.recorder.lives.values()
+        bound = [each.bound for each in lives if each.bound is not None and is_of(each.pod, owners)]
+        return len({bisect_right(self.waves, moment) for moment in bound})

@@ -1,0 +1,30 @@
+"""The steps of a rollout, read off what the world saw of its pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+
+from ksched_cli.controlplane.store import Identity
+from ksched_cli.plan.check_results import RolloutStep
+from ksched_cli.plan.evicted import is_of
+from ksched_cli.world.recorder import PodLife
+
+
+def steps_of(lives: Iterable[PodLife], owners: Set[Identity]) -> tuple[RolloutStep, ...]:
+    """What happened to the workload's pods, one step for each moment."""
+    moments: dict[float, tuple[list[str], dict[str, str], list[str]]] = {}
+    for life in lives:
+        if not is_of(life.pod, owners):
+            continue
+        name = life.pod.metadata.name
+        for moment, kind in ((life.created, 0), (life.bound, 1), (life.removed, 2)):
+            if moment is None:
+                continue
+            made, placed, removed = moments.setdefault(round(moment, 6), ([], {}, []))
+            if kind == 1:
+                placed[name] = life.pod.spec.node_name
+            else:
+                (made, removed)[kind == 2].append(name)
+    return tuple(
+        RolloutStep(tuple(made), placed, tuple(gone), at) for at, (made, placed, gone) in sorted(moments.items())
+    )

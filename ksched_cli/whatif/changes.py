@@ -1,0 +1,108 @@
+"""What a run changes in the cluster before it begins: manifests and edits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
+from ksched_cli.errors import Problem
+from ksched_cli.sources.loaded import Loaded
+
+# A run without changes does without the control plane: what makes changes is imported when there are any.
+if TYPE_CHECKING:
+    from ksched_cli.controlplane.api_server import RefusedPod
+    from ksched_cli.controlplane.plane import ControlPlane
+    from ksched_cli.whatif.edits.values import Edit
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Called with a control plane, they are made there. `namespace` is for names without one."""
+
+    manifests: Loaded = field(default_factory=Loaded)
+    edits: Sequence[Edit] = ()
+    # Mistakes in edits that are known already, to be raised with those that only the cluster shows.
+    problems: Sequence[Problem] = ()
+    namespace: str = ""
+    restart: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(len(self.manifests) or self.edits or self.problems)
+
+    def __call__(self, plane: ControlPlane) -> None:
+        from ksched_cli.whatif.edits.apply import apply_edits
+        from ksched_cli.whatif.manifests import apply_manifests
+
+        apply_manifests(plane, self.manifests, restart=self.restart)
+        apply_edits(plane, self.edits, self.problems, self.namespace)
+
+    def gaps(self, plane: ControlPlane) -> list[str]:
+        """What of the admission of the new pods is not modelled."""
+        from ksched_cli.controlplane.admission.gaps import admission_gaps
+
+        items = [item for items in self.manifests.objects.values() for item in items]
+        return list(admission_gaps(plane.store.as_loaded(), {item.metadata.namespace for item in items}))
+
+
+@dataclass(frozen=True, slots=True)
+class GonePod:
+    """A pod that the changes have deleted, its workload as `Deployment/shop/web`, and why."""
+
+    pod: str
+    workload: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Changed:
+    """The cluster after the changes, before anything is scheduled. `made` are the pods that came with the manifests."""
+
+    loaded: Loaded
+    refused: tuple[RefusedPod, ...] = ()
+    made: tuple[str, ...] = ()
+    gone: tuple[GonePod, ...] = ()
+
+
+def changed(loaded: Loaded, changes: Changes) -> Changed:
+    """Make the changes in a copy of the cluster and let the controllers react, with no scheduler beside them."""
+    if not changes:
+        return Changed(loaded)
+    from ksched_cli.controlplane.plane import ControlPlane
+    from ksched_cli.controlplane.store import Store
+    from ksched_cli.controlplane.workloads import workload_name
+    from ksched_cli.whatif.edits.apply import apply_edits
+    from ksched_cli.whatif.manifests import apply_manifests
+
+    gone: list[GonePod] = []
+
+    def observe(old: Any, new: Any) -> None:
+        if new is None and isinstance(old, Pod) and not is_terminal(old):
+            why = plane.api.reasons.get(uid_of_pod(old), "")
+            gone.append(GonePod(pod_key(old), workload_name(plane.store, old), why))
+
+    plane = ControlPlane(Store(loaded), watches=(observe,), places_everything=True)
+    before = {pod_key(pod) for pod in plane.store.of(Pod)}
+    apply_manifests(plane, changes.manifests, restart=changes.restart)
+    plane.run()
+    made = tuple(key for pod in plane.store.of(Pod) if (key := pod_key(pod)) not in before)
+    apply_edits(plane, changes.edits, changes.problems, changes.namespace)
+    plane.run()
+    return Changed(loaded_after(plane, changes), refused_by(plane), made, tuple(gone))
+
+
+def loaded_after(plane: ControlPlane, *changes: Changes) -> Loaded:
+    """The cluster as an input, with the warnings and gaps that the changes add."""
+    now = plane.store.as_loaded()
+    now.warnings += [*plane.warnings, *plane.blocked_evictions()]
+    for each in changes:
+        now.unknown.update(each.manifests.unknown)
+        now.gaps += [gap for gap in each.gaps(plane) if gap not in now.gaps] if each else []
+    return now
+
+
+def refused_by(plane: ControlPlane) -> tuple[RefusedPod, ...]:
+    """The pods that admission refused at the last try."""
+    return tuple(each for refused in plane.api.refusals.values() for each in refused.values())

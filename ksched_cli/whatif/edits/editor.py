@@ -1,0 +1,51 @@
+"""What edits read and change: a control plane, by the names that people give."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from itertools import count
+
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Node
+from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.whatif.edits.values import EditMistake
+
+
+class Editor:
+    """Edits write to the API server; controllers react when the control plane runs. `namespace` is where a name is
+    looked for first that comes without one."""
+
+    def __init__(self, plane: ControlPlane, namespace: str = "") -> None:
+        self.plane = plane
+        self.api, self.store = plane.api, plane.store
+        self.namespace = namespace
+
+    def node(self, name: str) -> Node:
+        found = self.store.get(Node, name)
+        if found is None:
+            names = [node.metadata.name for node in self.store.of(Node)]
+            raise EditMistake(f'there is no node "{name}"', nearest(name, names))
+        return found
+
+    def relabel(self, node: Node, labels: dict[str, str]) -> None:
+        self.api.update(replace(node, metadata=replace(node.metadata, labels=labels)))
+
+    def new_node_names(self, base: str, wanted: int) -> list[str]:
+        """`base-1`, `base-2`, ...: the first names that no node has."""
+        taken = {node.metadata.name for node in self.store.of(Node)}
+        free = (name for number in count(1) if (name := f"{base}-{number}") not in taken)
+        return [next(free) for _ in range(wanted)]
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """A hint at names that may have been meant."""
+    known = sorted(set(names))
+    close = difflib.get_close_matches(name, known, 3, 0.6)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    if not known:
+        return ""
+    more = f" and {len(known) - 5} more" if len(known) > 5 else ""
+    return f"the input has {', '.join(known[:5])}{more}"

@@ -1,0 +1,46 @@
+"""Kinds by the names that kubectl knows them by."""
+
+from __future__ import annotations
+
+import difflib
+
+from msgspec import Struct
+
+from ksched_cli.api.kinds import KINDS
+from ksched_cli.whatif.edits.values import EditMistake
+
+_SHORT = {
+    "Deployment": "deploy",
+    "ReplicaSet": "rs",
+    "StatefulSet": "sts",
+    "ReplicationController": "rc",
+    "DaemonSet": "ds",
+    "CronJob": "cj",
+    "Pod": "po",
+    "Node": "no",
+    "Namespace": "ns",
+    "Service": "svc",
+    "PersistentVolume": "pv",
+    "PersistentVolumeClaim": "pvc",
+    "PodDisruptionBudget": "pdb",
+    "PriorityClass": "pc",
+    "StorageClass": "sc",
+    "ResourceQuota": "quota",
+    "LimitRange": "limits",
+}
+_BY_NAME: dict[str, type[Struct]] = {}
+for _version, _name in KINDS:
+    _kind, _lower = KINDS[_version, _name], _name.lower()
+    _plural = f"{_lower}es" if _lower.endswith("s") else f"{_lower}s"
+    _group = _version.rpartition("/")[0]
+    _BY_NAME |= dict.fromkeys((_lower, _plural, _SHORT.get(_name, _lower)), _kind)
+    _BY_NAME |= dict.fromkeys((f"{_lower}.{_group}", f"{_plural}.{_group}"), _kind)
+
+
+def kind_named(name: str) -> type[Struct]:
+    """The kind, given in singular, plural, short or with its group."""
+    found = _BY_NAME.get(name.lower())
+    if found is None:
+        close = difflib.get_close_matches(name.lower(), _BY_NAME, 1)
+        raise EditMistake(f"there is no kind {name}", f"did you mean {close[0]}?" if close else "")
+    return found

@@ -1,0 +1,79 @@
+"""What --add-node adds: a Node in a file, or a few words such as cpu=4,memory=16Gi,zone=a."""
+
+from __future__ import annotations
+
+import re
+
+from ksched_cli.api.core import Node, NodeStatus
+from ksched_cli.api.defaults import default_node
+from ksched_cli.api.label_names import is_label_value
+from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.quantity import QuantityError, parse_quantity
+from ksched_cli.sources.dump import load_dump
+from ksched_cli.whatif.edits.values import EditMistake
+
+_RESOURCES = ("cpu", "memory", "pods", "ephemeral-storage")
+_LABELS = {"zone": "topology.kubernetes.io/zone", "region": "topology.kubernetes.io/region"}
+_IN_WORDS = re.compile(rf"({'|'.join((*_RESOURCES, *_LABELS, 'name'))})=")
+# The kubelet's own default.
+_PODS = "110"
+_DEFAULT_NAME = "new-node"
+
+
+def read_template(text: str) -> Node:
+    return _of_words(text) if _IN_WORDS.match(text) else _of_file(text)
+
+
+def split_count(text: str) -> tuple[str, str]:
+    """`node.yaml=3` and `cpu=4,zone=a=3`: what it is, and the number behind it, which may be missing."""
+    head, comma, last = text.rpartition(",") if _IN_WORDS.match(text) else ("", "", text)
+    if _IN_WORDS.match(text) and last.count("=") < 2:
+        return text, ""
+    what, _, number = last.rpartition("=") if "=" in last else (last, "", "")
+    return f"{head}{comma}{what}", number
+
+
+def _of_file(path: str) -> Node:
+    loaded = load_dump([path])
+    nodes = loaded.of(Node)
+    if len(nodes) != 1:
+        raise EditMistake(
+            f"{len(nodes)} nodes in {path}" if nodes else f"no Node in {path}",
+            "a template is a file with one Node, or words such as cpu=4,memory=16Gi,zone=a",
+        )
+    return nodes[0]
+
+
+def _of_words(text: str) -> Node:
+    labels: dict[str, str] = {}
+    amounts: dict[str, str | int | float] = {}
+    name = _DEFAULT_NAME
+    for word in text.split(","):
+        key, _, value = word.partition("=")
+        if not value:
+            raise EditMistake(f"{key!r} has no value", "write KEY=VALUE,KEY=VALUE")
+        if key == "name":
+            name = value
+        elif key in _LABELS:
+            if not is_label_value(value):
+                raise EditMistake(f"{value!r} cannot be the name of a {key}")
+            labels[_LABELS[key]] = value
+        elif key in _RESOURCES or "/" in key or key.startswith("hugepages-"):
+            amounts[key] = _amount(key, value)
+        else:
+            known = ", ".join((*_RESOURCES, "DOMAIN/RESOURCE", *_LABELS, "name"))
+            raise EditMistake(f"{key!r} is not known here", f"known are {known}; a file with a Node can say anything")
+    amounts.setdefault("pods", _PODS)
+    node = Node(ObjectMeta(name=name, labels=labels), status=NodeStatus(allocatable=amounts))
+    default_node(node)
+    return node
+
+
+def _amount(key: str, value: str) -> str:
+    try:
+        negative = parse_quantity(value) < 0
+    except QuantityError as mistake:
+        raise EditMistake(f"{key}: {mistake}") from None
+    if negative:
+        raise EditMistake(f"{key}: {value} is negative")
+    return value

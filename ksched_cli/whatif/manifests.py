@@ -1,0 +1,243 @@
+"""Manifests applied to a control plane, as `kubectl apply` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.api.kinds import CLUSTER_SCOPED
+from ksched_cli.api.storage import PersistentVolumeClaim
+from ksched_cli.api.workloads import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    PodTemplate,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+from ksched_cli.controlplane.api_server import Refusal
+from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.controlplane.pods import is_active
+from ksched_cli.controlplane.store import Store, identity_of
+from ksched_cli.errors import InputError, Problem
+from ksched_cli.sources.controllers.jobs import cron_run
+from ksched_cli.sources.controllers.naming import uid_of
+from ksched_cli.sources.controllers.templates import copied, defaulted, stamp
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.inferred import infer_replica_sets, unknown_workload
+
+WORKLOADS = (Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob, PodTemplate)
+# They exist in every cluster, whether the input names them or not.
+_BUILT_IN_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+# What `kubectl rollout restart` writes into a template to make it another one.
+_RESTARTED = "kubectl.kubernetes.io/restartedAt"
+
+
+def apply_manifests(plane: ControlPlane, manifests: Loaded, *, restart: bool = False) -> None:
+    """Write every object of the manifests, in the order of the files; controllers react when the control plane runs.
+    With `restart` every workload gets another template, as `kubectl rollout restart` makes it. Without a scheduler
+    beside them, controllers are done with one object before the next comes: pods are created in the order of the files.
+    """
+    _check_namespaces(plane, manifests)
+    order = in_order(manifests)
+    for item in sorted(order, key=lambda item: isinstance(item, (Pod, *WORKLOADS))):
+        _APPLIERS.get(type(item), _apply_object)(_Target(plane, restart), item)
+        if plane.api.places_everything:
+            plane.run()
+    plane.warnings += manifests.warnings
+
+
+def apply_others(cluster: Loaded, manifests: Loaded) -> None:
+    """Put everything but pods into the cluster. Workloads are put as they are written, and no pods are made of them."""
+    plane = ControlPlane(Store(cluster), places_everything=True)
+    _check_namespaces(plane, manifests)
+    for item in in_order(manifests):
+        if isinstance(item, PersistentVolumeClaim):
+            _apply_claim(_Target(plane, False), item)
+        elif not isinstance(item, Pod):
+            plane.store.put(item)
+    after = plane.store.as_loaded()
+    for kind, items in after.objects.items():
+        cluster.set_all(kind, items)
+    cluster.unknown.update(manifests.unknown)
+    cluster.warnings += [*manifests.warnings, *plane.warnings]
+
+
+def in_order(manifests: Loaded) -> list[Any]:
+    """Everything in the order of the files."""
+    order = {identity: number for number, identity in enumerate(manifests.origins)}
+    items = (item for items in manifests.objects.values() for item in items)
+    return sorted(items, key=lambda item: order[id(item)])
+
+
+class _Target:
+    def __init__(self, plane: ControlPlane, restart: bool) -> None:
+        self.plane, self.api, self.store, self.restart = plane, plane.api, plane.store, restart
+
+
+def _apply_object(target: _Target, item: Any) -> None:
+    target.api.update(item)
+
+
+def _apply_claim(target: _Target, item: PersistentVolumeClaim) -> None:
+    """A claim that exists stays as it is: its volume is not released."""
+    if target.store.current(item) is None:
+        target.api.create(item)
+
+
+def _apply_pod(target: _Target, item: Pod) -> None:
+    """A pod that waits is created anew, as it is written now; a pod that runs stays, for apply cannot move it."""
+    live = target.store.current(item)
+    if live is not None and live.spec.node_name:
+        name = f"{item.metadata.namespace}/{item.metadata.name}"
+        target.plane.warnings.append(f"pod {name} is on node {live.spec.node_name} already: it stays there")
+        return
+    if live is not None:
+        target.api.delete(live, grace=0, why="applied again")
+    new = copied(item)
+    new.metadata.uid = item.metadata.uid or uid_of("Pod", item.metadata.namespace, item.metadata.name)
+    _create_pod(target, item, new)
+
+
+def _create_pod(target: _Target, owner: Any, pod: Pod) -> None:
+    try:
+        target.api.create(pod)
+    except Refusal as refusal:
+        target.api.refused(owner, pod, refusal)
+
+
+def _apply_pod_template(target: _Target, item: PodTemplate) -> None:
+    """No controller makes pods of a PodTemplate; one pod, to see where it would go."""
+    target.api.update(item)
+    namespace = item.metadata.namespace
+    name = target.api.successors.new_name(f"{item.metadata.name}-", namespace, ("PodTemplate", namespace, ""))
+    pod = stamp(item.template, namespace, name, None)
+    target.plane.pods_of_templates[identity_of(item)] = identity_of(pod)
+    _create_pod(target, item, pod)
+
+
+def _apply_cron_job(target: _Target, item: CronJob) -> None:
+    """One run of it: the controller runs a new CronJob once, and one that exists is run here."""
+    live = target.store.current(item)
+    target.api.update(item if live is None else _with_identity(item, live))
+    if item.spec.suspend:
+        name = f"{item.metadata.namespace}/{item.metadata.name}"
+        target.plane.warnings.append(f"CronJob {name} is suspended: it makes no pods")
+    elif live is not None:
+        target.api.update(cron_run(item))
+
+
+def cron_job_run(item: CronJob) -> str:
+    """The name of the Job that a CronJob of the manifests makes."""
+    return cron_run(item).metadata.name
+
+
+def _apply_job(target: _Target, item: Job) -> None:
+    live = target.store.current(item)
+    if item.spec.suspend:
+        name = f"{item.metadata.namespace}/{item.metadata.name}"
+        target.plane.warnings.append(f"Job {name} is suspended: it makes no pods")
+    target.api.update(item if live is None else _with_identity(replace(item, status=live.status), live))
+
+
+def _apply_workload(target: _Target, item: Any) -> None:
+    """A workload that exists keeps its identity and the fields that the manifest leaves out."""
+    new = copied(item)
+    if target.restart and not isinstance(item, ReplicaSet | ReplicationController):
+        new.spec.template.metadata.annotations[_RESTARTED] = "now"
+    live = target.store.current(item)
+    if live is None and isinstance(new, Deployment):
+        infer_replica_sets(target.plane, new, None)
+    if live is None and isinstance(new, StatefulSet | DaemonSet) and target.store.pods_of(new):
+        target.plane.warnings.append(unknown_workload(new, f"{type(new).__name__.lower()}s"))
+    if live is not None:
+        if isinstance(new, Deployment):
+            infer_replica_sets(target.plane, new, live)
+        new = _with_identity(_with_live_fields(new, live), live)
+    if getattr(new.spec, "replicas", 0) is None:
+        new.spec.replicas = _running(target, new) or 1
+    if new.spec.template is not None and (live is None or _is_changed(new, live)):
+        target.plane.mark_as_set(new)
+    target.api.update(new)
+
+
+def _running(target: _Target, item: Any) -> int:
+    """How many pods a workload without `replicas` has already: an autoscaler may set them."""
+    owners = target.store.owned(item, ReplicaSet) if isinstance(item, Deployment) else [item]
+    return sum(is_active(pod) for owner in owners for pod in target.store.pods_of(owner))
+
+
+def _with_identity(item: Any, live: Any) -> Any:
+    metadata = replace(
+        item.metadata,
+        uid=live.metadata.uid,
+        creation_timestamp=live.metadata.creation_timestamp,
+        annotations={**live.metadata.annotations, **item.metadata.annotations},
+        owner_references=live.metadata.owner_references,
+    )
+    return replace(item, metadata=metadata)
+
+
+# Fields that `kubectl apply` leaves alone if the manifest does not have them.
+_KEPT = ("replicas", "strategy", "update_strategy", "pod_management_policy", "ordinals", "selector")
+
+
+def _with_live_fields(item: Any, live: Any) -> Any:
+    kept = {name: getattr(live.spec, name) for name in _KEPT if not getattr(item.spec, name, True)}
+    if getattr(item.spec, "replicas", None) == 0:
+        kept.pop("replicas", None)
+    new = replace(item, spec=replace(item.spec, **kept))
+    return replace(new, status=live.status) if hasattr(live, "status") else new
+
+
+def _is_changed(item: Any, live: Any) -> bool:
+    """Whether the template or the scale changes, as far as they are read."""
+    if getattr(item.spec, "replicas", None) != getattr(live.spec, "replicas", None) or live.spec.template is None:
+        return True
+    return bool(defaulted(item.spec.template) != defaulted(live.spec.template))
+
+
+_APPLIERS: Mapping[type[Struct], Callable[[_Target, Any], None]] = {
+    PersistentVolumeClaim: _apply_claim,
+    Pod: _apply_pod,
+    PodTemplate: _apply_pod_template,
+    CronJob: _apply_cron_job,
+    Job: _apply_job,
+    Deployment: _apply_workload,
+    ReplicaSet: _apply_workload,
+    ReplicationController: _apply_workload,
+    StatefulSet: _apply_workload,
+    DaemonSet: _apply_workload,
+}
+
+
+def _check_namespaces(plane: ControlPlane, manifests: Loaded) -> None:
+    """NamespaceLifecycle. An input without namespaces does not know which there are."""
+    existing = plane.store.of(Namespace)
+    if not existing:
+        return
+    known = {each.metadata.name for each in (*existing, *manifests.of(Namespace))}
+    known.update(_BUILT_IN_NAMESPACES)
+    problems = [problem for item in in_order(manifests) for problem in _unknown_namespace(item, known, manifests)]
+    if problems:
+        raise InputError(problems)
+
+
+def _unknown_namespace(item: Any, known: set[str], manifests: Loaded) -> Iterator[Problem]:
+    namespace = item.metadata.namespace
+    if type(item) in CLUSTER_SCOPED or namespace in known:
+        return
+    origin = manifests.origins[id(item)]
+    yield Problem(
+        f'there is no namespace "{namespace}"',
+        origin.source,
+        origin.line,
+        f"{type(item).__name__} {namespace}/{item.metadata.name}: metadata.namespace",
+        "add a Namespace to the manifests",
+    )

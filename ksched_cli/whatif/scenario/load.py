@@ -1,0 +1,205 @@
+"""A scenario file, decoded strictly; every mistake in it at once, with line and path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from ksched_cli.api.conversion import problems_in, type_name, written
+from ksched_cli.api.label_names import is_label_key
+from ksched_cli.api.yaml_reader import Document, read_documents
+from ksched_cli.errors import InputError, Problem
+from ksched_cli.whatif.edits.checks import clashes
+from ksched_cli.whatif.edits.parsing import FLAGS, parse_one, reference
+from ksched_cli.whatif.edits.values import EditMistake, Reference
+from ksched_cli.whatif.scenario.document import (
+    API_VERSION,
+    KIND,
+    ExpectDocument,
+    ScenarioDocument,
+    SpreadDocument,
+    StepDocument,
+    Texts,
+)
+from ksched_cli.whatif.scenario.model import (
+    TOPOLOGY,
+    Expectation,
+    NoPreemption,
+    On,
+    Place,
+    PlacedEdit,
+    Scenario,
+    Schedulable,
+    Spread,
+    Step,
+    Survives,
+)
+
+S = TypeVar("S", bound=Struct)
+_Steps = tuple[str | int, ...]
+
+
+def load_scenario(path: str) -> tuple[Scenario, list[Problem]]:
+    """As much of the scenario as can be understood, and everything that is wrong with the file. InputError where
+    there is nothing to understand."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as problem:
+        raise InputError(Problem((problem.strerror or str(problem)).lower(), path)) from None
+    documents = list(read_documents(content, path, with_lines=True))
+    if len(documents) != 1 or not isinstance(documents[0].value, dict):
+        what = "empty" if not documents else f"{len(documents)} documents" if len(documents) > 1 else "not an object"
+        raise InputError(Problem(f"{what}: expected one {KIND} of {API_VERSION}", path))
+    reader = _Reader(_with_on(documents[0]), path)
+    return reader.read(), sorted(reader.problems, key=lambda problem: problem.line or 0)
+
+
+def _with_on(document: Document) -> Document:
+    """YAML as Kubernetes reads it takes a bare `on` for true. In `expect` it is the field of that name."""
+    steps = document.value.get("steps")
+    for step in steps if isinstance(steps, list) else ():
+        expect = step.get("expect") if isinstance(step, dict) else None
+        if isinstance(expect, dict) and "true" in expect and "on" not in expect:
+            expect["on"] = expect.pop("true")
+    lines = {_renamed(path): line for path, line in document.lines.items()}
+    return replace(document, lines=lines)
+
+
+def _renamed(path: _Steps) -> _Steps:
+    return (*path[:3], "on", *path[4:]) if path[2:4] == ("expect", "true") else path
+
+
+class _Reader:
+    def __init__(self, document: Document, source: str) -> None:
+        self._document = document
+        self._source = source
+        self.problems: list[Problem] = []
+
+    def read(self) -> Scenario:
+        value = self._document.value
+        for field, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
+            if value.get(field) != wanted:
+                found = value.get(field)
+                self._complain(f"expected {wanted}, got {'none' if found is None else found}", (field,))
+        outer = self._decode({key: each for key, each in value.items() if key != "steps"}, ScenarioDocument, ())
+        name = outer.metadata.name if outer else ""
+        return Scenario(name or Path(self._source).stem, self._source, tuple(self._steps(value.get("steps"))))
+
+    def _steps(self, value: Any) -> Iterator[Step]:
+        """Each by itself, so that one that is hopeless does not hide what is wrong with the others."""
+        if not isinstance(value, list) or not value:
+            text = "there are no steps" if not value else f"expected a list, got {type_name(value)}"
+            self._complain(text, ("steps",))
+            return
+        for index, each in enumerate(value):
+            step = self._decode(each, StepDocument, ("steps", index))
+            if step is not None:
+                yield self._step(step, index)
+
+    def _decode(self, value: Any, struct: type[S], at: _Steps) -> S | None:
+        typed: S | None
+        typed, mistakes = problems_in(value, struct)
+        for steps, text in mistakes:
+            if at or steps not in (("apiVersion",), ("kind",)):
+                self._complain(text, (*at, *steps))
+        return typed
+
+    def _complain(self, message: str, steps: Sequence[str | int], hint: str = "") -> None:
+        place = self._place(tuple(steps))
+        self.problems.append(Problem(message, self._source, place.line, place.path, hint))
+
+    def _place(self, steps: _Steps) -> Place:
+        return Place(self._document.line_of(steps), written(steps))
+
+    def _step(self, step: StepDocument, index: int) -> Step:
+        at: _Steps = ("steps", index)
+        edits = tuple(self._edits(step, at))
+        for edit, text, hint in clashes([each.edit for each in edits]):
+            place = next(each.place for each in edits if each.edit == edit)
+            self.problems.append(Problem(text, self._source, place.line, place.path, hint))
+        expectations = tuple(self._expectations(step.expect, (*at, "expect")))
+        manifests = tuple(self._manifests(step.apply, (*at, "apply")))
+        return Step(step.name or f"step {index + 1}", self._place(at), manifests, edits, expectations)
+
+    def _manifests(self, paths: Texts, at: _Steps) -> Iterator[str]:
+        for path, steps in _each(paths, at):
+            if path == "-" or "://" in path:
+                self._complain(f"{path} cannot be read here", steps, "give a file or a directory")
+            else:
+                yield str(Path(self._source).parent / path)
+
+    def _edits(self, step: StepDocument, at: _Steps) -> Iterator[PlacedEdit]:
+        for flag in FLAGS:
+            head, *tail = flag.split("-")
+            texts: Texts = getattr(step, "_".join((head, *tail)))
+            for text, steps in _each(texts, (*at, head + "".join(word.title() for word in tail))):
+                try:
+                    yield PlacedEdit(self._place(steps), parse_one(flag, text))
+                except EditMistake as mistake:
+                    self._complain(str(mistake), steps, mistake.hint)
+                except InputError as mistake:
+                    for problem in mistake.problems:
+                        self._complain(str(problem), steps)
+
+    def _expectations(self, expect: ExpectDocument, at: _Steps) -> Iterator[Expectation]:
+        place = self._place((*at, "schedulable"))
+        if isinstance(expect.schedulable, bool):
+            yield Schedulable(place, None, expect.schedulable)
+        for target, where in self._targets(expect.schedulable or (), (*at, "schedulable")):
+            yield Schedulable(where, target)
+        for target, where in self._targets(expect.unschedulable, (*at, "unschedulable")):
+            yield Schedulable(where, target, wanted=False)
+        for wanted, field, places in ((True, "on", expect.on), (False, "notOn", expect.not_on)):
+            for text, nodes in places.items():
+                if not nodes:
+                    self._complain("no node is named", (*at, field, text))
+                    continue
+                for target, where in self._targets(text, (*at, field, text)):
+                    yield On(where, target, (nodes,) if isinstance(nodes, str) else nodes, wanted)
+        yield from self._spreads(expect.spread, (*at, "spread"))
+        if expect.no_preemption:
+            yield NoPreemption(self._place((*at, "noPreemption")))
+        for what, count in expect.survives.items():
+            steps = (*at, "survives", what)
+            if count < 1:
+                self._complain(f"{count} is not a number of losses: 1 at least", steps)
+            elif self._is_topology(what, steps):
+                yield Survives(self._place(steps), what, count)
+
+    def _spreads(self, spread: SpreadDocument | tuple[SpreadDocument, ...], at: _Steps) -> Iterator[Expectation]:
+        several = isinstance(spread, tuple)
+        for index, each in enumerate(spread if isinstance(spread, tuple) else (spread,)):
+            steps = (*at, index) if several else at
+            key = TOPOLOGY.get(each.topology_key, each.topology_key)
+            if not each.of:
+                self._complain("it is not said whose pods", (*steps, "of"), "write of: KIND/NAME")
+            if each.max_skew < 0:
+                self._complain(f"{each.max_skew} is negative", (*steps, "maxSkew"))
+            if self._is_topology(each.topology_key, (*steps, "topologyKey")):
+                for target, _ in self._targets(each.of, (*steps, "of")) if each.of else ():
+                    yield Spread(self._place(steps), target, key, each.max_skew)
+
+    def _is_topology(self, key: str, steps: _Steps) -> bool:
+        good = key in TOPOLOGY or is_label_key(key)
+        if not good:
+            self._complain(f"{key!r} cannot be a label's key", steps, f"or one of {', '.join(TOPOLOGY)}")
+        return good
+
+    def _targets(self, texts: bool | Texts, at: _Steps) -> Iterator[tuple[Reference, Place]]:
+        for text, steps in () if isinstance(texts, bool) else _each(texts, at):
+            try:
+                yield reference(text), self._place(steps)
+            except EditMistake as mistake:
+                self._complain(str(mistake), steps, mistake.hint)
+
+
+def _each(texts: Texts, at: _Steps) -> Iterator[tuple[str, _Steps]]:
+    """One text, or several of a list, with where each of them is."""
+    if isinstance(texts, str):
+        yield texts, at
+    else:
+        yield from ((text, (*at, index)) for index, text in enumerate(texts))

@@ -1,0 +1,267 @@
+"""What happens in a world, as a timeline, and where every pod is in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
+from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.controlplane.store import Identity, identity_of
+from ksched_cli.controlplane.successors import replaced_key
+from ksched_cli.controlplane.workloads import workload_name
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.framework.events import ASSIGNED_POD_DELETE, UNSCHEDULED_POD_DELETE
+from ksched_cli.world.results import FinalPod, TimelineEvent
+
+if TYPE_CHECKING:
+    from ksched_cli.world.world import World
+
+
+@dataclass(slots=True)
+class PodLife:
+    """When a pod was created, got its node and was removed, in virtual seconds; None for what the run did not see."""
+
+    pod: Pod
+    created: float | None = None
+    bound: float | None = None
+    removed: float | None = None
+
+
+@dataclass(slots=True)
+class _Verdict:
+    """The last cycle of a pod, without its arrays."""
+
+    result: str
+    message: str
+    unschedulable_plugins: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptedPod:
+    """A pod as it was when the scheduler preempted it, and the key of the pod that it makes room for."""
+
+    pod: Pod
+    by: str
+
+
+class Recorder:
+    """Pods are known by their uid, for names come again."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._store, self._api = world.plane.store, world.plane.api
+        self.timeline: list[TimelineEvent] = []
+        # When something was last noted.
+        self.last_moment = 0.0
+        # By uid, of the pods that were created, bound or removed in the run.
+        self.lives: dict[str, PodLife] = {}
+        self.preempted: list[PreemptedPod] = []
+        # Pods to which something happened in the run of the world, and those of which `places` is made, by uid.
+        self._moved: dict[str, Identity] = {}
+        self._stirring: dict[str, Identity] = {}
+        self._attempts: dict[str, int] = {}
+        self._verdicts: dict[str, _Verdict] = {}
+        self._gone: list[FinalPod] = []
+        # Pods that the pod garbage collector has marked as failed before it deletes them.
+        self._failed: set[str] = set()
+        self._had_node = {uid_of_pod(pod) for pod in self._store.of(Pod) if pod.spec.node_name}
+        for pod in self._store.of(Pod):
+            if pod.metadata.deletion_timestamp is not None and not is_terminal(pod):
+                self._mark(pod)
+
+    # Listening
+
+    def note(self, event: str, **more: Any) -> None:
+        self.last_moment = self._world.clock.now
+        self.timeline.append(TimelineEvent(round(self.last_moment, 6), event, **more))
+
+    def note_pod(self, event: str, pod: Pod, **more: Any) -> None:
+        self._mark(pod)
+        if self._world.wanted(pod):
+            self.note(event, pod=pod_key(pod), **more)
+        self.last_moment = self._world.clock.now
+
+    def _mark(self, pod: Pod) -> None:
+        self._moved[uid_of_pod(pod)] = self._stirring[uid_of_pod(pod)] = identity_of(pod)
+
+    def note_preempted(self, pod: Pod, by: str) -> None:
+        self.preempted.append(PreemptedPod(pod, by))
+        self.note_pod("Preempted", pod, node=pod.spec.node_name, message=f"makes room for {by}")
+
+    def queued(self, pod: QueuedPod, queue: str, event: str) -> None:
+        self.note_pod(event, pod.info.pod, queue=queue, message=pod.gating_message)
+
+    def decided(self, decision: Decision) -> None:
+        uid, names = decision.pod.uid, self._world.cluster.nodes.names
+        self._attempts[uid] = self._attempts.get(uid, 0) + 1
+        plugins = decision.diagnosis.unschedulable_plugins if decision.diagnosis else ()
+        self._verdicts[uid] = _Verdict(decision.result, decision.message, tuple(sorted(plugins)))
+        node = "" if decision.row is None else names[decision.row]
+        self.note_pod(
+            "Cycle",
+            decision.pod.pod,
+            decision=decision.result,
+            node=node or decision.nominated_node,
+            message=decision.message,
+        )
+
+    def changed(self, old: Any, new: Any) -> None:
+        """A watch, called before that of the scheduler: pods that go, and pods that start terminating."""
+        self._follow(old, new)
+        if not isinstance(old, Pod) or old is new or (is_terminal(old) and uid_of_pod(old) not in self._failed):
+            return
+        if new is None:
+            event = ASSIGNED_POD_DELETE if old.spec.node_name else UNSCHEDULED_POD_DELETE
+            self.note_pod(event.label, old, node=old.spec.node_name)
+            self._stirring.pop(uid_of_pod(old))
+            self._gone.append(self._gone_pod(old))
+        elif new.metadata.deletion_timestamp is not None and old.metadata.deletion_timestamp is None:
+            self._mark(new)
+        elif new.status.phase == "Failed":
+            self._failed.add(uid_of_pod(new))
+
+    def _follow(self, old: Any, new: Any) -> None:
+        pod = old if new is None else new
+        if not isinstance(pod, Pod):
+            return
+        bound = new is not None and new.spec.node_name and not (old is not None and old.spec.node_name)
+        if old is not None and new is not None and not bound:
+            return
+        life = self.lives.setdefault(uid_of_pod(pod), PodLife(pod))
+        life.pod = pod
+        if old is None:
+            life.created = self._world.clock.now
+        if bound:
+            life.bound = self._world.clock.now
+        if new is None:
+            life.removed = self._world.clock.now
+
+    def _gone_pod(self, pod: Pod) -> FinalPod:
+        return FinalPod(
+            pod_key(pod),
+            workload_name(self._store, pod),
+            "gone",
+            attempts=self._attempts.get(uid_of_pod(pod), 0),
+            replaces=replaced_key(self._api.successors, pod),
+            why=self._api.reasons.get(uid_of_pod(pod), ""),
+        )
+
+    # Telling apart states
+
+    def begin_run(self) -> None:
+        """Leave pods at rest out of `places` from here on, until something happens to them: their place is constant."""
+        self._stirring = {
+            uid: identity for uid, identity in self._stirring.items() if self._is_in_motion(uid, identity)
+        }
+
+    def _is_in_motion(self, uid: str, identity: Identity) -> bool:
+        pod = self._current(uid, identity)
+        if pod is None:
+            return False
+        if pod.metadata.deletion_timestamp is not None or self._world.loop.waiting.get(uid) is not None:
+            return True
+        row = self._world.cluster.pods.row_of.get(uid)
+        found = self._world.loop.queue.find(row) if row is not None else None
+        return found is not None and found[0] != "unschedulable"
+
+    def _current(self, uid: str, identity: Identity) -> Pod | None:
+        """The stored version of this very pod, not of a later one with its name. None if it is gone or finished."""
+        pod = self._store.get(Pod, identity[2], identity[1])
+        return pod if pod is not None and uid_of_pod(pod) == uid and not is_terminal(pod) else None
+
+    def places(self) -> dict[str, str]:
+        """Where every pod that moves is, under the name that it or its first forerunner had."""
+        places: dict[str, list[str]] = {}
+        for uid, identity in self._stirring.items():
+            pod = self._current(uid, identity)
+            if pod is not None:
+                places.setdefault(self._first_forerunner(pod), []).append(self._place(pod, uid))
+        return {name: " ".join(sorted(found)) for name, found in places.items()}
+
+    def _first_forerunner(self, pod: Pod) -> str:
+        replaced = self._api.successors.replaced
+        while (before := replaced.get(pod.metadata.uid)) is not None and before is not pod:
+            pod = before
+        return pod_key(pod)
+
+    def _place(self, pod: Pod, uid: str) -> str:
+        world, now = self._world, self._world.clock.now
+        row = world.cluster.pods.row_of.get(uid)
+        found = world.loop.queue.find(row) if row is not None else None
+        place = pod.spec.node_name or (found[0] if found else "")
+        if uid in world.plane.kubelets.ends:
+            place += f" until {world.plane.kubelets.ends[uid] - now}"
+        held = world.loop.waiting.get(uid)
+        if held is not None:
+            place += f" waits {held.deadline - now}"
+        return f"{place} {world.scheduler.nominator.node_of(row) if row is not None else ''}"
+
+    # The end
+
+    def final(self, *, moved_only: bool = False) -> tuple[FinalPod, ...]:
+        """Every pod of the cluster, finished ones excepted, or those only to which something happened; and the pods
+        that have gone."""
+        there = self._still_there() if moved_only else (pod for pod in self._store.of(Pod) if not is_terminal(pod))
+        found = [self.final_of(pod) for pod in there if self._world.wanted(pod)]
+        return tuple(sorted([*found, *self._gone], key=lambda pod: (pod.pod, pod.state != "gone")))
+
+    def _still_there(self) -> Iterator[Pod]:
+        for uid, identity in self._moved.items():
+            pod = self._current(uid, identity)
+            if pod is not None:
+                yield pod
+
+    def final_of(self, pod: Pod) -> FinalPod:
+        """Where one pod is now."""
+        uid, node = uid_of_pod(pod), pod.spec.node_name
+        if node and uid not in self._moved and uid in self._had_node:
+            return FinalPod(pod_key(pod), workload_name(self._store, pod), "running", node, moved=False)
+        row = self._world.cluster.pods.row_of.get(uid)
+        found = self._world.loop.queue.find(row) if row is not None else None
+        verdict = self._verdicts.get(uid)
+        nominated = self._world.scheduler.nominator.node_of(row) if row is not None else ""
+        state, message = self._state(pod, uid, found[1] if found else None, nominated)
+        failed = verdict is not None and state in ("unschedulable", "nominated")
+        return FinalPod(
+            pod_key(pod),
+            workload_name(self._store, pod),
+            state,
+            pod.spec.node_name or self._assumed_node(row),
+            found[0] if found else "",
+            self._attempts.get(uid, 0),
+            "" if pod.spec.node_name else nominated,
+            replaced_key(self._api.successors, pod),
+            message,
+            verdict.unschedulable_plugins if verdict is not None and failed else (),
+            found[1].gating_plugin if found else "",
+            moved=uid in self._moved,
+        )
+
+    def _assumed_node(self, row: int | None) -> str:
+        """The node of a pod that a Permit plugin holds: no other knows of it yet."""
+        cluster = self._world.cluster
+        if row is None or cluster.pods.node_row[row] == NOWHERE:
+            return ""
+        return str(cluster.nodes.names[cluster.pods.node_row[row]])
+
+    def _state(self, pod: Pod, uid: str, queued: QueuedPod | None, nominated: str) -> tuple[str, str]:
+        """In a word, and why."""
+        verdict = self._verdicts.get(uid)
+        message = verdict.message if verdict else ""
+        if pod.metadata.deletion_timestamp is not None:
+            return "leaving", ""
+        if queued is not None and queued.gated:
+            return "gated", queued.gating_message
+        if self._world.loop.waiting.get(uid) is not None:
+            return "waiting", message
+        if pod.spec.node_name:
+            return ("running" if uid in self._had_node else "scheduled"), ""
+        if pod.spec.scheduler_name not in self._world.scheduler.runtimes:
+            return "ignored", f'no profile is named "{pod.spec.scheduler_name}"'
+        if verdict is None:
+            return "pending", ""
+        return ("nominated" if nominated else verdict.result), message

@@ -1,0 +1,210 @@
+"""The world: one cluster with its scheduler, its control plane and a virtual clock.
+
+Every change goes one way: a write to the API server, then the watches of the scheduler (cache and queue), the kubelets
+and the controllers. What follows from it waits in one work queue, first in, first out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.controlplane.draws import Draws
+from ksched_cli.controlplane.kubelet import START_SECONDS
+from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.controlplane.store import Store
+from ksched_cli.controlplane.work import Worker
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.loop import SchedulingLoop
+from ksched_cli.engine.queueing.clock import VirtualClock
+from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, ClusterEvent
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.world.oscillation import Oscillation
+from ksched_cli.world.recorder import Recorder
+from ksched_cli.world.results import DEFAULT_LIMITS, Ending, Limits, WorldResult
+
+Change = Callable[[ControlPlane], None]
+
+
+class World:
+    """`decided` is called with each decision of the scheduler, `wanted` says which pods the timeline shows."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        loaded: Loaded | None = None,
+        *,
+        draws: Draws | None = None,
+        wanted: Callable[[Pod], bool] = lambda pod: True,
+        decided: Callable[[Decision], None] = lambda decision: None,
+    ) -> None:
+        self.scheduler, self.cluster = scheduler, scheduler.cluster
+        self.wanted, self._decided_too = wanted, decided
+        self.clock = VirtualClock()
+        store = _store_of(scheduler, loaded or Loaded())
+        self.plane = ControlPlane(store, self.clock, draws, watches=(self._observe,))
+        self.api, self.queue = self.plane.api, self.plane.queue
+        self.recorder = Recorder(self)
+        self._worker = _SchedulerWorker(self)
+        self._evictions = _Evictions(self)
+        self.loop = SchedulingLoop(
+            scheduler,
+            clock=self.clock,
+            moved=self._moved,
+            heard=self._heard,
+            decided=self._decided,
+            write=self.api.update,
+        )
+        self.cycles, self.max_cycles = 0, 0
+        self._oscillation = Oscillation()
+
+    # What the scheduler hears and does
+
+    def _observe(self, old: Any, new: Any) -> None:
+        """The first watch: the recorder, then the scheduler's informers."""
+        self.recorder.changed(old, new)
+        item = old if new is None else new
+        if type(item).__name__ in _WATCHED_BY_SCHEDULER and old is not new:
+            self.loop.handlers.changed(old, new)
+
+    def _moved(self, pod: QueuedPod, queue: str, event: str) -> None:
+        self.recorder.queued(pod, queue, event)
+        if queue == "active":
+            self.queue.add(self._worker)
+
+    def _heard(self, event: ClusterEvent, name: str) -> None:
+        if event.resource not in (ASSIGNED_POD, UNSCHEDULED_POD):
+            self.recorder.note(event.label, message=f"{event.resource} {name}")
+
+    def _decided(self, decision: Decision) -> None:
+        self.cycles += 1
+        self.recorder.decided(decision)
+        self._decided_too(decision)
+        for row in decision.preemption.victims if decision.preemption else ():
+            if row in self.cluster.preempted:
+                self.queue.add(self._evictions, (row, decision.pod.key))
+
+    # Running
+
+    def apply(self, change: Change) -> None:
+        """Make a change by way of the API server. What follows from it happens as the world runs. A state that comes
+        again after a change is no oscillation."""
+        self._oscillation = Oscillation()
+        change(self.plane)
+
+    def run(self, limits: Limits = DEFAULT_LIMITS) -> Ending:
+        """Go on until nothing moves or a limit is reached."""
+        self.max_cycles = limits.max_cycles
+        self._oscillation = Oscillation()
+        self.recorder.begin_run()
+        while True:
+            if self.queue.work():
+                continue
+            if self.cycles >= limits.max_cycles:
+                return "max-cycles"
+            if self.loop.has_work():
+                self.queue.add(self._worker)
+                continue
+            if self._oscillation.notice(self.clock.now, self.recorder.places()):
+                return "oscillation"
+            moment = self._next_moment()
+            if moment is None:
+                return "settled"
+            # Pods that are bound within the limit still become Ready.
+            if moment > limits.max_time + START_SECONDS:
+                return "max-time"
+            self.loop.advance_to(moment, self.queue.run_due)
+
+    def _next_moment(self) -> float | None:
+        moments = (self.loop.next_moment(), self.queue.next_moment())
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def result(self, ending: Ending, *, moved_only: bool = False) -> WorldResult:
+        """What the world came to; with `moved_only` its `final` leaves out the pods to which nothing happened."""
+        oscillating = ending == "oscillation"
+        return WorldResult(
+            tuple(self.recorder.timeline),
+            self.recorder.final(moved_only=moved_only),
+            ending,
+            self.recorder.last_moment,
+            self.cycles,
+            self.plane.finished(),
+            tuple(self.api.draws.made),
+            self._oscillation.pods if oscillating else (),
+            self._oscillation.period if oscillating else 0.0,
+            tuple(dict.fromkeys(self.loop.hints.faults)),
+        )
+
+    def at(self, moment: float, change: Change) -> None:
+        """Make a change at this moment."""
+        self.queue.at(moment, lambda: change(self.plane))
+
+
+class _SchedulerWorker(Worker):
+    """One turn of the scheduler: a cycle for each pod that is in the active queue when the turn begins."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def reconcile(self, key: object) -> None:
+        loop = self._world.loop
+        for _ in range(max(len(loop.queue.active), 1)):
+            if self._world.cycles >= self._world.max_cycles or loop.step() is None:
+                return
+        if loop.has_work():
+            self._world.queue.add(self)
+
+
+class _Evictions(Worker):
+    """Preemption deletes its victims while the scheduler goes on (Executor.prepareCandidateAsync)."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def reconcile(self, key: tuple[int, str]) -> None:
+        row, preemptor = key
+        world = self._world
+        if row in world.cluster.pods.gone:
+            return
+        pod = world.cluster.pods.infos[row].pod
+        if pod.metadata.deletion_timestamp is not None:
+            return
+        world.recorder.note_preempted(pod, preemptor)
+        world.api.delete(pod, why=f"preempted by {preemptor}")
+
+
+# Kinds of which kube-scheduler's informers or listers have the objects.
+_WATCHED_BY_SCHEDULER = frozenset(
+    {
+        "Pod",
+        "Node",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "StorageClass",
+        "CSINode",
+        "CSIDriver",
+        "CSIStorageCapacity",
+        "VolumeAttachment",
+        "ResourceClaim",
+        "ResourceSlice",
+        "DeviceClass",
+        "PodGroup",
+        "Workload",
+        "Service",
+        "Namespace",
+    }
+)
+
+
+def _store_of(scheduler: Scheduler, loaded: Loaded) -> Store:
+    """The objects as the scheduler's cache has them; finished pods, which the cache leaves out, from the input."""
+    cluster = scheduler.cluster
+    pods = [info.pod for row, info in enumerate(cluster.pods.infos) if row not in cluster.pods.gone]
+    own = loaded.copied()
+    own.set_all(Pod, [*pods, *(pod for pod in loaded.of(Pod) if is_terminal(pod))])
+    own.set_all(Node, cluster.nodes.arrival)
+    return Store(own, cluster.catalog)

@@ -1,0 +1,185 @@
+"""The DaemonSet controller, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Node
+from ksched_cli.controlplane.controllers.daemon_nodes import DaemonStatus
+from ksched_cli.controlplane.controllers.daemonset import DaemonSetController
+from tests.builders import make_node
+from tests.controlplane.harness import ControlPlane, make, nodes, rested, template
+
+
+def _rolling(**values: Any) -> dict[str, Any]:
+    return {"type": "RollingUpdate", "rollingUpdate": values}
+
+
+def _status(control_plane: ControlPlane) -> DaemonStatus:
+    controller = next(each for each in control_plane.controllers if isinstance(each, DaemonSetController))
+    return controller.status(control_plane.object("DaemonSet", "agent"))
+
+
+def _images(control_plane: ControlPlane) -> list[str]:
+    return sorted(control_plane.revisions().values())
+
+
+def test_every_node_gets_one_pod() -> None:
+    control_plane = ControlPlane(*nodes(3))
+    control_plane.api.create(make("DaemonSet", "agent"))
+    assert control_plane.run().nodes_of("agent") == ["node-1+", "node-2+", "node-3+"]
+    assert _status(control_plane) == DaemonStatus(desired=3, current=3, misscheduled=0, ready=3, available=3, updated=3)
+
+
+def test_a_new_node_gets_one() -> None:
+    control_plane = rested(*nodes(2), make("DaemonSet", "agent"))
+    control_plane.api.create(make_node("node-3").obj())
+    assert control_plane.run().nodes_of("agent") == ["node-1+", "node-2+", "node-3+"]
+
+
+@pytest.mark.parametrize(
+    ("taint", "tolerations", "on_new_node", "stays"),
+    [
+        ("a:NoSchedule", [], False, True),
+        ("a:NoExecute", [], False, False),
+        ("a:PreferNoSchedule", [], True, True),
+        ("a:NoSchedule", [{"key": "a", "operator": "Exists"}], True, True),
+        ("node.kubernetes.io/unschedulable:NoSchedule", [], True, True),
+        ("node.kubernetes.io/not-ready:NoExecute", [], True, True),
+    ],
+)
+def test_taints(taint: str, tolerations: list[Any], on_new_node: bool, stays: bool) -> None:
+    item = make("DaemonSet", "agent", template=template("agent", tolerations=tolerations))
+    control_plane = rested(*nodes(1), item)
+    control_plane.api.create(make_node("node-2").obj())
+    control_plane.taint("node-2", taint)
+    control_plane.taint("node-1", taint)
+    expected = [*(["node-1+"] if stays else []), *(["node-2+"] if on_new_node else [])]
+    assert control_plane.run().nodes_of("agent") == expected
+
+
+def test_a_label_that_goes_takes_the_pod_with_it() -> None:
+    item = make("DaemonSet", "agent", template=template("agent", nodeSelector={"gpu": "yes"}))
+    control_plane = rested(make_node("node-1").label(gpu="yes").obj(), make_node("node-2").label(gpu="yes").obj(), item)
+    node = control_plane.store.get(Node, "node-1")
+    assert node is not None
+    control_plane.api.update(replace(node, metadata=replace(node.metadata, labels={})))
+    assert control_plane.run().nodes_of("agent") == ["node-2+"]
+
+
+def test_a_deleted_pod_comes_back_on_its_node_once_it_is_gone() -> None:
+    control_plane = rested(*nodes(2), make("DaemonSet", "agent"))
+    name = next(name for name, node in control_plane.pods().items() if node == "node-1+")
+    control_plane.api.delete(control_plane.pod(name))
+    assert control_plane.run(29).nodes_of("agent") == ["node-1-", "node-2+"]
+    assert control_plane.run().nodes_of("agent") == ["node-1+", "node-2+"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "at_once"),
+    [
+        (None, 1),
+        (_rolling(maxUnavailable=2), 2),
+        (_rolling(maxUnavailable="50%"), 2),
+        (_rolling(maxUnavailable="30%"), 2),
+        (_rolling(maxUnavailable=9), 4),
+        ({"type": "OnDelete"}, 0),
+    ],
+)
+def test_a_rollout_deletes_so_many_at_once(strategy: Any, at_once: int) -> None:
+    control_plane = rested(*nodes(4), make("DaemonSet", "agent", updateStrategy=strategy))
+    control_plane.change("DaemonSet", "agent", template=template("agent", "app:v2"))
+    control_plane.run(1)
+    assert control_plane.count("deleted") == at_once
+    control_plane.run()
+    assert _images(control_plane) == (["app:v2"] * 4 if at_once else ["app:v1"] * 4)
+
+
+def test_on_delete_makes_the_next_pod_of_the_new_template() -> None:
+    control_plane = rested(*nodes(2), make("DaemonSet", "agent", updateStrategy={"type": "OnDelete"}))
+    control_plane.change("DaemonSet", "agent", template=template("agent", "app:v2"))
+    control_plane.api.delete(control_plane.pod(next(iter(control_plane.pods()))))
+    assert _images(control_plane.run()) == ["app:v1", "app:v2"]
+
+
+@pytest.mark.parametrize(("surge", "at_once"), [(1, 1), ("50%", 2)])
+def test_with_surge_the_new_pod_comes_before_the_old_one_goes(surge: Any, at_once: int) -> None:
+    strategy = _rolling(maxSurge=surge, maxUnavailable=0)
+    control_plane = rested(*nodes(4), make("DaemonSet", "agent", updateStrategy=strategy))
+    control_plane.change("DaemonSet", "agent", template=template("agent", "app:v2"))
+    control_plane.run(0.1)
+    assert (control_plane.count("created"), control_plane.count("deleted")) == (at_once, 0)
+    control_plane.run()
+    assert _images(control_plane) == ["app:v2"] * 4
+    assert control_plane.nodes_of("agent") == ["node-1+", "node-2+", "node-3+", "node-4+"]
+
+
+def test_a_surge_that_does_not_fit_keeps_the_old_pods() -> None:
+    strategy = _rolling(maxSurge=1, maxUnavailable=0)
+    control_plane = rested(*nodes(2), make("DaemonSet", "agent", updateStrategy=strategy))
+    control_plane.place = lambda pod: ""
+    control_plane.change("DaemonSet", "agent", template=template("agent", "app:v2"))
+    assert control_plane.run().nodes_of("agent") == ["", "node-1+", "node-2+"]
+
+
+def test_which_nodes_are_first_is_a_draw() -> None:
+    item = make("DaemonSet", "agent")
+    seen = set()
+    for choice in range(3):
+        before = rested(*nodes(3), item)
+        objects = [each for kind in before.store.kinds() for each in before.store.of(kind)]
+        control_plane = ControlPlane(*objects, draws=[choice])
+        control_plane.change("DaemonSet", "agent", template=template("agent", "app:v2"))
+        control_plane.run(1)
+        draw = control_plane.api.draws.made[0]
+        assert draw.options == ("node-1", "node-2", "node-3")
+        seen.add(draw.taken)
+    assert seen == {("node-1",), ("node-2",), ("node-3",)}
+
+
+def test_an_unavailable_old_pod_goes_first_and_counts() -> None:
+    control_plane = rested(*nodes(3), make("DaemonSet", "agent"))
+    control_plane.place = lambda pod: ""
+    name = next(name for name, node in control_plane.pods().items() if node == "node-2+")
+    control_plane.api.delete(control_plane.pod(name))
+    control_plane.run()
+    control_plane.change("DaemonSet", "agent", template=template("agent", "app:v2"))
+    control_plane.run(1)
+    assert control_plane.nodes_of("agent") == ["", "node-1+", "node-3+"]
+    assert _images(control_plane) == ["app:v1", "app:v1", "app:v2"]
+
+
+def test_an_earlier_template_has_its_earlier_revision() -> None:
+    control_plane = rested(*nodes(2), make("DaemonSet", "agent", updateStrategy=_rolling(maxUnavailable=2)))
+    first = control_plane.pods()
+    control_plane.place = lambda pod: ""
+    control_plane.change(
+        "DaemonSet", "agent", template=template("agent", "app:v2"), updateStrategy={"type": "OnDelete"}
+    )
+    control_plane.run()
+    control_plane.change("DaemonSet", "agent", template=template("agent"), updateStrategy=_rolling(maxUnavailable=2))
+    assert control_plane.run().pods() == first, "its pods are up to date"
+
+
+def test_min_ready_seconds_are_waited_for() -> None:
+    control_plane = rested(*nodes(2), make("DaemonSet", "agent", minReadySeconds=10))
+    control_plane.run(60)
+    control_plane.change("DaemonSet", "agent", template=template("agent", "app:v2"))
+    control_plane.run()
+    deleted = [moment for moment, what, _ in control_plane.events if what == "deleted"]
+    assert len(deleted) == 2
+    assert 39 <= deleted[1] - deleted[0] <= 41
+
+
+def test_finished_pods_and_second_pods_go() -> None:
+    control_plane = rested(*nodes(2), make("DaemonSet", "agent"))
+    first, second = (control_plane.pod(name) for name in control_plane.pods())
+    control_plane.api.update(replace(first, status=replace(first.status, phase="Failed")))
+    twin = replace(second, metadata=replace(second.metadata, name="agent-twin", uid="twin"))
+    control_plane.api.create(twin)
+    control_plane.run()
+    assert control_plane.nodes_of("agent") == ["node-1+", "node-2+"]
+    assert "agent-twin" not in control_plane.pods()

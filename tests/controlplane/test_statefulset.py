@@ -1,0 +1,208 @@
+"""The StatefulSet controller, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.storage import PersistentVolumeClaim
+from ksched_cli.controlplane.controllers.revisions import revision_of
+from tests.controlplane.harness import ControlPlane, make, nodes, rested, template
+
+_CLAIMS = [{"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}]
+
+
+def _names(control_plane: ControlPlane, what: str) -> list[str]:
+    return [name for _, event, name in control_plane.events if event == what]
+
+
+def _steps(control_plane: ControlPlane) -> list[tuple[str, str]]:
+    return [(event, name) for _, event, name in control_plane.events if event != "gone"]
+
+
+def test_pods_are_made_in_order_each_when_the_one_before_it_is_ready() -> None:
+    control_plane = ControlPlane(*nodes(1))
+    control_plane.api.create(make("StatefulSet", "db", replicas=3))
+    control_plane.run()
+    assert control_plane.events == [(0.0, "created", "db-0"), (0.2, "created", "db-1"), (0.4, "created", "db-2")]
+
+
+def test_an_unready_pod_stops_the_ones_after_it() -> None:
+    control_plane = ControlPlane(*nodes(1), place=lambda pod: "" if pod.metadata.name == "db-1" else "node-1")
+    control_plane.api.create(make("StatefulSet", "db", replicas=3))
+    assert control_plane.run().pods() == {"db-0": "node-1+", "db-1": ""}
+
+
+def test_in_parallel_all_are_made_at_once() -> None:
+    control_plane = ControlPlane(*nodes(1), place=lambda pod: "")
+    control_plane.api.create(make("StatefulSet", "db", replicas=3, podManagementPolicy="Parallel"))
+    assert control_plane.run().pods() == {"db-0": "", "db-1": "", "db-2": ""}
+
+
+@pytest.mark.parametrize(
+    ("spec", "updated"),
+    [
+        ({}, ["db-0", "db-1", "db-2", "db-3"]),
+        ({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}}, ["db-2", "db-3"]),
+        ({"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 9}}}, []),
+        ({"updateStrategy": {"type": "RollingUpdate"}}, ["db-0", "db-1", "db-2", "db-3"]),
+        ({"updateStrategy": {"type": "OnDelete"}}, []),
+        ({"podManagementPolicy": "Parallel"}, ["db-0", "db-1", "db-2", "db-3"]),
+    ],
+)
+def test_a_new_template_reaches(spec: dict[str, Any], updated: list[str]) -> None:
+    control_plane = rested(*nodes(2), make("StatefulSet", "db", replicas=4, **spec))
+    control_plane.change("StatefulSet", "db", template=template("db", "app:v2"))
+    images = control_plane.run().revisions()
+    assert sorted(name for name, image in images.items() if image == "app:v2") == updated
+    assert len(images) == 4
+
+
+@pytest.mark.parametrize("policy", ["OrderedReady", "Parallel"])
+def test_a_rollout_goes_from_the_highest_down_one_at_a_time(policy: str) -> None:
+    """MaxUnavailableStatefulSet is off by default in 1.36: maxUnavailable changes nothing."""
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 0, "maxUnavailable": 2}}
+    item = make("StatefulSet", "db", replicas=3, podManagementPolicy=policy, updateStrategy=strategy)
+    control_plane = rested(*nodes(2), item)
+    control_plane.change("StatefulSet", "db", template=template("db", "app:v2"))
+    control_plane.run()
+    expected = [(what, f"db-{at}") for at in (2, 1, 0) for what in ("deleted", "created")]
+    assert _steps(control_plane) == expected
+
+
+def test_a_broken_template_stops_at_the_first_pod() -> None:
+    control_plane = rested(*nodes(2), make("StatefulSet", "db", replicas=3))
+    control_plane.place = lambda pod: "" if pod.spec.containers[0].image == "app:v2" else "node-1"
+    control_plane.change("StatefulSet", "db", template=template("db", "app:v2"))
+    assert control_plane.run().pods() == {"db-0": "node-1+", "db-1": "node-2+", "db-2": ""}
+
+
+def test_the_way_back_from_a_broken_template_waits_for_the_broken_pod() -> None:
+    """Known of Kubernetes: an ordered set does not replace an unready pod."""
+    control_plane = rested(*nodes(2), make("StatefulSet", "db", replicas=2))
+    first = revision_of(control_plane.pod("db-0"))
+    control_plane.place = lambda pod: "" if pod.spec.containers[0].image == "app:v2" else "node-1"
+    control_plane.change("StatefulSet", "db", template=template("db", "app:v2"))
+    control_plane.run()
+    control_plane.change("StatefulSet", "db", template=template("db", "app:v1"))
+    assert control_plane.run().pods()["db-1"] == ""
+    control_plane.api.delete(control_plane.pod("db-1"))
+    assert control_plane.run().pods()["db-1"] == "node-1+"
+    assert revision_of(control_plane.pod("db-1")) == first, "an earlier template has its earlier revision"
+
+
+def test_pods_below_the_partition_come_back_with_the_current_revision() -> None:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
+    control_plane = rested(*nodes(2), make("StatefulSet", "db", replicas=2, updateStrategy=strategy))
+    control_plane.change("StatefulSet", "db", template=template("db", "app:v2"))
+    control_plane.run()
+    for name in ("db-0", "db-1"):
+        control_plane.api.delete(control_plane.pod(name))
+    assert control_plane.run().revisions() == {"db-0": "app:v1", "db-1": "app:v2"}
+
+
+def test_a_revision_that_is_older_than_the_input_is_read_from_its_pods() -> None:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
+    before = rested(*nodes(2), make("StatefulSet", "db", replicas=2, updateStrategy=strategy))
+    before.change("StatefulSet", "db", template=template("db", "app:v2"))
+    before.run()
+    control_plane = ControlPlane(*(item for kind in before.store.kinds() for item in before.store.of(kind)))
+    names = {name: revision_of(control_plane.pod(name)) for name in ("db-0", "db-1")}
+    for name in names:
+        control_plane.api.delete(control_plane.pod(name))
+    assert control_plane.run().revisions() == {"db-0": "app:v1", "db-1": "app:v2"}
+    assert {name: revision_of(control_plane.pod(name)) for name in names} == names
+
+
+def test_scaling_down_deletes_from_the_highest_one_at_a_time() -> None:
+    control_plane = rested(*nodes(2), make("StatefulSet", "db", replicas=4))
+    control_plane.change("StatefulSet", "db", replicas=1)
+    control_plane.run()
+    assert control_plane.pods() == {"db-0": "node-1+"}
+    assert control_plane.events == [
+        (0.0, "deleted", "db-3"),
+        (30.0, "gone", "db-3"),
+        (30.0, "deleted", "db-2"),
+        (60.0, "gone", "db-2"),
+        (60.0, "deleted", "db-1"),
+        (90.0, "gone", "db-1"),
+    ]
+
+
+def test_scaling_down_in_parallel_deletes_all_at_once() -> None:
+    control_plane = rested(*nodes(2), make("StatefulSet", "db", replicas=4, podManagementPolicy="Parallel"))
+    control_plane.change("StatefulSet", "db", replicas=1)
+    control_plane.run(1)
+    assert sorted(_names(control_plane, "deleted")) == ["db-1", "db-2", "db-3"]
+
+
+def test_an_unready_pod_that_stays_stops_the_way_down() -> None:
+    control_plane = rested(*nodes(2), make("StatefulSet", "db", replicas=3))
+    control_plane.place = lambda pod: ""
+    control_plane.api.delete(control_plane.pod("db-0"))
+    control_plane.run()
+    control_plane.change("StatefulSet", "db", replicas=1)
+    assert control_plane.run().pods() == {"db-0": "", "db-1": "node-2+", "db-2": "node-1+"}
+
+
+def test_ordinals_start() -> None:
+    control_plane = ControlPlane(*nodes(1))
+    control_plane.api.create(make("StatefulSet", "db", replicas=2, ordinals={"start": 5}))
+    assert list(control_plane.run().pods()) == ["db-5", "db-6"]
+    control_plane.change("StatefulSet", "db", ordinals={"start": 6})
+    assert list(control_plane.run().pods()) == ["db-6", "db-7"]
+
+
+def test_min_ready_seconds_are_waited_for() -> None:
+    control_plane = ControlPlane(*nodes(1))
+    control_plane.api.create(make("StatefulSet", "db", replicas=2, minReadySeconds=10))
+    control_plane.run()
+    (_, first, _), (later, second, name) = control_plane.events
+    assert (first, second, name) == ("created", "created", "db-1")
+    assert 10 <= later <= 10.2
+
+
+def test_a_finished_pod_is_made_again() -> None:
+    control_plane = rested(*nodes(1), make("StatefulSet", "db", replicas=1))
+    pod = control_plane.pod("db-0")
+    control_plane.api.update(replace(pod, status=replace(pod.status, phase="Succeeded")))
+    assert control_plane.run().pods() == {"db-0": "node-1+"}
+    assert _steps(control_plane) == [("deleted", "db-0"), ("created", "db-0")]
+
+
+def test_a_terminating_pod_holds_its_name() -> None:
+    control_plane = rested(*nodes(1), make("StatefulSet", "db", replicas=1))
+    control_plane.api.delete(control_plane.pod("db-0"))
+    assert control_plane.run(29).pods() == {"db-0": "node-1-"}
+    assert control_plane.run().pods() == {"db-0": "node-1+"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "left"),
+    [(None, ["data-db-0", "data-db-1"]), ({"whenScaled": "Delete", "whenDeleted": "Retain"}, ["data-db-0"])],
+)
+def test_claims_outlive_their_pods_unless_the_policy_says_otherwise(policy: Any, left: list[str]) -> None:
+    item = make(
+        "StatefulSet", "db", replicas=2, volumeClaimTemplates=_CLAIMS, persistentVolumeClaimRetentionPolicy=policy
+    )
+    control_plane = rested(*nodes(1), item)
+    assert [claim.metadata.name for claim in control_plane.store.of(PersistentVolumeClaim)] == [
+        "data-db-0",
+        "data-db-1",
+    ]
+    control_plane.change("StatefulSet", "db", replicas=1)
+    control_plane.run()
+    assert [claim.metadata.name for claim in control_plane.store.of(PersistentVolumeClaim)] == left
+
+
+def test_a_stranger_with_the_name_of_a_pod_is_not_replaced() -> None:
+    control_plane = rested(*nodes(1), make("StatefulSet", "db", replicas=1))
+    stranger = replace(control_plane.pod("db-0"), metadata=replace(control_plane.pod("db-0").metadata, name="db-1"))
+    stranger = replace(stranger, metadata=replace(stranger.metadata, labels={}, owner_references=()))
+    control_plane.api.create(stranger)
+    control_plane.change("StatefulSet", "db", replicas=2)
+    control_plane.run(5)
+    assert control_plane.store.get(Pod, "db-1", "default") == stranger

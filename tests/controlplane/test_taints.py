@@ -1,0 +1,237 @@
+"""Taint eviction, the node lifecycle controller and the pod garbage collector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Node, NodeCondition, Pod, Taint, Toleration
+from tests.builders import make_node, make_pod
+from tests.controlplane.harness import ControlPlane, make, nodes, rested, started
+
+_RUNS_FOR_EVER = "for ever"
+
+
+def _pod(name: str, seconds: Any = None, key: str = "a") -> Pod:
+    """A pod on node-1 that tolerates `a` for so many seconds, or not at all."""
+    pod = started(make_pod(name).obj(), "node-1")
+    if seconds is None:
+        return pod
+    limit = None if seconds == _RUNS_FOR_EVER else seconds
+    tolerations = (Toleration(key=key, operator="Exists", toleration_seconds=limit),)
+    return replace(pod, spec=replace(pod.spec, tolerations=tolerations))
+
+
+def _deleted(control_plane: ControlPlane) -> list[tuple[float, str]]:
+    return [(moment, name) for moment, what, name in control_plane.events if what == "deleted"]
+
+
+def _node(control_plane: ControlPlane, name: str) -> Node:
+    node = control_plane.store.get(Node, name)
+    assert node is not None
+    return node
+
+
+@pytest.mark.parametrize(
+    ("seconds", "moment"), [(None, 0.0), (0, 0.0), (-5, 0.0), (3, 3.0), (300, 300.0), (_RUNS_FOR_EVER, None)]
+)
+def test_a_pod_leaves_after_its_toleration_seconds(seconds: Any, moment: float | None) -> None:
+    control_plane = ControlPlane(*nodes(1), _pod("web", seconds))
+    control_plane.taint("node-1", "a:NoExecute")
+    control_plane.run()
+    assert _deleted(control_plane) == ([] if moment is None else [(moment, "web")])
+    assert control_plane.pods() == ({"web": "node-1+"} if moment is None else {})
+
+
+def test_the_grace_period_comes_on_top() -> None:
+    control_plane = ControlPlane(*nodes(1), _pod("web", 3))
+    control_plane.taint("node-1", "a:NoExecute")
+    control_plane.run()
+    assert control_plane.events == [(3.0, "deleted", "web"), (33.0, "gone", "web")]
+
+
+@pytest.mark.parametrize("effect", ["NoSchedule", "PreferNoSchedule"])
+def test_other_effects_evict_nobody(effect: str) -> None:
+    control_plane = ControlPlane(*nodes(1), _pod("web"))
+    control_plane.taint("node-1", f"a:{effect}")
+    assert control_plane.run().pods() == {"web": "node-1+"}
+
+
+def test_the_shortest_toleration_counts() -> None:
+    pod = _pod("web", 300)
+    tolerations = (*pod.spec.tolerations, Toleration(key="b", operator="Exists", toleration_seconds=5))
+    control_plane = ControlPlane(*nodes(1), replace(pod, spec=replace(pod.spec, tolerations=tolerations)))
+    control_plane.taint("node-1", "a:NoExecute", "b:NoExecute")
+    control_plane.run()
+    assert _deleted(control_plane) == [(5.0, "web")]
+
+
+def test_a_taint_that_goes_in_time_cancels_the_eviction() -> None:
+    control_plane = ControlPlane(*nodes(1), _pod("web", 300))
+    control_plane.taint("node-1", "a:NoExecute")
+    control_plane.run(200)
+    control_plane.taint("node-1")
+    assert control_plane.run().pods() == {"web": "node-1+"}
+    assert control_plane.queue.clock.now == 200, "no time passes for the sake of a cancelled eviction"
+
+
+def test_an_eviction_that_is_scheduled_stays_when_taints_change() -> None:
+    """processPodOnNode keeps the earlier schedule, even where the new one would be shorter."""
+    pod = _pod("web", 300)
+    tolerations = (*pod.spec.tolerations, Toleration(key="b", operator="Exists", toleration_seconds=5))
+    control_plane = ControlPlane(*nodes(1), replace(pod, spec=replace(pod.spec, tolerations=tolerations)))
+    control_plane.taint("node-1", "a:NoExecute")
+    control_plane.run(10)
+    control_plane.taint("node-1", "a:NoExecute", "b:NoExecute")
+    control_plane.run()
+    assert _deleted(control_plane) == [(300.0, "web")]
+
+
+def test_a_taint_that_is_not_tolerated_ends_the_wait() -> None:
+    control_plane = ControlPlane(*nodes(1), _pod("web", 300))
+    control_plane.taint("node-1", "a:NoExecute")
+    control_plane.run(10)
+    control_plane.taint("node-1", "a:NoExecute", "b:NoExecute")
+    control_plane.run()
+    assert _deleted(control_plane) == [(10.0, "web")]
+
+
+def test_a_pod_that_comes_onto_a_tainted_node_leaves_again_and_again() -> None:
+    spec = {"tolerations": [{"key": "a", "operator": "Exists", "tolerationSeconds": 3}], "containers": [{"name": "m"}]}
+    item = make("ReplicaSet", "web", replicas=1, template={"metadata": {"labels": {"app": "web"}}, "spec": spec})
+    control_plane = rested(*nodes(1), item)
+    control_plane.taint("node-1", "a:NoExecute")
+    control_plane.run(10)
+    assert [moment for moment, _ in _deleted(control_plane)] == [3.0, 6.0, 9.0]
+
+
+def test_mirror_pods_stay() -> None:
+    pod = _pod("kube-proxy")
+    pod = replace(pod, metadata=replace(pod.metadata, annotations={"kubernetes.io/config.mirror": "x"}))
+    control_plane = ControlPlane(*nodes(1), pod)
+    control_plane.taint("node-1", "a:NoExecute")
+    assert control_plane.run().pods() == {"kube-proxy": "node-1+"}
+
+
+def test_a_taint_of_the_input_evicts_nobody() -> None:
+    node = replace(nodes(1)[0])
+    node = replace(node, spec=replace(node.spec, taints=(Taint(key="a", effect="NoExecute"),)))
+    control_plane = ControlPlane(node, _pod("web"))
+    control_plane.api.update(replace(node, metadata=replace(node.metadata, labels={"x": "y"})))
+    assert control_plane.run().pods() == {"web": "node-1+"}
+
+
+# Node lifecycle
+
+
+def _conditions(**conditions: str) -> tuple[NodeCondition, ...]:
+    return tuple(NodeCondition(kind, status) for kind, status in conditions.items())
+
+
+def _taints(control_plane: ControlPlane) -> set[str]:
+    return {
+        f"{each.key.removeprefix('node.kubernetes.io/')}:{each.effect}"
+        for each in _node(control_plane, "node-1").spec.taints
+    }
+
+
+@pytest.mark.parametrize(
+    ("conditions", "taints"),
+    [
+        ({"Ready": "True"}, set()),
+        ({"Ready": "False"}, {"not-ready:NoSchedule", "not-ready:NoExecute"}),
+        ({"Ready": "Unknown"}, {"unreachable:NoSchedule", "unreachable:NoExecute"}),
+        ({"MemoryPressure": "True"}, {"memory-pressure:NoSchedule"}),
+        ({"MemoryPressure": "Unknown"}, set()),
+        ({"DiskPressure": "True", "PIDPressure": "True"}, {"disk-pressure:NoSchedule", "pid-pressure:NoSchedule"}),
+        ({"NetworkUnavailable": "True"}, {"network-unavailable:NoSchedule"}),
+    ],
+)
+def test_conditions_become_taints_and_go_again(conditions: dict[str, str], taints: set[str]) -> None:
+    control_plane = ControlPlane(*nodes(1))
+    node = _node(control_plane, "node-1")
+    control_plane.api.update(replace(node, status=replace(node.status, conditions=_conditions(**conditions))))
+    control_plane.run()
+    assert _taints(control_plane) == taints
+    node = _node(control_plane, "node-1")
+    control_plane.api.update(replace(node, status=replace(node.status, conditions=_conditions(Ready="True"))))
+    control_plane.run()
+    assert _taints(control_plane) == set()
+
+
+def test_a_cordon_is_a_taint_too() -> None:
+    control_plane = ControlPlane(*nodes(1))
+    for unschedulable, taints in ((True, {"unschedulable:NoSchedule"}), (False, set[str]())):
+        node = _node(control_plane, "node-1")
+        control_plane.api.update(replace(node, spec=replace(node.spec, unschedulable=unschedulable)))
+        control_plane.run()
+        assert _taints(control_plane) == taints
+
+
+def test_taints_of_others_stay() -> None:
+    control_plane = ControlPlane(*nodes(1))
+    control_plane.taint("node-1", "a:NoExecute", "node.kubernetes.io/unreachable:NoExecute")
+    node = _node(control_plane, "node-1")
+    control_plane.api.update(replace(node, spec=replace(node.spec, unschedulable=True)))
+    control_plane.run()
+    assert _taints(control_plane) == {"a:NoExecute", "unreachable:NoExecute", "unschedulable:NoSchedule"}
+
+
+def test_pods_of_a_failed_node_are_not_ready_and_leave_after_their_tolerations() -> None:
+    control_plane = ControlPlane(*nodes(1), _pod("web", 300, "node.kubernetes.io/unreachable"))
+    node = _node(control_plane, "node-1")
+    control_plane.api.update(replace(node, status=replace(node.status, conditions=_conditions(Ready="Unknown"))))
+    assert control_plane.run(1).pods() == {"web": "node-1"}
+    control_plane.run()
+    assert _deleted(control_plane) == [(300.0, "web")]
+
+
+# Pod garbage collection
+
+
+def test_pods_of_a_lost_node_are_collected_after_the_quarantine() -> None:
+    control_plane = rested(*nodes(2), make("ReplicaSet", "web", replicas=2))
+    lost = next(name for name, node in control_plane.pods().items() if node == "node-1+")
+    control_plane.api.delete(_node(control_plane, "node-1"))
+    assert control_plane.run(39).nodes_of("web") == ["node-1+", "node-2+"]
+    assert control_plane.run().nodes_of("web") == ["node-2+", "node-2+"]
+    assert (40.0, "gone", lost) in control_plane.events
+
+
+def test_a_terminating_pod_of_a_lost_node_waits_for_the_collector() -> None:
+    control_plane = ControlPlane(*nodes(1), _pod("web"))
+    control_plane.api.delete(control_plane.pod("web"))
+    control_plane.api.delete(_node(control_plane, "node-1"))
+    control_plane.run()
+    assert control_plane.events == [(0.0, "deleted", "web"), (40.0, "gone", "web")]
+
+
+def test_a_node_that_comes_back_in_time_keeps_its_pods() -> None:
+    control_plane = ControlPlane(*nodes(1), _pod("web"))
+    control_plane.api.delete(_node(control_plane, "node-1"))
+    control_plane.run(30)
+    control_plane.api.create(make_node("node-1").obj())
+    assert control_plane.run().pods() == {"web": "node-1+"}
+
+
+def test_pods_of_nodes_that_the_input_lacks_stay() -> None:
+    control_plane = ControlPlane(*nodes(1), started(make_pod("web").obj(), "node-9"))
+    control_plane.api.delete(_node(control_plane, "node-1"))
+    assert control_plane.run().pods() == {"web": "node-9+"}
+
+
+def test_terminating_pods_of_a_node_out_of_service_go_at_once() -> None:
+    control_plane = ControlPlane(*nodes(1), _pod("web"), _pod("db"))
+    node = _node(control_plane, "node-1")
+    control_plane.api.delete(control_plane.pod("web"))
+    control_plane.api.update(replace(node, status=replace(node.status, conditions=_conditions(Ready="False"))))
+    node = _node(control_plane, "node-1")
+    control_plane.api.update(
+        replace(
+            node, spec=replace(node.spec, taints=(Taint(key="node.kubernetes.io/out-of-service", effect="NoSchedule"),))
+        )
+    )
+    control_plane.run(1)
+    assert (0.0, "gone", "web") in control_plane.events

@@ -1,0 +1,206 @@
+"""`check` where the real control plane was recorded to end otherwise than a simulation of the rollout alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.plan.check_results import Check
+from ksched_cli.report.check_table import summary
+from ksched_cli.wiring import Setup
+from ksched_cli.wiring.check import run_check
+from ksched_cli.wiring.settling import settle_cluster
+from ksched_cli.world.results import Limits
+from tests.builders import make_pod
+from tests.plan.rollouts import (
+    OLD,
+    checked,
+    nodes,
+    rolling,
+    running_daemons,
+    running_deployment,
+    template,
+    workload,
+)
+
+ROOT = Path(__file__).parents[2]
+HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
+
+
+def named(name: str, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The objects of `running_deployment` and the like under another name."""
+    for item in items:
+        metadata = item["metadata"]
+        metadata["name"] = metadata["name"].replace("w", name, 1)
+        metadata["labels"] = {**metadata.get("labels", {}), "app": name}
+        for owner in metadata.get("ownerReferences", ()):
+            owner["name"] = owner["name"].replace("w", name, 1)
+        spec = item["spec"]
+        if "selector" in spec:
+            spec["selector"] = {"matchLabels": {"app": name}}
+            labels = spec["template"]["metadata"]["labels"]
+            spec["template"] = {**spec["template"], "metadata": {"labels": {**labels, "app": name}}}
+    return items
+
+
+def codes(check: Check) -> list[tuple[str, str]]:
+    return [(finding.level, finding.code) for finding in check.findings]
+
+
+def test_a_rollout_that_preempts_a_deployment_names_its_evictions_and_all_of_its_pods_run_again(tmp_path: Path) -> None:
+    """web gets room for its surge at the cost of low, and gives it back when its old pods are gone."""
+    low = named("low", running_deployment(["n0", "n0", "n1", "n1"], template(OLD)))
+    web = named("web", running_deployment(["n0", "n0", "n1", "n1"], template(OLD, priorityClassName="high")))
+    for item in web:
+        if item["kind"] == "Pod":
+            item["spec"]["priority"] = 1000
+    cluster = [*nodes("4", "4"), HIGH, *low, *web]
+    (new,) = named(
+        "web", [workload("Deployment", template(priorityClassName="high"), replicas=4, strategy=rolling(2, 0))]
+    )
+    found = checked(tmp_path, cluster, new)
+    (only,) = found.workloads
+    assert (only.result, only.running, only.old) == ("warns", 4, 0)
+    (loss,) = found.losses
+    assert (loss.workload, loss.pending) == ("Deployment/default/low", 0)
+    assert len(loss.evicted) == len(found.evicted) >= 2
+    (warning,) = only.findings
+    assert f"Deployment default/low: {len(loss.evicted)} evicted, all of them run again" in warning.message
+    assert found.world is not None
+    states = [
+        pod.state for pod in found.world.final if pod.workload == "Deployment/default/low" and pod.state != "gone"
+    ]
+    assert set(states) <= {"running", "scheduled"}
+    assert len(states) == 4
+
+
+def test_old_pods_that_are_equal_make_a_deadlock_of_some_orders_a_warning(tmp_path: Path) -> None:
+    """New pods run on n0 only, and there is room once the old pod there is gone. Which of three goes first is a draw."""
+    cluster = [*nodes("3", "3", "3"), *running_deployment(["n0", "n1", "n2"], template(OLD, cpu="3"))]
+    on_n0 = template(cpu="1", nodeSelector={"kubernetes.io/hostname": "n0"})
+    new = workload("Deployment", on_n0, replicas=3, strategy=rolling(0, 1))
+    found = checked(tmp_path, cluster, new)
+    (only,) = found.workloads
+    assert only.orders is not None
+    assert (only.orders.tried, only.orders.finished) == (4, 2)
+    assert (only.result, codes(found)) == ("warns", [("warning", "KS401")])
+    assert only.findings[0].message.startswith("finishes in 2 of 4 orders; in the others the rollout (maxSurge 0, ")
+    assert summary(found) == "the workload fits in some orders only: 1 warning (3 nodes)"
+    assert found.world is not None
+    assert [draw.what for draw in found.world.draws] == ["deletion order", "deletion order"]
+
+
+def test_a_deadlock_in_all_orders_stays_an_error(tmp_path: Path) -> None:
+    cluster = [*nodes("1", "1", "1"), *running_deployment(["n0", "n1", "n2"], template(OLD))]
+    found = checked(tmp_path, cluster, workload("Deployment", template(cpu="2"), replicas=3, strategy=rolling(0, 1)))
+    (only,) = found.workloads
+    assert only.orders is not None
+    assert (only.result, only.orders.finished) == ("fails", 0)
+    assert only.findings[0].message.endswith(f"(in all {only.orders.tried} orders that were tried)")
+
+
+def job(**spec: Any) -> dict[str, Any]:
+    made = template(restartPolicy="Never")
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "w"}, "spec": {**spec, "template": made}}
+
+
+def test_a_job_with_more_completions_than_room_completes_in_waves(tmp_path: Path) -> None:
+    found = checked(tmp_path, nodes("6"), job(completions=8, parallelism=8))
+    (only,) = found.workloads
+    assert (only.result, only.running, only.pods) == ("fits", 8, 8)
+    assert [(each.code, each.message) for each in only.findings] == [
+        ("KS406", "its pods run in 2 waves: there is no room for all at once")
+    ]
+
+
+def test_a_job_none_of_whose_pods_fits_fails(tmp_path: Path) -> None:
+    found = checked(tmp_path, nodes("500m"), job(completions=8, parallelism=8))
+    assert codes(found) == [("error", "KS102")]
+    (finding,) = found.findings
+    assert finding.message.startswith("8 of 8 pods without a place")
+
+
+def test_a_quota_holds_a_job_to_waves(tmp_path: Path) -> None:
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "3"}}}
+    found = checked(tmp_path, [*nodes("9"), quota], job(completions=8, parallelism=8))
+    assert (found.workloads[0].result, found.workloads[0].running) == ("fits", 8)
+
+
+def test_a_deployment_that_waits_for_jobs_of_the_manifests_is_a_warning(tmp_path: Path) -> None:
+    other = workload("Deployment", template(), replicas=1)
+    found = checked(tmp_path, nodes("2"), job(completions=2, parallelism=2), other)
+    assert [each.result for each in found.workloads] == ["fits", "warns"]
+    assert codes(found) == [("warning", "KS407")]
+
+
+def test_a_version_that_would_not_fit_without_the_old_pods_is_no_rollout_deadlock(tmp_path: Path) -> None:
+    """One new pod would fit without the old ones, three never: no strategy helps."""
+    cluster = [*nodes("4", "4"), *running_deployment(["n0", "n0", "n1"], template(OLD, cpu="2"))]
+    new = workload("Deployment", template(cpu="3"), replicas=3, strategy=rolling(1, 0))
+    found = checked(tmp_path, cluster, new)
+    (finding,) = found.findings
+    assert (finding.code, finding.level) == ("KS101", "error")
+    assert finding.message.endswith("; it would not finish without the old pods either")
+    assert finding.place.path == "spec.template.spec.containers[0].resources.requests.cpu"
+
+
+def test_only_pods_of_the_new_template_count_as_new(tmp_path: Path) -> None:
+    """Scale and template change together: pods that the scale adds to the old ReplicaSet are old."""
+    cluster = [*nodes("4"), *running_deployment(["n0"] * 2, template(OLD))]
+    cluster[2]["metadata"]["annotations"] = {"deployment.kubernetes.io/desired-replicas": "2"}
+    new = workload("Deployment", template(cpu="9"), replicas=8, strategy=rolling(1, 0))
+    (found,) = checked(tmp_path, cluster, new).workloads
+    assert found.running == 0
+    assert "with 0 of 8 new pods running" in found.findings[0].message
+
+
+def test_daemon_pods_that_pay_for_a_new_workload_are_named(tmp_path: Path) -> None:
+    agents = named("agent", running_daemons(["n0", "n1"], template(OLD)))
+    (web,) = named("web", [workload("Deployment", template(cpu="2", priorityClassName="high"), replicas=2)])
+    found = checked(tmp_path, [*nodes("2", "2"), HIGH, *agents], web)
+    (only,) = found.workloads
+    assert (only.result, only.running) == ("warns", 2)
+    (loss,) = found.losses
+    assert (loss.workload, len(loss.evicted), loss.pending) == ("DaemonSet/default/agent", 2, 2)
+    assert only.findings[0].message == (
+        "2 pods evicted to make room: default/agent-n0, default/agent-n1; "
+        "DaemonSet default/agent: 2 evicted, 2 Pending in the end"
+    )
+
+
+def test_a_workload_of_the_manifests_that_is_evicted_and_does_not_come_back_fails(tmp_path: Path) -> None:
+    (web,) = named("web", [workload("Deployment", template(priorityClassName="high"), replicas=1)])
+    (low,) = named("low", [workload("Deployment", template(OLD), replicas=1)])
+    cluster = [*nodes("1"), HIGH, *named("low", running_deployment(["n0"], template(OLD)))]
+    found = checked(tmp_path, cluster, low, web)
+    assert codes(found) == [("error", "KS204"), ("warning", "KS203")]
+    assert found.findings[0].message.startswith(
+        "1 pod evicted: default/low-h-0, and the pod that replaces it has no place"
+    )
+
+
+def test_a_pod_that_is_evicted_is_deleted_for_good(tmp_path: Path) -> None:
+    low = make_pod("low").on("n0").priority(0).requests(cpu="1").doc()
+    found = checked(
+        tmp_path, [*nodes("1"), low, HIGH], workload("Deployment", template(priorityClassName="high"), replicas=1)
+    )
+    (loss,) = found.losses
+    assert loss.sentence == "Pod default/low is deleted for good: no controller recreates it"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "manifests"),
+    [
+        pytest.param("ksched_cli/cli/demo_cluster.yaml", "fixtures/manifests/shop.yaml", id="new workloads"),
+        pytest.param("fixtures/check/cluster.yaml", "fixtures/check/deploy", id="rollouts"),
+    ],
+)
+def test_the_final_state_is_that_of_settling(cluster: str, manifests: str) -> None:
+    """Before any pod of a Job has finished."""
+    setup = Setup(sources=[str(ROOT / cluster)], filenames=[str(ROOT / manifests)])
+    settled = settle_cluster(setup, Limits())[1].world
+    found = run_check(setup)
+    assert found.world is not None
+    assert (found.world.final, found.world.finished) == (settled.final, settled.finished)

@@ -1,0 +1,333 @@
+"""One world: the same change made by any command ends in the same state, and nothing gets lost on the way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import is_terminal, pod_key
+from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.api.selectors import compile_selector
+from ksched_cli.api.workloads import ReplicaSet, StatefulSet
+from ksched_cli.cli.main import run
+from ksched_cli.controlplane.pods import is_ready
+from ksched_cli.plan.drain.filters import Flags
+from ksched_cli.plan.place import Telling
+from ksched_cli.plan.settle import SettlingWorld
+from ksched_cli.report.final import final_entry
+from ksched_cli.simulator import Simulator
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.changes import Changes
+from ksched_cli.wiring import Setup, make_scheduler, make_setting, read_edits
+from ksched_cli.wiring.check import run_check
+from ksched_cli.wiring.comparison import compare
+from ksched_cli.wiring.drains import drain_nodes
+from ksched_cli.wiring.reading import read_unchanged
+from ksched_cli.wiring.scenarios import play_scenario
+from ksched_cli.wiring.settling import settle_cluster
+from ksched_cli.world.results import FinalPod, Limits, WorldResult
+from ksched_cli.world.world import World
+
+# An edit, as flag and text, or a manifest.
+Change = tuple[str, str] | dict[str, Any]
+LIMITS = Limits(max_time=1800.0, max_cycles=2000)
+
+
+CLASSES: list[dict[str, Any]] = [
+    {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": f"class-{value}"},
+        "value": value,
+    }
+    for value in (0, 10, 100)
+]
+
+
+def template(app: str, cpu: int, priority: int) -> dict[str, Any]:
+    container = {"name": "main", "image": "registry.local/app:v1", "resources": {"requests": {"cpu": str(cpu)}}}
+    return {
+        "metadata": {"labels": {"app": app}},
+        "spec": {"containers": [container], "priorityClassName": f"class-{priority}"},
+    }
+
+
+def workload(kind: str, app: str, replicas: int, cpu: int, priority: int) -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "selector": {"matchLabels": {"app": app}},
+        "template": template(app, cpu, priority),
+        **({"serviceName": app} if kind == "StatefulSet" else {}),
+        **({"replicas": replicas} if kind != "DaemonSet" else {}),
+    }
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": app, "namespace": "shop"}, "spec": spec}
+
+
+def budget(app: str, field: str, amount: int) -> dict[str, Any]:
+    spec = {"selector": {"matchLabels": {"app": app}}, field: amount}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": app, "namespace": "shop"},
+        "spec": spec,
+    }
+
+
+def node(name: str, cpu: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        "status": {"allocatable": {"cpu": str(cpu), "memory": "16Gi", "pods": "110"}},
+    }
+
+
+KINDS = ("Deployment", "StatefulSet", "DaemonSet")
+amounts, priorities = st.integers(1, 3), st.sampled_from([0, 10, 100])
+
+
+@st.composite
+def situations(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[dict[str, Any]], Change]:
+    """Nodes, workloads with budgets, and a change."""
+    nodes = [node(f"n{number}", draw(st.integers(2, 4))) for number in range(draw(st.integers(2, 3)))]
+    made, kinds = [], {}
+    for app in ("a", "b", "c")[: draw(amounts)]:
+        kinds[app] = draw(st.sampled_from(KINDS))
+        made.append(workload(kinds[app], app, draw(amounts), draw(st.integers(1, 2)), draw(priorities)))
+        if draw(st.booleans()):
+            made.append(budget(app, draw(st.sampled_from(["minAvailable", "maxUnavailable"])), draw(st.integers(0, 2))))
+    name = f"n{draw(st.integers(0, len(nodes) - 1))}"
+    scaled = [f"{kinds[app].lower()}/shop/{app}" for app in kinds if kinds[app] != "DaemonSet"]
+    edits: list[Change] = [
+        ("cordon", name),
+        ("drain", name),
+        ("remove-node", name),
+        ("clone-node", name),
+        ("taint", f"{name}=t=v:NoSchedule"),
+        ("taint", f"{name}=t=v:NoExecute"),
+        *(("scale", f"{each}={draw(st.integers(0, 4))}") for each in scaled),
+        ("delete", f"{kinds['a'].lower()}/shop/a"),
+        workload("Deployment", "new", draw(amounts), draw(st.integers(1, 2)), draw(priorities)),
+        workload(kinds["a"], "a", draw(amounts), draw(st.integers(1, 3)), draw(priorities)),
+    ]
+    return nodes, made, draw(st.sampled_from(edits))
+
+
+def at_rest(nodes: list[dict[str, Any]], workloads: list[dict[str, Any]], folder: Path) -> Loaded:
+    """The nodes with the workloads applied, once nothing moves."""
+    world, changes = begun(Setup(objects=[*CLASSES, *nodes], filenames=[saved(folder / "workloads.json", *workloads)]))
+    world.apply(changes)
+    assert world.run(LIMITS) == "settled"
+    return world.plane.store.as_loaded()
+
+
+def begun(setup: Setup) -> tuple[World, Changes]:
+    gathered, changes = read_unchanged(setup, None)
+    scheduler = make_scheduler(setup, gathered.loaded, make_setting(setup))
+    return SettlingWorld(scheduler, Telling(), gathered.loaded).world, changes
+
+
+def saved(path: Path, *items: dict[str, Any]) -> str:
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return str(path)
+
+
+def objects_of(loaded: Loaded) -> list[Any]:
+    return [item for items in loaded.objects.values() for item in items]
+
+
+# Drivers
+
+
+def setup_of(cluster: Loaded, change: Change, folder: Path) -> Setup:
+    setup = Setup(objects=objects_of(cluster))
+    if isinstance(change, dict):
+        return Setup(objects=setup.objects, filenames=[saved(folder / "change.json", change)])
+    edits, problems = read_edits([change])
+    return Setup(objects=setup.objects, edits=edits, edit_problems=problems)
+
+
+def by_settling(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
+    return settle_cluster(setup_of(cluster, change, folder), LIMITS)[1].world
+
+
+def by_scenario(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
+    if isinstance(change, dict):
+        step: dict[str, Any] = {"apply": Path(saved(folder / "step.json", change)).name}
+    else:
+        words = change[0].split("-")
+        step = {words[0] + "".join(word.title() for word in words[1:]): change[1]}
+    scenario = folder / "scenario.yaml"
+    scenario.write_text(json.dumps({"apiVersion": "ksched/v1", "kind": "Scenario", "steps": [step]}))
+    setup = Setup(objects=objects_of(cluster), scenario=str(scenario))
+    return play_scenario(setup, limits=LIMITS)[0].settlement.world
+
+
+def by_diff(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
+    return compare(Setup(objects=objects_of(cluster)), setup_of(cluster, change, folder)).diff.after
+
+
+def by_python(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
+    simulator = Simulator.load(objects_of(cluster))
+    if isinstance(change, dict):
+        return simulator.apply(change).settle(LIMITS)
+    flag, text = change
+    if flag in ("taint", "scale"):
+        target, _, value = text.partition("=")
+        edited = simulator.taint(target, value) if flag == "taint" else simulator.scale(target, int(value))
+    else:
+        edited = getattr(simulator, flag.replace("-", "_"))(text)
+    return edited.settle(LIMITS)
+
+
+def by_check(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
+    return run_check(setup_of(cluster, change, folder)).world
+
+
+def by_drain(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
+    """kubectl's flags with which an edit drains a node."""
+    flags = Flags(force=True, ignore_daemonsets=True, delete_emptydir_data=True)
+    (trial,) = drain_nodes(Setup(objects=objects_of(cluster)), None, [change[1]], "", flags, every_pod=True).trials  # type: ignore[index]
+    return trial.drain.world
+
+
+Driver = Callable[[Loaded, Change, Path], WorldResult]
+DRIVERS: Mapping[str, Driver] = {"scenario": by_scenario, "diff": by_diff, "python": by_python}
+CHECK: Mapping[str, Driver] = {"check": by_check}
+DRAIN: Mapping[str, Driver] = {"drain": by_drain}
+
+
+def drivers_for(change: Change) -> Mapping[str, Driver]:
+    """`check` takes manifests, `drain` drains."""
+    if isinstance(change, dict):
+        return {**DRIVERS, **CHECK}
+    return {**DRIVERS, **DRAIN} if change[0] == "drain" else DRIVERS
+
+
+def entries(result: WorldResult) -> list[dict[str, Any]]:
+    return [final_entry(pod) for pod in result.final]
+
+
+@given(situations())
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_every_command_ends_in_the_same_state(drawn: Any) -> None:
+    nodes, workloads, change = drawn
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        cluster = at_rest(nodes, workloads, folder)
+        settled = by_settling(cluster, change, folder)
+        for driver, ends in drivers_for(change).items():
+            found = ends(cluster, change, folder)
+            assert (entries(found), found.finished) == (entries(settled), settled.finished), driver
+        check_nothing_is_lost(cluster, settled)
+
+
+def check_nothing_is_lost(cluster: Loaded, settled: WorldResult) -> None:
+    """Every pod from before is there or has gone for a reason that is stated."""
+    told = {pod.pod for pod in settled.final}
+    assert {pod_key(pod) for pod in cluster.of(Pod) if not is_terminal(pod)} <= told
+    assert [pod for pod in settled.final if pod.state == "gone" and not pod.why] == []
+    there = [pod.pod for pod in settled.final if pod.state != "gone"]
+    assert len(there) == len(set(there))
+
+
+@given(situations())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_no_eviction_breaks_a_budget(drawn: Any) -> None:
+    nodes, workloads, change = drawn
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        world, changes = begun(setup_of(at_rest(nodes, workloads, folder), change, folder))
+        evict, store = world.api.evict, world.plane.store
+
+        def watched(pod: Pod) -> str:
+            current = store.current(pod)
+            was_ready = current is not None and is_ready(current) and current.metadata.deletion_timestamp is None
+            refusal = evict(pod)
+            if not refusal and was_ready:
+                for each in budgets_of(store.as_loaded(), pod):
+                    assert is_kept(store.as_loaded(), each), f"{pod_key(pod)} breaks budget {each.metadata.name}"
+            return refusal
+
+        world.api.evict = watched  # type: ignore[method-assign]
+        world.apply(changes)
+        world.run(LIMITS)
+
+
+def budgets_of(cluster: Loaded, pod: Pod) -> Iterator[PodDisruptionBudget]:
+    for each in cluster.of(PodDisruptionBudget):
+        if compile_selector(each.spec.selector).matches(pod.metadata.labels):
+            yield each
+
+
+def is_kept(cluster: Loaded, wanted: PodDisruptionBudget) -> bool:
+    """Counted without a look at the code under test: the healthy pods against what the budget asks for."""
+    selector = compile_selector(wanted.spec.selector)
+    pods = [pod for pod in cluster.of(Pod) if selector.matches(pod.metadata.labels) and not is_terminal(pod)]
+    healthy = sum(is_ready(pod) and pod.metadata.deletion_timestamp is None for pod in pods)
+    if wanted.spec.min_available is not None:
+        return healthy >= int(wanted.spec.min_available)
+    assert wanted.spec.max_unavailable is not None
+    app = wanted.metadata.name
+    sets = [
+        each
+        for each in cluster.of(ReplicaSet)
+        if each.spec.template and each.spec.template.metadata.labels["app"] == app
+    ]
+    scaled = [*sets, *(each for each in cluster.of(StatefulSet) if each.metadata.name == app)]
+    return healthy >= sum(each.spec.replicas or 0 for each in scaled) - int(wanted.spec.max_unavailable)
+
+
+@pytest.mark.parametrize("driver", [*DRIVERS, *CHECK])
+def test_a_pending_pod_that_preempts_a_daemon_sets_pod(driver: str, tmp_path: Path) -> None:
+    """The DaemonSet's new pod is Pending, whatever command is asked."""
+    agents = workload("DaemonSet", "agents", 0, 2, 0)
+    cluster = at_rest([node("n1", 2), node("n2", 4)], [agents], tmp_path)
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "urgent", "namespace": "shop"}, "spec": template("urgent", 4, 10)["spec"]}  # fmt: skip
+    found = {**DRIVERS, **CHECK}[driver](cluster, pod, tmp_path)
+    (pending,) = found.unplaced
+    assert (pending.workload, pending.state) == ("DaemonSet/shop/agents", "unschedulable")
+    assert pending.replaces in lost(found.final)
+
+
+@pytest.mark.parametrize("settle", [[], ["--settle"]], ids=["plain", "settle"])
+def test_such_a_pod_is_no_success_of_a_scenario(settle: list[str], tmp_path: Path) -> None:
+    cluster = at_rest([node("n1", 2), node("n2", 4)], [workload("DaemonSet", "agents", 0, 2, 0)], tmp_path)
+    urgent = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "urgent", "namespace": "shop"}, "spec": template("urgent", 4, 10)["spec"]}  # fmt: skip
+    saved(tmp_path / "urgent.json", urgent)
+    scenario = tmp_path / "scenario.yaml"
+    steps = [{"apply": "urgent.json", "expect": {"schedulable": True}}]
+    scenario.write_text(json.dumps({"apiVersion": "ksched/v1", "kind": "Scenario", "steps": steps}))
+    dump = tmp_path / "cluster.json"
+    dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents(cluster)}))
+    assert run(["simulate", "--from", str(dump), "--scenario", str(scenario), *settle]) == 4
+
+
+def documents(cluster: Loaded) -> list[dict[str, Any]]:
+    versions = {"Pod": "v1", "Node": "v1", "DaemonSet": "apps/v1", "PriorityClass": "scheduling.k8s.io/v1"}
+    return [
+        {"apiVersion": versions[kind.__name__], "kind": kind.__name__, **msgspec.to_builtins(item)}
+        for kind, items in cluster.objects.items()
+        for item in items
+    ]
+
+
+def test_diff_says_that_the_daemon_sets_pod_fails(tmp_path: Path) -> None:
+    """It is not just gone: the DaemonSet makes another one, which is Pending."""
+    cluster = at_rest([node("n1", 2), node("n2", 4)], [workload("DaemonSet", "agents", 0, 2, 0)], tmp_path)
+    urgent = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "urgent", "namespace": "shop"}, "spec": template("urgent", 4, 10)["spec"]}  # fmt: skip
+    found = compare(Setup(objects=objects_of(cluster)), setup_of(cluster, urgent, tmp_path)).diff
+    (change,) = [each for each in found.changes if each.workload == "daemonset/shop/agents"]
+    assert (change.kind, change.after.state if change.after else "") == ("newlyFailing", "unschedulable")
+
+
+def lost(final: tuple[FinalPod, ...]) -> dict[str, str]:
+    return {pod.pod: pod.why for pod in final if pod.state == "gone"}

@@ -1,0 +1,358 @@
+"""Manifests over a cluster: what comes of them, and every mistake in them at once."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.resource import ResourceClaim
+from ksched_cli.api.storage import PersistentVolumeClaim
+from ksched_cli.api.workloads import ReplicaSet
+from ksched_cli.cli.main import run
+from ksched_cli.errors import InputError
+from ksched_cli.report.document import to_document
+from ksched_cli.sources.dump import load_dump
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.manifests import load_manifests
+from ksched_cli.wiring import Setup, prepare
+from tests.builders import make_node, make_pod
+from tests.whatif.changing import with_manifests
+
+NODE = make_node("n").doc()
+TEMPLATE: dict[str, Any] = {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c"}]}}
+
+
+def write(path: Path, *items: Any) -> str:
+    path.write_text("\n".join(json.dumps(item) for item in items) if items else "")
+    return str(path)
+
+
+def workload(kind: str, name: str = "w", namespace: str = "", **spec: Any) -> dict[str, Any]:
+    version = "batch/v1" if kind in ("Job", "CronJob") else "apps/v1"
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def deployment(**spec: Any) -> dict[str, Any]:
+    return workload("Deployment", **{"selector": {"matchLabels": {"app": "w"}}, "template": TEMPLATE, **spec})
+
+
+def namespace(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def applied(tmp_path: Path, cluster: list[Any], *manifests: Any) -> tuple[Loaded, list[str]]:
+    loaded = load_dump([write(tmp_path / "cluster.json", *cluster)])
+    after = with_manifests(loaded, load_manifests([write(tmp_path / "m.json", *manifests)]))
+    return after.loaded, [each.pod.metadata.name for each in after.refused]
+
+
+def pods(loaded: Loaded) -> dict[str, Pod]:
+    return {pod.metadata.name: pod for pod in loaded.of(Pod)}
+
+
+def test_pods_are_dated_in_the_order_of_the_files(tmp_path: Path) -> None:
+    old = make_pod("old").created("2026-03-01T00:00:00Z").doc()
+    manifests = [make_pod("z").doc(), deployment(), make_pod("a").doc()]
+    loaded, _ = applied(tmp_path, [NODE, old], *manifests)
+    stamps = {name[0]: pod.metadata.creation_timestamp for name, pod in pods(loaded).items()}
+    assert stamps == {
+        "o": "2026-03-01T00:00:00Z",
+        "z": "2026-03-01T00:00:01Z",
+        "w": "2026-03-01T00:00:02Z",
+        "a": "2026-03-01T00:00:03Z",
+    }
+    assert len(loaded.of(ReplicaSet)) == 1, "spreading by default goes by the replica set"
+
+
+def test_workloads_of_the_cluster_are_left_alone(tmp_path: Path) -> None:
+    loaded = load_dump([write(tmp_path / "cluster.json", NODE, deployment(replicas=3))])
+    after = with_manifests(loaded, load_manifests([write(tmp_path / "m.json", make_pod("p").doc())]))
+    assert after.refused == ()
+    assert list(pods(after.loaded)) == ["p"]
+
+
+def test_a_pending_pod_gives_way_and_a_running_one_stays(tmp_path: Path) -> None:
+    cluster = [NODE, make_pod("run").on("n").doc(), make_pod("wait").doc()]
+    loaded, _ = applied(tmp_path, cluster, *(make_pod(name).requests(cpu="2").doc() for name in ("run", "wait")))
+    found = pods(loaded)
+    assert len(loaded.of(Pod)) == 2
+    assert found["run"].spec.node_name == "n"
+    assert not found["run"].spec.containers[0].resources.requests
+    assert found["wait"].spec.containers[0].resources.requests == {"cpu": "2"}
+    assert loaded.warnings == ["pod default/run is on node n already: it stays there"]
+
+
+def test_a_generated_name(tmp_path: Path) -> None:
+    doc = make_pod("").doc()
+    doc["metadata"] = {"generateName": "web-"}
+    loaded, _ = applied(tmp_path, [NODE], doc, doc)
+    assert len(pods(loaded)) == 2
+    assert all(name.startswith("web-") and len(name) == 9 for name in pods(loaded))
+
+
+def test_claims_are_made_and_those_that_are_there_are_kept(tmp_path: Path) -> None:
+    there = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data-db-0", "namespace": "default"},
+        "spec": {"volumeName": "pv", "storageClassName": "old"},
+    }
+    fast = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "fast", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+    }
+    scratch = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"metadata": {"labels": {"a": "b"}}}}}
+    template = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "volumes": [scratch]}}
+    item = workload(
+        "StatefulSet",
+        "db",
+        replicas=2,
+        selector={"matchLabels": {"app": "w"}},
+        template=template,
+        volumeClaimTemplates=[{"metadata": {"name": "data"}}],
+    )
+    loaded, _ = applied(tmp_path, [NODE, there, fast], item)
+    claims = {claim.metadata.name: claim for claim in loaded.of(PersistentVolumeClaim)}
+    assert sorted(claims) == ["data-db-0", "data-db-1", "db-0-scratch", "db-1-scratch"]
+    assert claims["data-db-0"].spec.volume_name == "pv"
+    assert {claims[name].spec.storage_class_name for name in claims} == {"old", "fast"}
+    (owner,) = claims["db-0-scratch"].metadata.owner_references
+    assert (owner.kind, owner.uid) == ("Pod", pods(loaded)["db-0"].metadata.uid)
+    assert claims["db-0-scratch"].metadata.labels == {"a": "b"}
+
+
+def test_resource_claims_from_templates(tmp_path: Path) -> None:
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "gpu", "namespace": "default"},
+        "spec": {"spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}},
+    }
+    references = [
+        {"name": "one", "resourceClaimTemplateName": "gpu"},
+        {"name": "none", "resourceClaimTemplateName": "gone"},
+        {"name": "own", "resourceClaimName": "shared"},
+    ]
+    loaded, _ = applied(tmp_path, [NODE, template], make_pod("p").spec(resourceClaims=references).doc())
+    (claim,) = loaded.of(ResourceClaim)
+    (status,) = pods(loaded)["p"].status.resource_claim_statuses
+    assert (status.name, status.resource_claim_name) == ("one", claim.metadata.name)
+    assert claim.metadata.name.startswith("p-one-")
+    assert claim.metadata.owner_references[0].uid == pods(loaded)["p"].metadata.uid
+    assert claim.spec.devices.requests[0].exactly is not None
+
+
+def test_a_refused_pod_is_not_in_the_cluster(tmp_path: Path) -> None:
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "few"},
+        "spec": {"hard": {"pods": "2"}},
+    }
+    loaded, refused = applied(tmp_path, [NODE, quota], deployment(replicas=3))
+    assert (len(pods(loaded)), len(refused)) == (2, 1)
+
+
+def complaints(tmp_path: Path, *manifests: Any, cluster: tuple[Any, ...] = (NODE,)) -> list[str]:
+    path = write(tmp_path / "m.json", *manifests)
+    with pytest.raises(InputError) as caught:
+        with_manifests(load_dump([write(tmp_path / "cluster.json", *cluster)]), load_manifests([path]))
+    return [str(problem).removeprefix(path) for problem in caught.value.problems]
+
+
+OTHER = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c"}]}}
+ALWAYS = {"spec": {"restartPolicy": "Always", "containers": [{"name": "c"}]}}
+GREEDY = {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        pytest.param(
+            deployment(template=OTHER),
+            "Deployment default/w: spec.template.metadata.labels: the selector does not match the template, "
+            "which has app=x",
+            id="selector and template",
+        ),
+        pytest.param(
+            deployment(template={"spec": TEMPLATE["spec"]}),
+            "Deployment default/w: spec.template.metadata.labels: the selector does not match the template, "
+            "which has no labels",
+            id="no labels",
+        ),
+        pytest.param(
+            workload("ReplicaSet", template=TEMPLATE),
+            "ReplicaSet default/w: spec.selector: a selector is needed: it says which pods belong to the workload",
+            id="no selector",
+        ),
+        pytest.param(
+            deployment(selector={"matchExpressions": [{"key": "app", "operator": "Like"}]}),
+            'Deployment default/w: spec.selector: "Like" is not a valid label selector operator',
+            id="not a selector",
+        ),
+        pytest.param(deployment(replicas=-1), "Deployment default/w: spec.replicas: -1 is negative", id="replicas"),
+        pytest.param(
+            deployment(replicas=2_000_000_000),
+            "Deployment default/w: spec.replicas: 2000000000 is more than the 1000000 that are simulated of one workload",
+            id="replicas without number",
+        ),
+        pytest.param(
+            workload("DaemonSet", selector={"matchLabels": {"app": "w"}}),
+            "DaemonSet default/w: spec.template: there is no pod template",
+            id="no template",
+        ),
+        pytest.param(
+            workload("Job", template={"spec": {"restartPolicy": "Never"}}),
+            "Job default/w: spec.template.spec.containers: a pod needs at least one container",
+            id="no containers",
+        ),
+        pytest.param(
+            workload("Job", template=TEMPLATE),
+            "Job default/w: spec.template.spec.restartPolicy: Always, the default, cannot be used here: "
+            "write OnFailure or Never",
+            id="a job restarts on failure at most",
+        ),
+        pytest.param(
+            workload("CronJob", jobTemplate={"spec": {"template": ALWAYS}}),
+            "CronJob default/w: spec.jobTemplate.spec.template.spec.restartPolicy: Always cannot be used here: "
+            "write OnFailure or Never",
+            id="so does a cron job",
+        ),
+        pytest.param(
+            workload(
+                "Job", completionMode="Indexed", template={"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
+            ),
+            "Job default/w: spec.completions: an indexed job needs them: they say how many indexes there are",
+            id="indexes of nothing",
+        ),
+        pytest.param(
+            make_pod("p").container(name="main").doc(),
+            "Pod default/p: spec.containers[1].name: there is already a container main",
+            id="containers of one name",
+        ),
+        pytest.param(
+            make_pod("p").container(name="b", **GREEDY).doc(),
+            "Pod default/p: spec.containers[1].resources.requests.cpu: 2 is more than the limit of 1",
+            id="more than the limit",
+        ),
+        pytest.param(
+            deployment(
+                template={**TEMPLATE, "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "x"}}}]}}
+            ),
+            "Deployment default/w: spec.template.spec.containers[0].resources.requests.cpu: 'x' is not a quantity: "
+            "write a number with a suffix such as 100m, 2, 1.5Gi or 500M",
+            id="not a quantity",
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_its_path(tmp_path: Path, item: dict[str, Any], expected: str) -> None:
+    assert complaints(tmp_path, item) == [f": {expected}"]
+
+
+def test_all_mistakes_at_once_with_their_lines(tmp_path: Path) -> None:
+    found = complaints(tmp_path, make_pod("good").doc(), deployment(replicas=-1), workload("ReplicaSet"))
+    assert [each.partition(": spec")[0] for each in found] == [
+        ":2: Deployment default/w",
+        ":3: ReplicaSet default/w",
+        ":3: ReplicaSet default/w",
+    ]
+
+
+def test_a_namespace_that_is_not_there(tmp_path: Path) -> None:
+    items = [make_pod(name, space).doc() for name, space in (("a", "shop"), ("b", "new"), ("c", "gone"), ("d", "lost"))]
+    found = complaints(tmp_path, *items, namespace("new"), cluster=(NODE, namespace("shop")))
+    assert found == [
+        f':{line}: Pod {name}: metadata.namespace: there is no namespace "{name[:4]}" (add a Namespace to the manifests)'
+        for line, name in ((3, "gone/c"), (4, "lost/d"))
+    ]
+
+
+def test_without_namespaces_in_the_cluster_any_will_do(tmp_path: Path) -> None:
+    loaded, _ = applied(tmp_path, [NODE], make_pod("a", "anywhere").doc())
+    assert list(pods(loaded)) == ["a"]
+
+
+def test_urls_are_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        load_manifests(["https://example.com/a.yaml", "http://example.com/b.yaml"])
+    assert [str(problem) for problem in caught.value.problems] == [
+        "https://example.com/a.yaml: URLs are not read (download it and give the file)",
+        "http://example.com/b.yaml: URLs are not read (download it and give the file)",
+    ]
+
+
+def test_directories_and_stdin(tmp_path: Path) -> None:
+    write(tmp_path / "b.json", make_pod("b").doc())
+    write(tmp_path / "a.json", make_pod("a").doc())
+    stdin = io.BytesIO(json.dumps(make_pod("s").doc()).encode())
+    assert [pod.metadata.name for pod in load_manifests(["-", str(tmp_path)], stdin).of(Pod)] == ["s", "a", "b"]
+
+
+def test_what_of_admission_is_not_modelled(tmp_path: Path) -> None:
+    def quota(name: str, **hard: str) -> dict[str, Any]:
+        return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name}, "spec": {"hard": hard}}
+
+    limits = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "l"},
+        "spec": {"limits": [{"type": "PersistentVolumeClaim"}, {"type": "Pod"}]},
+    }
+    cluster = [NODE, quota("a", pods="9"), quota("b", **{"requests.storage": "1Gi", "limits.cpu": "9"}), limits]
+    loaded, _ = applied(tmp_path, cluster, make_pod("p").limits(cpu="1").doc())
+    assert loaded.gaps == ["ResourceQuota default/b: requests.storage", "LimitRange default/l: PersistentVolumeClaim"]
+    elsewhere, _ = applied(tmp_path, cluster, make_pod("p", "other").doc())
+    assert elsewhere.gaps == []
+
+
+def test_claims_that_a_provisioner_would_fill_at_once(tmp_path: Path) -> None:
+    fast = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"}}
+    claims = [
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name},
+            "spec": {"storageClassName": of},
+        }
+        for name, of in (("a", "fast"), ("b", "fast"), ("c", "other"))
+    ]
+    loaded, _ = applied(tmp_path, [NODE, fast], *claims)
+    assert loaded.warnings == [
+        "claims of StorageClass fast are provisioned as soon as they are made, which is not simulated: "
+        "their pods wait for a volume"
+    ]
+
+
+def test_a_snapshot_of_the_cluster_gives_the_same(tmp_path: Path) -> None:
+    """Admission goes by annotations, quotas and limits: a snapshot keeps them."""
+    space = namespace("default")
+    space["metadata"]["annotations"] = {"scheduler.alpha.kubernetes.io/node-selector": "pool=a"}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "2"}}}
+    limits = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "l"},
+        "spec": {"limits": [{"type": "Container", "defaultRequest": {"cpu": "1500m"}}]},
+    }
+    nodes = [make_node("a").label("pool", "a").doc(), make_node("b").doc()]
+    cluster = write(tmp_path / "cluster.json", *nodes, space, quota, limits)
+    snapshot = str(tmp_path / "cluster.ksched")
+    assert run(["snapshot", "--from", cluster, "-o", snapshot]) == 0
+    manifests = write(tmp_path / "m.json", deployment(replicas=3))
+    documents = [
+        to_document(prepare(Setup([source], filenames=[manifests])).simulate(detail=True))
+        for source in (cluster, snapshot)
+    ]
+    for document in documents:
+        del document["stats"], document["coverage"]
+    assert documents[0] == documents[1]
+    assert [entry["result"] for entry in documents[0]["pods"]] == ["scheduled", "scheduled"]
+    assert [entry["node"] for entry in documents[0]["pods"]] == ["a", "a"]
+    assert len(documents[0]["refused"]) == 1
