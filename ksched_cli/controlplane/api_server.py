@@ -78,6 +78,8 @@ class ApiServer:
         self.refusals: dict[Identity, dict[str, RefusedPod]] = {}
         self.budgets = Budgets(self)
         self.places_everything = places_everything
+        # An API server of an older minor drops the fields of pods that it does not know.
+        self.stored_form: Callable[[Any], Any] = lambda pod: pod
         self._watches: list[Watch] = []
         self._chain: Chain | None = None
         # Namespaces that the run has deleted: nothing is created in them.
@@ -119,6 +121,7 @@ class ApiServer:
                 # PrepareForCreate
                 item.status = replace(item.status, phase="Pending")
             self._date_pod(item)
+            item = self.stored_form(item)
         elif isinstance(item, Namespace):
             self._ending_namespaces.discard(item.metadata.name)
         elif isinstance(item, PersistentVolumeClaim):

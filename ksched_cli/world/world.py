@@ -23,6 +23,7 @@ from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, ClusterEvent
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.release_fields import as_stored
 from ksched_cli.world.oscillation import Oscillation
 from ksched_cli.world.recorder import Recorder
 from ksched_cli.world.results import DEFAULT_LIMITS, Ending, Limits, WorldResult
@@ -48,6 +49,8 @@ class World:
         store = _store_of(scheduler, loaded or Loaded())
         self.plane = ControlPlane(store, self.clock, draws, watches=(self._observe,))
         self.api, self.queue = self.plane.api, self.plane.queue
+        handle = scheduler.handle
+        self.api.stored_form = lambda pod: as_stored([pod], handle.release, handle.gates)[0]
         self.recorder = Recorder(self)
         self._worker = _SchedulerWorker(self)
         self._evictions = _Evictions(self)
