@@ -343,7 +343,7 @@ BARE = make_pod("bare")
         pytest.param(LOCAL, Flags(), "refused", "cannot delete Pods with local storage (use --delete-emptydir-data to override)", id="emptyDir"),
         pytest.param(LOCAL, Flags(delete_emptydir_data=True), "moves", "", id="emptyDir deleted"),
         pytest.param(BARE, Flags(), "refused", "cannot delete Pods that declare no controller (use --force to override)", id="no controller"),
-        pytest.param(BARE, Flags(force=True), "gone", "nobody makes another", id="no controller, forced"),
+        pytest.param(BARE, Flags(force=True), "gone", "no controller recreates it", id="no controller, forced"),
         pytest.param(make_pod("done").phase("Succeeded"), Flags(), "gone", "it is finished", id="finished"),
         pytest.param(make_pod("bare").spec(volumes=[{"name": "d", "emptyDir": {}}]), Flags(force=True), "refused", "cannot delete Pods with local storage (use --delete-emptydir-data to override)", id="local storage comes before the controller"),
         pytest.param(owned("logs-0", "logs", "DaemonSet", "extensions/v1beta1"), Flags(), "moves", "", id="a DaemonSet of an old API is none to kubectl, but its controller makes another"),

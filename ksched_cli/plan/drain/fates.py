@@ -124,4 +124,4 @@ def _why_gone(pod: Pod) -> str:
         return "it is finished"
     if pod.metadata.deletion_timestamp is not None:
         return "it is being deleted already"
-    return "nobody makes another"
+    return "no controller recreates it"

@@ -7,9 +7,9 @@ from typing import Literal
 
 from ksched_cli.world.results import WorldResult
 
-# moves: evicted, and its successor has a place; unplaced: evicted, and its successor has none; gone: evicted, and
-# nobody makes another; stuck: a budget holds it; stays: drain leaves it; refused: drain wants a flag; waits: it would
-# be evicted, were it not for others on its node that are refused.
+# moves: evicted, and its successor has a node; unplaced: evicted, and its successor has none; gone: evicted, and no
+# controller recreates it; stuck: a budget holds it; stays: drain leaves it; refused: drain wants a flag; waits: other
+# pods of its node are refused, so that it is not evicted.
 Fate = Literal["moves", "unplaced", "gone", "stuck", "stays", "refused", "waits"]
 
 
