@@ -200,10 +200,6 @@ class ApiServer:
         if refusal is not None:
             raise refusal
 
-    def refusal_of(self, pod: Pod) -> tuple[str, str]:
-        """Which admission plugin would refuse the pod and why; two empty strings if none would."""
-        return self._admission().first_refusal(pod)
-
     # Admission
 
     def _admission(self) -> Chain:

@@ -20,6 +20,7 @@ from ksched_cli.api.resource import (
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.volumes import EphemeralVolumeSource, PersistentVolumeClaimTemplate, Volume
 from ksched_cli.api.workloads import ReplicaSet
+from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.controllers.registry import Controllers
 from ksched_cli.controlplane.pods import is_ready
 from tests.builders import make_pod
@@ -157,7 +158,9 @@ def test_a_stand_in_needs_no_admission_but_counts_in_its_quota() -> None:
     control_plane = ControlPlane(*nodes(1), quota, _owned("web-0", "ReplicaSet", "web"))
     control_plane.api.delete(control_plane.pod("web-0"), grace=0)
     assert len(control_plane.run().pods()) == 1
-    plugin, _ = control_plane.api.refusal_of(make_pod("other").obj())
+    with pytest.raises(Refusal) as refused:
+        control_plane.api.create(make_pod("other").obj())
+    plugin = refused.value.plugin
     assert plugin == "ResourceQuota"
 
 

@@ -112,19 +112,3 @@ def _belongs(pod: Pod, target: Reference, owners: Owners) -> bool:
         last, above = above, owners.get(above)
     called = f"{target.name}-{pod.metadata.labels.get(_HASH_LABEL, '')}"
     return target.kind is Deployment and last[0] == ReplicaSet.__name__ and last[2] == called
-
-
-def workload_of(pod: Pod, owners: Owners) -> str:
-    """`deployment/shop/web`: the uppermost controller; a pod without one is by itself."""
-    namespace, owner = pod.metadata.namespace, controller_of(pod.metadata)
-    if owner is None:
-        return f"pod/{namespace}/{pod.metadata.name}"
-    kind, _, name = above = owner.kind, namespace, owner.name
-    seen = {above}
-    while (above := owners.get(above, above)) not in seen:
-        seen.add(above)
-        kind, _, name = above
-    digest = pod.metadata.labels.get(_HASH_LABEL)
-    if kind == ReplicaSet.__name__ and digest and name.endswith(f"-{digest}"):
-        kind, name = Deployment.__name__, name.removesuffix(f"-{digest}")
-    return f"{kind.lower()}/{namespace}/{name}"
