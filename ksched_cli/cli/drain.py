@@ -30,6 +30,10 @@ others. A node with a pod that kubectl refuses (see --force, --ignore-daemonsets
 as it is. Evictions go by the rules of the eviction API and never take a budget below what it needs; preemption, where
 a new pod needs it, does not ask budgets.
 
+The result is the worst that happens: safe; evicts others (pods of other nodes are preempted, and all of them have a
+place in the end); loses pods (no controller recreates an evicted or preempted pod); no place (a recreated pod finds
+no node, or the pods do not come to rest); blocked (kubectl refuses to drain, or a budget holds a pod).
+
 The cluster's pending pods are placed first; --ignore-pending drains as if there were none. A budget whose status says
 nothing yet, and a pod without conditions, are taken as the controllers would: a pod that runs is ready.
 
@@ -48,8 +52,8 @@ EPILOG = """Examples:
 
   ksched drain --each zone --from cluster.json --ignore-daemonsets --force
 
-Exit codes: 0 every node is drained and every pod has a place, 1 not so, 2 the input or the command line is wrong,
-3 the cluster could not be read."""
+Exit codes: 0 every result is "safe", 1 some result is not, 2 the input or the command line is wrong, 3 the cluster
+could not be read."""
 
 
 class Each(StrEnum):
@@ -132,12 +136,12 @@ def drain(
 def _show(drained: Drained, each: Each | None, output: options.Output, *, headers: bool) -> None:
     from ksched_cli.report.console import make_console
     from ksched_cli.report.document import stats_entry
-    from ksched_cli.report.drain import drain_document, print_drain, print_trials, result_of
+    from ksched_cli.report.drain import drain_document, print_drain, print_trials
     from ksched_cli.report.table import print_omissions
 
     if output is options.Output.NAME:
         for trial in drained.trials:
-            print_row(trial.name, result_of(trial.drain))
+            print_row(trial.name, trial.drain.outcome)
     elif output in (options.Output.JSON, options.Output.YAML):
         kind = each.value if each else None
         show_document(drain_document(drained.trials, kind, drained.coverage, stats_entry(drained.stats)), output)

@@ -11,7 +11,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ksched_cli.plan.drain.results import BudgetChange, Drain, Evicted, Fate, NodeDrain, PodFate, Remark, Trial
+from ksched_cli.plan.drain.results import (
+    BudgetChange,
+    Drain,
+    DrainOutcome,
+    Evicted,
+    Fate,
+    NodeDrain,
+    PodFate,
+    Remark,
+    Trial,
+)
 from ksched_cli.report.document import API_VERSION
 from ksched_cli.report.final import end_entries
 from ksched_cli.report.settlement import ending_line
@@ -27,13 +37,15 @@ def drain_document(
     if each is None:
         body = {"kind": "Drain", **_drain(trials[0].drain)}
     else:
-        entries = [{"name": trial.name, "result": result_of(trial.drain), **_drain(trial.drain)} for trial in trials]
+        entries = [{"name": trial.name, **_drain(trial.drain)} for trial in trials]
         body = {"kind": "DrainList", "each": each, "trials": entries}
     return {"apiVersion": API_VERSION, **body, "coverage": dict(coverage), "stats": dict(stats)}
 
 
 def _drain(drain: Drain) -> dict[str, Any]:
     return {
+        "result": drain.outcome,
+        **({"reason": reason} if (reason := _reason(drain)) else {}),
         "safe": drain.safe,
         "drained": drain.drained,
         "nodes": [_node(node) for node in drain.nodes],
@@ -79,20 +91,8 @@ def _budget(budget: BudgetChange) -> dict[str, Any]:
     }
 
 
-def result_of(drain: Drain) -> str:
-    """The worst that happened, in a word."""
-    if any(node.refusals for node in drain.nodes):
-        return "refused"
-    if not drain.drained:
-        return "stuck"
-    if not drain.world.settled:
-        return "no rest"
-    return "safe" if drain.safe else "no place"
-
-
 # The tables
 
-_COLOURS = {"safe": "green", "no place": "red", "stuck": "red", "refused": "red", "no rest": "red"}
 _PODS: Mapping[Fate, tuple[str, str]] = {
     "moves": ("moves", "move"),
     "unplaced": ("finds no place", "find no place"),
@@ -123,9 +123,11 @@ def print_drain(drain: Drain, console: Console, *, headers: bool = True) -> None
     if not drain.world.settled:
         console.print()
         console.print(ending_line(drain.world))
+    console.print()
+    result = Text.assemble("result: ", (drain.outcome, f"bold {_colour(drain.outcome)}"))
     if len(drain.nodes) > 1:
-        console.print()
-        console.print(Text(_counts(pod for node in drain.nodes for pod in node.pods) or "no pods"))
+        result.append(f" ({_counts(pod for node in drain.nodes for pod in node.pods) or 'no pods'})")
+    console.print(result)
 
 
 def _print_node(node: NodeDrain, console: Console, headers: bool) -> None:
@@ -210,28 +212,44 @@ def _table(headers: bool, *columns: str) -> Table:
     return table
 
 
+def _numbers(drain: Drain) -> dict[str, int]:
+    """By the heading of their column."""
+    counts = Counter(pod.fate for node in drain.nodes for pod in node.pods)
+    return {
+        "ROUNDS": sum(node.rounds for node in drain.nodes),
+        "MOVE": counts["moves"],
+        "EVICTED": len(drain.preempted),
+        "LOST": len(drain.lost) + len(drain.preempted_for_good),
+        "NO PLACE": counts["unplaced"] + len(drain.homeless),
+        "STUCK": counts["stuck"],
+    }
+
+
 @shows_visible
 def print_trials(trials: Sequence[Trial], each: str, console: Console, *, headers: bool = True) -> None:
-    """One line a trial, and how many are safe."""
+    """One line a trial, and how many are safe. A number that is 0 in every trial has no column."""
+    counts = [_numbers(trial.drain) for trial in trials]
+    columns = [name for name in counts[0] if name in ("ROUNDS", "MOVE") or any(each[name] for each in counts)]
     table = _table(headers, each.upper(), "RESULT")
-    for column in ("ROUNDS", "MOVE", "LOST", "NO PLACE", "STUCK"):
+    for column in columns:
         table.add_column(column, justify="right")
     table.add_column("WHY", ratio=1)
-    for trial in trials:
-        result = result_of(trial.drain)
-        nodes = trial.drain.nodes
-        counts = Counter(pod.fate for node in nodes for pod in node.pods)
-        no_place = counts["unplaced"] + len(trial.drain.homeless)
-        numbers = (sum(node.rounds for node in nodes), counts["moves"], counts["gone"], no_place, counts["stuck"])
-        table.add_row(trial.name, Text(result, style=_COLOURS[result]), *map(str, numbers), _first_reason(trial.drain))
+    for trial, numbers in zip(trials, counts, strict=True):
+        result = trial.drain.outcome
+        shown = (str(numbers[name]) for name in columns)
+        table.add_row(trial.name, Text(result, style=_colour(result)), *shown, _reason(trial.drain))
     console.print(table)
     safe = sum(trial.drain.safe for trial in trials)
     console.print()
     console.print(Text(f"{safe} of {len(trials)} {each}s can be drained safely, each by itself"))
 
 
-def _first_reason(drain: Drain) -> str:
-    """The worst: what is refused, then what is stuck, then what has no place."""
+def _colour(result: DrainOutcome) -> str:
+    return {"safe": "green", "evicts others": "yellow"}.get(result, "red")
+
+
+def _reason(drain: Drain) -> str:
+    """The first cause of the outcome: a refusal, a stuck pod, a pod without a place, a lost pod, a preempted pod."""
     for node in drain.nodes:
         for refusal in node.refusals:
             more = f" and {len(refusal.pods) - 1} more" if len(refusal.pods) > 1 else ""
@@ -240,6 +258,11 @@ def _first_reason(drain: Drain) -> str:
         found = [pod for node in drain.nodes for pod in node.pods if pod.fate == fate]
         if found:
             return f"{found[0].pod}: {found[0].why}"
-    if drain.homeless:
-        return f"{drain.homeless[0].pod} is preempted and {_end_of(drain.homeless[0])[0]}"
-    return "" if drain.world.settled else str(ending_line(drain.world))
+    if not drain.homeless and not drain.world.settled:
+        return str(ending_line(drain.world))
+    if drain.lost and not drain.homeless:
+        return f"{drain.lost[0].pod}: {drain.lost[0].why}"
+    for preempted in (drain.homeless, drain.preempted_for_good, drain.preempted):
+        for each in preempted:
+            return f"{each.pod} is preempted on {each.node} by {each.by} and {_end_of(each)[0]}"
+    return ""

@@ -47,7 +47,8 @@ def managed(name: str, node: str) -> dict[str, Any]:
         pytest.param([managed("web-1", "a"), managed("web-2", "a")], ["a"], 1, id="one has none"),
         pytest.param([managed("web-1", "a"), managed("web-2", "a")], ["a", "--exit-zero"], 0, id="told to say zero"),
         pytest.param([make_pod("bare").on("a").doc()], ["a"], 1, id="kubectl would refuse"),
-        pytest.param([make_pod("bare").on("a").doc()], ["a", "--force"], 0, id="kubectl would not refuse"),
+        pytest.param([make_pod("bare").on("a").doc()], ["a", "--force"], 1, id="no controller recreates the pod"),
+        pytest.param([make_pod("done").on("a").phase("Succeeded").doc()], ["a"], 0, id="a finished pod is no loss"),
         pytest.param([make_pod("bare").on("a").doc()], ["--each", "node"], 1, id="one of them is not safe"),
         pytest.param([], ["-l", "kubernetes.io/hostname in (a,b)"], 0, id="nothing to evict"),
     ],
@@ -76,9 +77,83 @@ def test_the_documents(capsys: pytest.CaptureFixture[str]) -> None:
     trials = json.loads(capsys.readouterr().out)
     assert (trials["kind"], trials["each"]) == ("DrainList", "zone")
     assert [(trial["name"], trial["result"], len(trial["nodes"])) for trial in trials["trials"]] == [
-        ("east", "refused", 2),
-        ("west", "refused", 2),
+        ("east", "blocked", 2),
+        ("west", "blocked", 2),
     ]
+
+
+def owned(name: str, node: str, priority: int, cpu: str = "2") -> dict[str, Any]:
+    pod = make_pod(name).requests(cpu=cpu).on(node).priority(priority).phase("Running").doc()
+    owner = name.rpartition("-")[0]
+    pod["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": owner, "controller": True}]
+    return pod
+
+
+BARE = make_pod("bare").requests(cpu="1").on("a").phase("Running").doc()
+LOCAL = make_pod("cache").requests(cpu="1").on("a").phase("Running").doc()
+LOCAL["spec"]["volumes"] = [{"name": "data", "emptyDir": {}}]
+
+
+@pytest.mark.parametrize(
+    ("items", "arguments", "result", "reason"),
+    [
+        pytest.param([owned("web-1", "a", 0)], [], "safe", "", id="safe"),
+        pytest.param(
+            [owned("web-1", "a", 10), owned("low-1", "b", 0)],
+            [],
+            "evicts others",
+            "default/low-1 is preempted on b by default/web-",
+            id="evicts others",
+        ),
+        pytest.param(
+            [owned("web-1", "a", 10), owned("low-1", "b", 0), owned("big-1", "c", 10, cpu="3")],
+            [],
+            "no place",
+            "default/low-1 is preempted on b by default/web-",
+            id="no place for a preempted pod",
+        ),
+        pytest.param(
+            [owned("web-1", "a", 10), make_pod("db").requests(cpu="2").on("b").phase("Running").doc()],
+            [],
+            "loses pods",
+            "default/db is preempted on b by default/web-",
+            id="loses a preempted pod",
+        ),
+        pytest.param([BARE], ["--force"], "loses pods", "default/bare: no controller recreates it", id="loses pods"),
+        pytest.param([owned("web-1", "a", 0, cpu="4")], [], "no place", "default/web-1: 0/3 nodes", id="no place"),
+        pytest.param([BARE], [], "blocked", "use --force to override): default/bare", id="blocked"),
+        pytest.param([LOCAL], ["--force"], "blocked", "use --delete-emptydir-data to override", id="local storage"),
+    ],
+)
+def test_a_trial_has_the_worst_that_happens_as_its_result(
+    tmp_path: Path,
+    items: list[Any],
+    arguments: list[str],
+    result: str,
+    reason: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Only `safe` is exit code 0. A drain that evicts a pod of another node was called safe."""
+    sizes = {"a": "4", "b": "2" if len(items) > 1 else "3", "c": "3"}
+    nodes = [make_node(name).allocatable(cpu=cpu, memory="9Gi", pods=9).doc() for name, cpu in sizes.items()]
+    taint = [{"key": "own", "effect": "NoSchedule"}]
+    nodes[2]["spec"] = {"taints": taint}
+    for item in items:
+        if item["metadata"]["name"].startswith(("low", "big")):
+            item["spec"]["tolerations"] = [{"key": "own", "operator": "Exists"}]
+    cluster = write(tmp_path / "c.json", *nodes, *items)
+    arguments = ["drain", "--from", cluster, "--each", "node", *arguments]
+    run([*arguments, "-o", "json"])
+    first = json.loads(capsys.readouterr().out)["trials"][0]
+    assert (first["name"], first["result"], first["safe"]) == ("a", result, result == "safe")
+    assert reason in first.get("reason", "")
+    run([*arguments, "-o", "table"])
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0].startswith("NODE RESULT ROUNDS MOVE")
+    assert lines[1].startswith(f"a {result} ")
+    code = run(["drain", "--from", cluster, "a", *arguments[5:]])
+    assert code == (0 if result == "safe" else 1)
+    assert capsys.readouterr().out.rstrip().endswith(f"result: {result}")
 
 
 @pytest.mark.parametrize(

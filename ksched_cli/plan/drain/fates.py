@@ -91,7 +91,8 @@ class Fates:
             refused = self._api.refusals.get(owner, {}) if owner is not None else {}
             for each in refused.values():
                 return PodFate(pod_key(pod), "unplaced", number, why=each.message)
-            return PodFate(pod_key(pod), "gone", number, why=_why_gone(pod))
+            finishing = is_terminal(pod) or pod.metadata.deletion_timestamp is not None
+            return PodFate(pod_key(pod), "gone", number, why=_why_gone(pod), lost=not finishing)
         node = self._node(new)
         if node:
             return PodFate(pod_key(pod), "moves", number, pod_key(new), node)

@@ -12,6 +12,11 @@ from ksched_cli.world.results import WorldResult
 # pods of its node are refused, so that it is not evicted.
 Fate = Literal["moves", "unplaced", "gone", "stuck", "stays", "refused", "waits"]
 
+# From the best to the worst. evicts others: every pod has a place, but pods of other nodes are preempted for it; loses
+# pods: no controller recreates a pod that was evicted or preempted; no place: a recreated pod finds no node, or the
+# pods do not come to rest; blocked: kubectl refuses to drain, or a budget holds a pod.
+DrainOutcome = Literal["safe", "evicts others", "loses pods", "no place", "blocked"]
+
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
@@ -27,7 +32,8 @@ class Evicted:
 
 @dataclass(frozen=True, slots=True)
 class PodFate:
-    """What becomes of one pod of a drained node. `why` has kubectl's or the API server's words, or the scheduler's."""
+    """What becomes of one pod of a drained node. `why` has kubectl's or the API server's words, or the scheduler's.
+    `lost`: the pod was running and no controller recreates it."""
 
     pod: str
     fate: Fate
@@ -35,6 +41,7 @@ class PodFate:
     successor: str = ""
     to: str = ""
     why: str = ""
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +108,34 @@ class Drain:
 
     @property
     def homeless(self) -> tuple[Evicted, ...]:
-        """Preempted pods whose successors have no place."""
-        return tuple(each for each in self.preempted if not each.to)
+        """Preempted pods whose successors have no node."""
+        return tuple(each for each in self.preempted if each.successor and not each.to)
+
+    @property
+    def lost(self) -> tuple[PodFate, ...]:
+        """Evicted pods that no controller recreates."""
+        return tuple(pod for node in self.nodes for pod in node.pods if pod.lost)
+
+    @property
+    def preempted_for_good(self) -> tuple[Evicted, ...]:
+        """Preempted pods that no controller recreates."""
+        return tuple(each for each in self.preempted if not each.successor)
+
+    @property
+    def outcome(self) -> DrainOutcome:
+        """The worst that happened."""
+        if not self.drained:
+            return "blocked"
+        if self.unplaced or self.homeless or not self.world.settled:
+            return "no place"
+        if self.lost or self.preempted_for_good:
+            return "loses pods"
+        return "evicts others" if self.preempted else "safe"
 
     @property
     def safe(self) -> bool:
-        """Every node is empty in the end, every pod that left has a place, and nothing moves any more."""
-        return self.drained and not self.unplaced and not self.homeless and self.world.settled
+        """Every node is empty in the end, every pod that left has a place, and no pod of another node was evicted."""
+        return self.outcome == "safe"
 
 
 @dataclass(frozen=True, slots=True)
