@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypedDict, Unpack
 
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.sources.live.options import LiveOptions
-from ksched_cli.wiring import Gathered, Prepared, Setup, assemble, change_gathered, gather
+from ksched_cli.wiring import LoadedInput, Prepared, RunOptions, assemble, change_gathered, gather
 from ksched_cli.wiring.reading import read_unchanged
 from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
 
@@ -61,7 +61,11 @@ class Simulator:
     before it can be asked on."""
 
     def __init__(
-        self, setup: Setup, gathered: Gathered, begun: Gathered | None = None, changes: tuple[Changes, ...] = ()
+        self,
+        setup: RunOptions,
+        gathered: LoadedInput,
+        begun: LoadedInput | None = None,
+        changes: tuple[Changes, ...] = (),
     ) -> None:
         """`gathered` is what `begun` became by the changes."""
         self._setup = setup
@@ -88,7 +92,7 @@ class Simulator:
         return cls.of(replace(_setup(options), live=LiveOptions(context=context, kubeconfig=kubeconfig)))
 
     @classmethod
-    def of(cls, setup: Setup, stdin: BinaryIO | None = None) -> Simulator:
+    def of(cls, setup: RunOptions, stdin: BinaryIO | None = None) -> Simulator:
         """What a command line asks for."""
         if setup.scenario is not None:
             return cls(setup, gather(setup, stdin))
@@ -203,9 +207,9 @@ class Simulator:
 
     def _asked(self, flag: str, texts: Iterable[str]) -> Simulator:
         """The edits that the command line has a flag for."""
-        from ksched_cli.whatif.edits.parsing import parse
+        from ksched_cli.whatif.edits.parsing import parse_edits
 
-        edits, problems = parse((flag, text) for text in texts)
+        edits, problems = parse_edits((flag, text) for text in texts)
         if problems:
             raise UsageError(problems)
         return self._edited(*edits)
@@ -221,12 +225,12 @@ class Simulator:
         return Simulator(self._setup, gathered, self._begun, (*self._changes, changes))
 
 
-def _setup(options: Options) -> Setup:
+def _setup(options: Options) -> RunOptions:
     unknown = sorted(options.keys() - Options.__annotations__.keys())
     if unknown:
         raise UsageError(f"there is no option {', '.join(unknown)}; there are {', '.join(Options.__annotations__)}")
     same: dict[str, Any] = {key: value for key, value in options.items() if key not in ("config", "feature_gates")}
-    setup = Setup(**same)
+    setup = RunOptions(**same)
     config, gates = options.get("config"), options.get("feature_gates", "")
     if setup.tie_break not in ("name", "random"):
         raise UsageError(f"tie_break is {setup.tie_break!r}: it is name or random")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.sources.documents import decode
-from ksched_cli.wiring import Setup, prepare
+from ksched_cli.sources.decoding import decode
+from ksched_cli.wiring import RunOptions, prepare
 from tests.benchmarks.__main__ import measure
 from tests.benchmarks.reading import full_pod, timed, write_list
 from tests.benchmarks.workloads import PENDING, write
@@ -23,7 +23,7 @@ def test_every_pending_pod_comes_to_the_end_its_workload_is_named_for(workload: 
     path = tmp_path / "cluster.json"
     with path.open("w") as file:
         write(workload, 30, 60, PODS, file)
-    outcomes = prepare(Setup([str(path)])).simulate().outcomes
+    outcomes = prepare(RunOptions([str(path)])).simulate().outcomes
     if workload == "preemption":
         assert all(outcome.preemption and len(outcome.preemption.victims) >= 2 for outcome in outcomes)
     else:

@@ -9,18 +9,18 @@ from msgspec.structs import replace as replace_struct
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.plan.diff import Diff
-from ksched_cli.plan.place import place
 from ksched_cli.plan.rule_changes import Rules, rules_that_differ
+from ksched_cli.plan.simulate import place
 from ksched_cli.releases.minors import RELEASES
-from ksched_cli.wiring import Setup, gather, make_scheduler
+from ksched_cli.wiring import RunOptions, gather, make_scheduler
 from ksched_cli.wiring.comparison import compare
 from tests.test_conformance import CORPUS
 
 
-def setup_of(case: str, minor: str) -> Setup:
+def setup_of(case: str, minor: str) -> RunOptions:
     config = CORPUS / case / "config.yaml"
     cluster = str(CORPUS / case / "cluster.json")
-    return Setup(sources=[cluster], config=str(config) if config.exists() else None, kube_version=minor)
+    return RunOptions(sources=[cluster], config=str(config) if config.exists() else None, kube_version=minor)
 
 
 def differ(case: str, before: str, after: str) -> Diff:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.report.document import JsonStream
-from ksched_cli.wiring import Setup, prepare
+from ksched_cli.report.simulate_document import JsonStream
+from ksched_cli.wiring import RunOptions, prepare
 
 CORPUS = Path(__file__).parent.parent / "fixtures" / "conformance" / "1.36"
 
@@ -47,7 +47,7 @@ def simulate(case: Path, kube_version: str = "auto", config: dict[str, Any] | No
     """With the case's configuration if there is no other."""
     file = case / "config.yaml"
     own = config or (str(file) if file.exists() else None)
-    prepared = prepare(Setup([str(case / "cluster.json")], config=own, kube_version=kube_version))
+    prepared = prepare(RunOptions([str(case / "cluster.json")], config=own, kube_version=kube_version))
     out = io.StringIO()
     placement = prepared.place(detail=True, top=0)
     stream = JsonStream(out)

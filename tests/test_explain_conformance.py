@@ -10,9 +10,9 @@ import pytest
 
 from ksched_cli.engine.inspection import inspect
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.place import outcome_of
-from ksched_cli.report.document import pod_entry
-from ksched_cli.wiring import Setup, prepare
+from ksched_cli.plan.simulate import outcome_of
+from ksched_cli.report.simulate_document import pod_entry
+from ksched_cli.wiring import RunOptions, prepare
 from tests.test_conformance import CASES, differences
 
 # Of nodes that PreFilter had ruled out nobody asked a filter.
@@ -34,7 +34,9 @@ def first_rejections(scheduler: Scheduler, pod_row: int) -> dict[str, tuple[str,
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
 def test_the_first_of_all_rejections_is_kube_schedulers_and_looking_changes_nothing(case: Path) -> None:
     config = case / "config.yaml"
-    scheduler = prepare(Setup([str(case / "cluster.json")], config=str(config) if config.exists() else None)).scheduler
+    scheduler = prepare(
+        RunOptions([str(case / "cluster.json")], config=str(config) if config.exists() else None)
+    ).scheduler
     wanted: dict[str, Any] = {pod["pod"]: pod for pod in json.loads((case / "expected.json").read_text())["pods"]}
     for row in scheduler.enqueue().active:
         firsts = first_rejections(scheduler, row)

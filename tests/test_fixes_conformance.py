@@ -15,18 +15,18 @@ from ksched_cli.plan.explain.run import explain
 from ksched_cli.plan.explain.subject import find_subject
 from ksched_cli.plan.fixes.values import Fix
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring import Setup, assemble, gather, make_scheduler, read_edits
+from ksched_cli.wiring import RunOptions, assemble, gather, make_scheduler, read_edits
 from ksched_cli.wiring.settling import settle_cluster
 from ksched_cli.world.results import Limits
 from tests.test_conformance import CASES
 
 
-def setup_of(case: Path, cluster: Path, flags: Sequence[str] = ()) -> Setup:
+def setup_of(case: Path, cluster: Path, flags: Sequence[str] = ()) -> RunOptions:
     config = case / "config.yaml"
     given = [(flag.removeprefix("--"), text) for flag, _, text in (each.partition(" ") for each in flags)]
     edits, problems = read_edits(given)
     assert not problems
-    return Setup([str(cluster)], config=str(config) if config.exists() else None, edits=edits)
+    return RunOptions([str(cluster)], config=str(config) if config.exists() else None, edits=edits)
 
 
 def patch(document: Any, operations: Sequence[Mapping[str, Any]]) -> None:

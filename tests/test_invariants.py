@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.api.resource import ResourceClaim
+from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.plugins.default_preemption.evaluator import Evaluator
-from ksched_cli.report.document import to_document
-from ksched_cli.wiring import Setup, prepare
+from ksched_cli.report.simulate_document import simulation_document
+from ksched_cli.wiring import RunOptions, prepare
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters, nodes, pods
 from tests.harness import decide, make_scheduler
@@ -223,8 +223,8 @@ def simulated(items: list[Any], case: Path, folder: Path) -> dict[str, Any]:
     path = folder / "cluster.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     config = case / "config.yaml"
-    setup = Setup([str(path)], config=str(config) if config.exists() else None)
-    document = to_document(prepare(setup).simulate(detail=True))
+    setup = RunOptions([str(path)], config=str(config) if config.exists() else None)
+    document = simulation_document(prepare(setup).simulate(detail=True))
     del document["stats"]
     return document
 

@@ -21,13 +21,13 @@ from ksched_cli.api.workloads import ReplicaSet, StatefulSet
 from ksched_cli.cli.main import run
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.plan.drain.filters import Flags
-from ksched_cli.plan.place import Telling
-from ksched_cli.plan.settle import SettlingWorld
+from ksched_cli.plan.settle import SettleWorld
+from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.report.final import final_entry
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.wiring import Setup, make_scheduler, make_setting, read_edits
+from ksched_cli.wiring import RunOptions, make_scheduler, make_setting, read_edits
 from ksched_cli.wiring.check import run_check
 from ksched_cli.wiring.comparison import compare
 from ksched_cli.wiring.drains import drain_nodes
@@ -123,16 +123,18 @@ def situations(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[dict[str, An
 
 def at_rest(nodes: list[dict[str, Any]], workloads: list[dict[str, Any]], folder: Path) -> Loaded:
     """The nodes with the workloads applied, once nothing moves."""
-    world, changes = begun(Setup(objects=[*CLASSES, *nodes], filenames=[saved(folder / "workloads.json", *workloads)]))
+    world, changes = begun(
+        RunOptions(objects=[*CLASSES, *nodes], filenames=[saved(folder / "workloads.json", *workloads)])
+    )
     world.apply(changes)
     assert world.run(LIMITS) == "settled"
     return world.plane.store.as_loaded()
 
 
-def begun(setup: Setup) -> tuple[World, Changes]:
+def begun(setup: RunOptions) -> tuple[World, Changes]:
     gathered, changes = read_unchanged(setup, None)
     scheduler = make_scheduler(setup, gathered.loaded, make_setting(setup))
-    return SettlingWorld(scheduler, Telling(), gathered.loaded).world, changes
+    return SettleWorld(scheduler, OutputOptions(), gathered.loaded).world, changes
 
 
 def saved(path: Path, *items: dict[str, Any]) -> str:
@@ -147,12 +149,12 @@ def objects_of(loaded: Loaded) -> list[Any]:
 # Drivers
 
 
-def setup_of(cluster: Loaded, change: Change, folder: Path) -> Setup:
-    setup = Setup(objects=objects_of(cluster))
+def setup_of(cluster: Loaded, change: Change, folder: Path) -> RunOptions:
+    setup = RunOptions(objects=objects_of(cluster))
     if isinstance(change, dict):
-        return Setup(objects=setup.objects, filenames=[saved(folder / "change.json", change)])
+        return RunOptions(objects=setup.objects, filenames=[saved(folder / "change.json", change)])
     edits, problems = read_edits([change])
-    return Setup(objects=setup.objects, edits=edits, edit_problems=problems)
+    return RunOptions(objects=setup.objects, edits=edits, edit_problems=problems)
 
 
 def by_settling(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
@@ -167,12 +169,12 @@ def by_scenario(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
         step = {words[0] + "".join(word.title() for word in words[1:]): change[1]}
     scenario = folder / "scenario.yaml"
     scenario.write_text(json.dumps({"apiVersion": "ksched/v1", "kind": "Scenario", "steps": [step]}))
-    setup = Setup(objects=objects_of(cluster), scenario=str(scenario))
+    setup = RunOptions(objects=objects_of(cluster), scenario=str(scenario))
     return play_scenario(setup, limits=LIMITS)[0].settlement.world
 
 
 def by_diff(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
-    return compare(Setup(objects=objects_of(cluster)), setup_of(cluster, change, folder)).diff.after
+    return compare(RunOptions(objects=objects_of(cluster)), setup_of(cluster, change, folder)).diff.after
 
 
 def by_python(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
@@ -195,7 +197,7 @@ def by_check(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
 def by_drain(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
     """kubectl's flags with which an edit drains a node."""
     flags = Flags(force=True, ignore_daemonsets=True, delete_emptydir_data=True)
-    (trial,) = drain_nodes(Setup(objects=objects_of(cluster)), None, [change[1]], "", flags, every_pod=True).trials  # type: ignore[index]
+    (trial,) = drain_nodes(RunOptions(objects=objects_of(cluster)), None, [change[1]], "", flags, every_pod=True).trials  # type: ignore[index]
     return trial.drain.world
 
 
@@ -324,7 +326,7 @@ def test_diff_says_that_the_daemon_sets_pod_fails(tmp_path: Path) -> None:
     """It is not just gone: the DaemonSet makes another one, which is Pending."""
     cluster = at_rest([node("n1", 2), node("n2", 4)], [workload("DaemonSet", "agents", 0, 2, 0)], tmp_path)
     urgent = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "urgent", "namespace": "shop"}, "spec": template("urgent", 4, 10)["spec"]}  # fmt: skip
-    found = compare(Setup(objects=objects_of(cluster)), setup_of(cluster, urgent, tmp_path)).diff
+    found = compare(RunOptions(objects=objects_of(cluster)), setup_of(cluster, urgent, tmp_path)).diff
     (change,) = [each for each in found.changes if each.workload == "daemonset/shop/agents"]
     assert (change.kind, change.after.state if change.after else "") == ("newlyFailing", "unschedulable")
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
 from ksched_cli.engine import reuse
-from ksched_cli.plan.place import outcome_of
 from ksched_cli.plan.results import PodOutcome
-from ksched_cli.report.document import to_document
-from ksched_cli.wiring import Setup, prepare
+from ksched_cli.plan.simulate import outcome_of
+from ksched_cli.report.simulate_document import simulation_document
+from ksched_cli.wiring import RunOptions, prepare
 from tests.builders import make_pod
 from tests.clusters import ZONES, nodes, pods
 from tests.harness import make_scheduler
@@ -111,8 +111,8 @@ def test_random_workloads_come_out_the_same_with_and_without() -> None:
 
 def document(case: Path, *, reuse: bool) -> dict[str, Any]:
     config = case / "config.yaml"
-    setup = Setup([str(case / "cluster.json")], config=str(config) if config.exists() else None, reuse=reuse)
-    made = to_document(prepare(setup).simulate(detail=True))
+    setup = RunOptions([str(case / "cluster.json")], config=str(config) if config.exists() else None, reuse=reuse)
+    made = simulation_document(prepare(setup).simulate(detail=True))
     del made["stats"]
     return made
 

@@ -27,7 +27,7 @@ class PreferredSchedulingTerm(Struct, rename="camel", frozen=True, gc=False):
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
-class NodeAffinity(Struct, rename="camel", frozen=True, gc=False):
+class NodeAffinityTerms(Struct, rename="camel", frozen=True, gc=False):
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
     preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
 
@@ -57,7 +57,7 @@ class PodAntiAffinity(Struct, rename="camel", frozen=True, gc=False):
 
 
 class Affinity(Struct, rename="camel", frozen=True, gc=False):
-    node_affinity: NodeAffinity | None = None
+    node_affinity: NodeAffinityTerms | None = None
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAntiAffinity | None = None
 

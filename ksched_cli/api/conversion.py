@@ -170,7 +170,7 @@ def _remove(value: Any, steps: list[Step]) -> bool:
     return False
 
 
-def written(steps: Sequence[Step]) -> str:
+def path_text(steps: Sequence[Step]) -> str:
     """`spec.containers[1].resources.requests.cpu`, keys with dots in brackets."""
     text = ""
     for step in steps:

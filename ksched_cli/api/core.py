@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from ksched_cli.api.affinity import (
     Affinity,
-    NodeAffinity,
+    NodeAffinityTerms,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
@@ -218,7 +218,7 @@ __all__ = [
     "ContainerStatus",
     "Namespace",
     "Node",
-    "NodeAffinity",
+    "NodeAffinityTerms",
     "NodeSelector",
     "NodeSelectorRequirement",
     "NodeSelectorTerm",

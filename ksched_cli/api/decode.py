@@ -11,7 +11,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from ksched_cli.api.alike import decode_alike
 from ksched_cli.api.beginning import stated_first
-from ksched_cli.api.conversion import problems_in, type_name, written
+from ksched_cli.api.conversion import path_text, problems_in, type_name
 from ksched_cli.api.kinds import KINDS
 from ksched_cli.errors import Problem
 
@@ -50,7 +50,7 @@ Decoded: TypeAlias = Struct | UnknownKind
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DecodedObject:
     """An object, or the problems it has; and where it stands in its source."""
 
     value: Decoded | None
@@ -62,19 +62,19 @@ class Found:
 _ENVELOPE: msgspec.json.Decoder[_Envelope] = msgspec.json.Decoder(_Envelope)
 
 
-def decode_json(raw: bytes | Raw, source: str = "", line: int | None = None) -> Iterator[Found]:
+def decode_json(raw: bytes | Raw, source: str = "", line: int | None = None) -> Iterator[DecodedObject]:
     """The objects of one JSON document; lists are opened. Raises msgspec.DecodeError where it is not JSON."""
     alike = decode_alike(raw) if isinstance(raw, bytes) else None
     if alike is None:
         yield from _decode_json(raw, source, line, "", ("", ""), 0)
     else:
         for index, item in enumerate(alike):
-            yield Found(item, (), line, f"items[{index}].")
+            yield DecodedObject(item, (), line, f"items[{index}].")
 
 
 def _decode_json(
     raw: bytes | Raw, source: str, line: int | None, path: str, inherited: tuple[str, str], depth: int
-) -> Iterator[Found]:
+) -> Iterator[DecodedObject]:
     stated = stated_first(raw)
     if stated is not None and stated in KINDS:
         yield _decode_one(raw, *stated, source, line, path)
@@ -87,7 +87,7 @@ def _decode_json(
     api_version, kind = envelope.api_version or inherited[0], envelope.kind or inherited[1]
     problem = _check_identity(api_version, kind, source, line, path, depth)
     if problem is not None:
-        yield Found(None, (problem,))
+        yield DecodedObject(None, (problem,))
     elif envelope.items is not UNSET and is_list_kind(kind):
         element = element_of(api_version, kind)
         for index, item in enumerate(envelope.items or ()):
@@ -96,30 +96,32 @@ def _decode_json(
         yield _decode_one(raw, api_version, kind, source, line, path)
 
 
-def _decode_one(raw: bytes | Raw, api_version: str, kind: str, source: str, line: int | None, path: str) -> Found:
+def _decode_one(
+    raw: bytes | Raw, api_version: str, kind: str, source: str, line: int | None, path: str
+) -> DecodedObject:
     struct = KINDS.get((api_version, kind))
     if struct is None:
-        return Found(UnknownKind(api_version, kind, raw), (), line, path)
+        return DecodedObject(UnknownKind(api_version, kind, raw), (), line, path)
     return _decode_as(raw, struct, source, line, path)
 
 
-def _decode_as(raw: bytes | Raw, struct: type[Struct], source: str, line: int | None, path: str) -> Found:
+def _decode_as(raw: bytes | Raw, struct: type[Struct], source: str, line: int | None, path: str) -> DecodedObject:
     decoder = _DECODERS.get(struct)
     if decoder is None:
         decoder = _DECODERS[struct] = msgspec.json.Decoder(struct)
     try:
-        return Found(decoder.decode(raw), (), line, path)
+        return DecodedObject(decoder.decode(raw), (), line, path)
     except msgspec.ValidationError:
         # Either a null, which Go reads as absent, or a mistake; the slow way tells which.
         return convert_plain(msgspec.json.decode(raw), struct, source, line, path)
 
 
-def decode_item(raw: Raw, struct: type[Struct], source: str, path: str) -> Found:
+def decode_item(raw: Raw, struct: type[Struct], source: str, path: str) -> DecodedObject:
     """One item of a list whose kind is known, as an API server sends it: the items do not say what they are."""
     return _decode_as(raw, struct, source, None, path)
 
 
-def decode_unknown(found: Found, struct: type[Struct], source: str) -> Found:
+def decode_unknown(found: DecodedObject, struct: type[Struct], source: str) -> DecodedObject:
     """What was found as an unknown kind, as the kind that it is."""
     assert isinstance(found.value, UnknownKind)
     document = found.value.document
@@ -135,31 +137,31 @@ def decode_plain(
     path: str = "",
     inherited: tuple[str, str] = ("", ""),
     depth: int = 0,
-) -> Iterator[Found]:
+) -> Iterator[DecodedObject]:
     """The same for a document that was read as YAML."""
     if not isinstance(value, dict):
         text = f"expected an object with apiVersion and kind, got {type_name(value)}"
-        yield Found(None, (Problem(text, source, line, path.rstrip(".")),))
+        yield DecodedObject(None, (Problem(text, source, line, path.rstrip(".")),))
         return
     api_version, kind = value.get("apiVersion") or inherited[0], value.get("kind") or inherited[1]
     problem = _check_identity(api_version, kind, source, line, path, depth)
     if problem is not None:
-        yield Found(None, (problem,))
+        yield DecodedObject(None, (problem,))
     elif is_list_kind(kind) and "items" in value:
         yield from _decode_items(value["items"], element_of(api_version, kind), source, line, path, depth)
     elif (struct := KINDS.get((api_version, kind))) is None:
-        yield Found(UnknownKind(api_version, kind, value), (), line, path)
+        yield DecodedObject(UnknownKind(api_version, kind, value), (), line, path)
     else:
         yield convert_plain(value, struct, source, line, path)
 
 
 def _decode_items(
     items: Any, element: tuple[str, str], source: str, line: int | None, path: str, depth: int
-) -> Iterator[Found]:
+) -> Iterator[DecodedObject]:
     if items is None:
         return
     if not isinstance(items, list):
-        yield Found(None, (Problem(f"expected a list, got {type_name(items)}", source, line, f"{path}items"),))
+        yield DecodedObject(None, (Problem(f"expected a list, got {type_name(items)}", source, line, f"{path}items"),))
         return
     for index, item in enumerate(items):
         yield from decode_plain(item, source, line, f"{path}items[{index}].", element, depth + 1)
@@ -190,13 +192,15 @@ def _check_identity(
     return None
 
 
-def convert_plain(value: Any, struct: type[Struct], source: str, line: int | None, path: str) -> Found:
+def convert_plain(value: Any, struct: type[Struct], source: str, line: int | None, path: str) -> DecodedObject:
     """Typed, or every place where the type is wrong."""
     converted, mistakes = problems_in(value, struct)
     if not mistakes:
-        return Found(converted, (), line, path)
+        return DecodedObject(converted, (), line, path)
     name = _name_of(value)
-    return Found(None, tuple(Problem(text, source, line, f"{name}{path}{written(steps)}") for steps, text in mistakes))
+    return DecodedObject(
+        None, tuple(Problem(text, source, line, f"{name}{path}{path_text(steps)}") for steps, text in mistakes)
+    )
 
 
 def _name_of(value: Any) -> str:

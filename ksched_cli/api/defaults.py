@@ -18,8 +18,8 @@ from ksched_cli.api.core import (
     PodStatus,
     Quantities,
 )
+from ksched_cli.api.pod_resources import container_requests, is_pod_level_resource
 from ksched_cli.api.quantity import NANO, nano_value
-from ksched_cli.api.resources import container_requests, is_pod_level_resource
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.volumes import Volume
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Node, Pod, Service
+from ksched_cli.api.dynamic_resources import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
-from ksched_cli.api.resource import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from ksched_cli.api.scheduling import PodGroup, Workload
 from ksched_cli.api.storage import (
     CSIDriver,

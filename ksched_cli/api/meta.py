@@ -28,6 +28,14 @@ class ObjectMeta(Struct, rename="camel", gc=False):
     resource_version: str = ""
 
 
+def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
+    """metav1.GetControllerOf."""
+    for owner in metadata.owner_references:
+        if owner.controller:
+            return owner
+    return None
+
+
 def metadata_of(item: Any) -> ObjectMeta:
     """Every kind that is read has metadata."""
     metadata: ObjectMeta = item.metadata

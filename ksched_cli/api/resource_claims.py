@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.resource import AllocationResult, ResourceClaim, ResourceClaimConsumerReference
+from ksched_cli.api.dynamic_resources import AllocationResult, ResourceClaim, ResourceClaimConsumerReference
 
 
 def is_controlled_by(claim: ResourceClaim, pod: Pod) -> bool:

@@ -15,7 +15,7 @@ from ksched_cli.cli.running import SOME_DO_NOT_FIT, show_document
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from ksched_cli.wiring.counting import Counted
+    from ksched_cli.wiring.counting import CapacityResult
 
 SHORT = "How many more pods fit, where, and what runs out first."
 HELP = """How many more pods of a manifest fit: per node and in all, what runs out first where, and what is stranded.
@@ -85,11 +85,11 @@ def capacity(
     raise typer.Exit(SOME_DO_NOT_FIT if none_fits and not exit_zero else 0)
 
 
-def _show(counted: Counted, output: options.Output, *, headers: bool) -> None:
+def _show(counted: CapacityResult, output: options.Output, *, headers: bool) -> None:
     from ksched_cli.report.capacity import capacity_document, print_capacities
     from ksched_cli.report.console import make_console
-    from ksched_cli.report.document import stats_entry
-    from ksched_cli.report.table import print_omissions
+    from ksched_cli.report.simulate_document import stats_entry
+    from ksched_cli.report.simulate_table import print_omissions
 
     if output is options.Output.NAME:
         for each in counted.capacities:

@@ -20,7 +20,7 @@ from ksched_cli.cli.running import SOME_DO_NOT_FIT
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.check_results import Check, Finding
+    from ksched_cli.plan.check.results import Check, Finding
 
 SHORT = "Would these manifests schedule? For CI."
 HELP = """Would these manifests schedule? Lays them over the cluster as `kubectl apply` would, and says what is in

@@ -13,7 +13,7 @@ from ksched_cli.cli.printing import complain, print_row, print_text, warn
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from ksched_cli.wiring import Setting
+    from ksched_cli.wiring import SchedulerSpec
 
 # Something of the old file cannot be said.
 NOT_WHOLE = 1
@@ -98,11 +98,13 @@ def view(
     plugin: options.PluginOption = [],  # noqa: B006  # typer takes the default from here and never changes it
     output: options.OutputOption = options.Output.YAML,
 ) -> None:
-    from ksched_cli.config.view import to_document
+    from ksched_cli.config.view import configuration_document
 
     _check_output(output)
     setting = _setting(config, kube_version, feature_gates, plugin)
-    _print(to_document(setting.configuration, setting.release, setting.gates, setting.registry.models()), output)
+    _print(
+        configuration_document(setting.configuration, setting.release, setting.gates, setting.registry.models()), output
+    )
 
 
 @app.command("validate", help=VALIDATE_HELP, short_help="Check configurations, all mistakes at once.")
@@ -156,7 +158,7 @@ def schema(kube_version: options.KubeVersion = "auto") -> None:
     from ksched_cli.config import schema as schemas
     from ksched_cli.report.encoding import json_text
 
-    print_text(json_text(schemas.schema(_setting(None, kube_version, "").release), indent=2))
+    print_text(json_text(schemas.configuration_schema(_setting(None, kube_version, "").release), indent=2))
 
 
 def _check_output(output: options.Output) -> None:
@@ -172,10 +174,12 @@ def _print(document: dict[str, Any], output: options.Output) -> None:
 
 def _setting(
     path: str | None, kube_version: str, feature_gates: str, plugins: Sequence[str] = (), *, told: bool = True
-) -> Setting:
-    from ksched_cli.wiring import Setup, make_setting
+) -> SchedulerSpec:
+    from ksched_cli.wiring import RunOptions, make_setting
 
-    setting = make_setting(Setup(config=path, kube_version=kube_version, feature_gates=feature_gates, plugins=plugins))
+    setting = make_setting(
+        RunOptions(config=path, kube_version=kube_version, feature_gates=feature_gates, plugins=plugins)
+    )
     if told or not setting.not_read:
         warn(setting.warnings)
     return setting

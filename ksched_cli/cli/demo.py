@@ -28,9 +28,9 @@ def demo(
     output: options.OutputOption = options.Output.TABLE,
     detail: options.DetailOption = options.Detail.SUMMARY,
 ) -> None:
-    from ksched_cli.wiring import Setup
+    from ksched_cli.wiring import RunOptions
 
     with as_file(files("ksched_cli.cli").joinpath("demo_cluster.yaml")) as cluster:
         # Pods that do not fit are what the demo is about, so they are not a failure of it.
-        setup = Setup(sources=[str(cluster)], kube_version=kube_version)
+        setup = RunOptions(sources=[str(cluster)], kube_version=kube_version)
         raise typer.Exit(run_and_show(setup, Shown(output, detail, exit_zero=True)))

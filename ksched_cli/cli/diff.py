@@ -17,8 +17,8 @@ from ksched_cli.cli.running import SOME_DO_NOT_FIT
 from ksched_cli.errors import ExpectationFailed, UsageError
 
 if TYPE_CHECKING:
-    from ksched_cli.wiring import Setup
-    from ksched_cli.wiring.comparison import Compared
+    from ksched_cli.wiring import RunOptions
+    from ksched_cli.wiring.comparison import DiffResult
 
 SHORT = "What moves between two clusters, configurations or versions."
 HELP = (
@@ -122,7 +122,7 @@ def diff(
     raise typer.Exit(SOME_DO_NOT_FIT if compared.diff.failing and not exit_zero else 0)
 
 
-def _sides(setup: Setup, after: AfterOptions) -> tuple[Setup, Setup]:
+def _sides(setup: RunOptions, after: AfterOptions) -> tuple[RunOptions, RunOptions]:
     """Before and after."""
     if not after.given:
         if not (setup.filenames or setup.edits or setup.edit_problems or setup.scenario):
@@ -154,7 +154,7 @@ def _sides(setup: Setup, after: AfterOptions) -> tuple[Setup, Setup]:
     return setup, other
 
 
-def _show(compared: Compared, output: DiffOutput) -> None:
+def _show(compared: DiffResult, output: DiffOutput) -> None:
     from ksched_cli.report import diff as report
 
     if output is DiffOutput.MARKDOWN:
@@ -162,7 +162,7 @@ def _show(compared: Compared, output: DiffOutput) -> None:
     elif output in (DiffOutput.JSON, DiffOutput.YAML):
         from ksched_cli.report.encoding import write_json, write_yaml
 
-        document = report.to_document(compared.diff, compared.coverage)
+        document = report.diff_document(compared.diff, compared.coverage)
         if output is DiffOutput.YAML:
             write_yaml(document, sys.stdout)
         else:

@@ -135,9 +135,9 @@ def drain(
 
 def _show(drained: Drained, each: Each | None, output: options.Output, *, headers: bool) -> None:
     from ksched_cli.report.console import make_console
-    from ksched_cli.report.document import stats_entry
     from ksched_cli.report.drain import drain_document, print_drain, print_trials
-    from ksched_cli.report.table import print_omissions
+    from ksched_cli.report.simulate_document import stats_entry
+    from ksched_cli.report.simulate_table import print_omissions
 
     if output is options.Output.NAME:
         for trial in drained.trials:

@@ -16,7 +16,7 @@ from ksched_cli.cli.printing import print_row, warn
 
 if TYPE_CHECKING:
     from ksched_cli.plan.explain.results import Explanation
-    from ksched_cli.wiring import Gathered, Prepared, Setup
+    from ksched_cli.wiring import LoadedInput, Prepared, RunOptions
 
 SHORT = "Why a pod is Pending, or why it went where it is."
 HELP = """Why this pod is Pending (or why it went there): a sentence, the smallest changes that make it fit, every node
@@ -95,7 +95,7 @@ def explain(
 
 
 def _explained(
-    setup: Setup, gathered: Gathered, prepared: Prepared, pod: str | None, node: str, *, fixes: bool
+    setup: RunOptions, gathered: LoadedInput, prepared: Prepared, pod: str | None, node: str, *, fixes: bool
 ) -> Explanation:
     from ksched_cli.plan.explain.run import explain as explain_subject
     from ksched_cli.plan.explain.subject import find_refused, find_subject, pick_pod

@@ -19,7 +19,7 @@ from ksched_cli.errors import UsageError
 if TYPE_CHECKING:
     from ksched_cli.sources.live.cluster import Progress
     from ksched_cli.sources.live.options import LiveOptions
-    from ksched_cli.wiring import Setup
+    from ksched_cli.wiring import RunOptions
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class SchedulerOptions:
     kube_version: options.KubeVersion = "auto"
     feature_gates: options.FeatureGates = ""
     plugin: options.PluginOption = field(default_factory=list)
-    tie_break: options.TieBreakOption = options.TieBreak.NAME
+    tie_break: options.TieBreakOption = options.TieBreakChoice.NAME
     seed: options.Seed = 0
     sampling: options.Sampling = False
     allow_extenders: options.AllowExtenders = False
@@ -107,13 +107,13 @@ def make_setup(
     edits: EditOptions | None = None,
     *,
     timings: bool = False,
-) -> Setup:
+) -> RunOptions:
     """What the command line asks for, contradictions refused."""
-    from ksched_cli.wiring import Setup, read_edits
+    from ksched_cli.wiring import RunOptions, read_edits
 
     cluster.check()
     made, problems = read_edits(edits.given() if edits else ())
-    return Setup(
+    return RunOptions(
         sources=cluster.sources,
         filenames=cluster.filenames if isinstance(cluster, ManifestOptions) else (),
         namespace=cluster.namespace,

@@ -23,7 +23,7 @@ class Detail(StrEnum):
     FULL = "full"
 
 
-class TieBreak(StrEnum):
+class TieBreakChoice(StrEnum):
     NAME = "name"
     RANDOM = "random"
 
@@ -139,7 +139,7 @@ DetailOption = Annotated[
     Detail, typer.Option(help="full: every node's first failure and every plugin's score, in json and yaml.")
 ]
 TieBreakOption = Annotated[
-    TieBreak, typer.Option(help="Of several best nodes: the lowest name, or any, as kube-scheduler takes.")
+    TieBreakChoice, typer.Option(help="Of several best nodes: the lowest name, or any, as kube-scheduler takes.")
 ]
 Seed = Annotated[int, typer.Option(help="Makes --tie-break random repeatable.")]
 Sampling = Annotated[

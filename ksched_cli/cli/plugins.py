@@ -13,7 +13,7 @@ from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
     from ksched_cli.framework.interfaces import Plugin
-    from ksched_cli.wiring import Setting
+    from ksched_cli.wiring import SchedulerSpec
 
 SHORT = "What each plugin does, where, and with which arguments."
 HELP = """What each plugin does, its extension points, its default weight, its arguments, and the events that make
@@ -36,9 +36,9 @@ def plugins(
     plugin: options.PluginOption = [],  # noqa: B006  # typer takes the default from here and never changes it
     output: options.OutputOption = options.Output.TABLE,
 ) -> None:
-    from ksched_cli.wiring import Setup, make_setting
+    from ksched_cli.wiring import RunOptions, make_setting
 
-    setting = make_setting(Setup(kube_version=kube_version, feature_gates=feature_gates, plugins=plugin))
+    setting = make_setting(RunOptions(kube_version=kube_version, feature_gates=feature_gates, plugins=plugin))
     warn(setting.warnings)
     known = list(setting.registry)
     if name is not None and name not in known:
@@ -59,7 +59,7 @@ def plugins(
         _show(found, in_full=name is not None)
 
 
-def _describe(name: str, setting: Setting) -> dict[str, Any]:
+def _describe(name: str, setting: SchedulerSpec) -> dict[str, Any]:
     from ksched_cli.config.enabled_plugins import default_weights
     from ksched_cli.framework.interfaces import extension_points
 

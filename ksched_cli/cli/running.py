@@ -13,7 +13,7 @@ from ksched_cli.cli.printing import print_row, warn
 
 if TYPE_CHECKING:
     from ksched_cli.plan.results import PodOutcome, Simulation
-    from ksched_cli.wiring import Setup
+    from ksched_cli.wiring import RunOptions
 
 SOME_DO_NOT_FIT = 1
 
@@ -30,7 +30,7 @@ class Shown:
     width: int | None = None
 
 
-def run_and_show(setup: Setup, shown: Shown) -> int:
+def run_and_show(setup: RunOptions, shown: Shown) -> int:
     """The whole command; its exit code."""
     from ksched_cli.simulator import Simulator
 
@@ -60,7 +60,7 @@ def _top(shown: Shown) -> int:
 
 def _stream_json(prepared: Prepared, shown: Shown, out: TextIO) -> int:
     """Pod by pod, so that a document of a million nodes' verdicts is never held in memory."""
-    from ksched_cli.report.document import JsonStream
+    from ksched_cli.report.simulate_document import JsonStream
 
     placement = prepared.place(detail=shown.detail is Detail.FULL, top=_top(shown))
     stream = JsonStream(out)
@@ -83,15 +83,15 @@ def _stream_json(prepared: Prepared, shown: Shown, out: TextIO) -> int:
 
 def _show(simulation: Simulation, shown: Shown) -> None:
     if shown.output is Output.YAML:
-        from ksched_cli.report.document import to_document
+        from ksched_cli.report.simulate_document import simulation_document
 
-        show_document(to_document(simulation), Output.YAML)
+        show_document(simulation_document(simulation), Output.YAML)
     elif shown.output is Output.NAME:
         for outcome in simulation.outcomes:
             print_row(f"pod/{outcome.pod}", f"node/{outcome.node}" if outcome.node else "-")
     else:
         from ksched_cli.report.console import make_console
-        from ksched_cli.report.table import print_simulation
+        from ksched_cli.report.simulate_table import print_simulation
 
         wide = shown.output is Output.WIDE
         print_simulation(simulation, make_console(shown.width), wide=wide, headers=shown.headers)

@@ -13,7 +13,7 @@ from ksched_cli.cli.running import SOME_DO_NOT_FIT, Shown, show_document
 from ksched_cli.errors import ExpectationFailed, InputError, Problem, UsageError
 
 if TYPE_CHECKING:
-    from ksched_cli.wiring import Setup
+    from ksched_cli.wiring import RunOptions
     from ksched_cli.world.results import Limits
 
 SHORT = "Scenario files: check them, get their schema."
@@ -66,10 +66,10 @@ def schema() -> None:
     print_text(json_text(scenario_schema(), indent=2))
 
 
-def run_scenario_and_show(setup: Setup, limits: Limits, shown: Shown, *, timeline: bool) -> int:
+def run_scenario_and_show(setup: RunOptions, limits: Limits, shown: Shown, *, timeline: bool) -> int:
     """All steps, with the timeline if it is wanted; the exit code says whether what was expected has held."""
     from ksched_cli.report import scenario as report
-    from ksched_cli.report.settlement import ending_line, print_settlement, settlement_entries
+    from ksched_cli.report.settle import ending_line, print_settlement, settlement_entries
     from ksched_cli.wiring.scenarios import play_scenario
 
     if shown.output is Output.NAME:
@@ -81,7 +81,7 @@ def run_scenario_and_show(setup: Setup, limits: Limits, shown: Shown, *, timelin
         warn([ending_line(end).plain])
     if shown.output in (Output.JSON, Output.YAML):
         entries = settlement_entries(end) if timeline else {}
-        show_document({**report.to_document(run), **entries}, shown.output)
+        show_document({**report.scenario_document(run), **entries}, shown.output)
     else:
         from ksched_cli.report.console import make_console
 

@@ -9,7 +9,7 @@ from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
 from ksched_cli.cli.running import Shown, run_and_show
 from ksched_cli.cli.scenario import run_scenario_and_show
-from ksched_cli.cli.settling import SettleOptions, settle_and_show
+from ksched_cli.cli.settle import SettleOptions, settle_and_show
 
 SHORT = "Place every pending pod and show why."
 HELP = """Every pending pod through one scheduling cycle: which nodes fail and why, the scores, the chosen node.

@@ -12,12 +12,12 @@ import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import LiveClusterOptions, shown_progress, takes_groups
+from ksched_cli.cli.output_files import OutputFile, check_outputs, write_files
 from ksched_cli.cli.printing import print_row, warn
-from ksched_cli.cli.writing import OutputFile, check_outputs, write_files
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from ksched_cli.wiring.snapshots import Taken
+    from ksched_cli.wiring.snapshots import SnapshotResult
 
 SHORT = "Put what scheduling reads of a cluster into one file."
 HELP = """Writes everything that scheduling reads of a cluster to one compressed file, which --from reads.
@@ -89,10 +89,10 @@ def snapshot(
         raise UsageError("a snapshot is not for the terminal to show: give a file with -o, or redirect stdout")
     outputs = [each for each in (path, redact_config, redact_names) if each is not None]
     check_outputs(outputs, [*sources, *([config] if config else [])])
-    from ksched_cli.wiring import Setup
+    from ksched_cli.wiring import RunOptions
     from ksched_cli.wiring.snapshots import take_snapshot
 
-    setup = Setup(sources=sources, live=live.read(), progress=shown_progress(), config=config)
+    setup = RunOptions(sources=sources, live=live.read(), progress=shown_progress(), config=config)
     taken = take_snapshot(setup, sys.stdin.buffer, _time(), redacted=redact)
     if path is None:
         sys.stdout.buffer.write(taken.data)
@@ -112,7 +112,9 @@ def _check(redact: bool, redact_names: str | None, config: str | None, redact_co
         raise UsageError("--redact-config goes with --redact: both use the same pseudonyms")
 
 
-def _files(taken: Taken, path: str | None, redact_config: str | None, redact_names: str | None) -> Iterator[OutputFile]:
+def _files(
+    taken: SnapshotResult, path: str | None, redact_config: str | None, redact_names: str | None
+) -> Iterator[OutputFile]:
     """The names come last: there are none without a snapshot."""
     if path is not None:
         yield OutputFile(path, taken.data)
@@ -126,7 +128,7 @@ def _files(taken: Taken, path: str | None, redact_config: str | None, redact_nam
         yield OutputFile(redact_names, f"{json_text(taken.names, indent=1)}\n".encode(), private=True)
 
 
-def _print_summary(taken: Taken, path: str) -> None:
+def _print_summary(taken: SnapshotResult, path: str) -> None:
     held = ", ".join(f"{number} {kind}" for kind, number in taken.counts.items())
     print_row(f"{path}: {len(taken.data) / 1024:.1f} KiB; {held}")
     if taken.not_read:

@@ -63,7 +63,7 @@ def verify(
             print_row(f"pod/{each.pod}", each.agreement.value)
     else:
         from ksched_cli.report.console import make_console
-        from ksched_cli.report.table import print_omissions
+        from ksched_cli.report.simulate_table import print_omissions
 
         console = make_console()
         print_verification(verification, console, wide=output is options.Output.WIDE)

@@ -59,14 +59,14 @@ def watch(
 ) -> None:
     if cluster.sources:
         raise UsageError("watch follows the cluster of a kube context: leave --from out")
-    from ksched_cli.sources.live.options import parse_time
+    from ksched_cli.sources.live.options import parse_seconds
     from ksched_cli.wiring.following import Following, follow
 
     setup = make_setup(cluster, live, scheduler)
     following = Following()
     told = 0
     seen: tuple[str, ...] = ()
-    news = follow(setup, parse_time(for_time, "--for") if for_time else None, following)
+    news = follow(setup, parse_seconds(for_time, "--for") if for_time else None, following)
     try:
         for each in news:
             if following.warnings != seen:

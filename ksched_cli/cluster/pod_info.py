@@ -6,7 +6,7 @@ from functools import cached_property
 
 from ksched_cli.api.core import Pod, PodStatus
 from ksched_cli.api.pod_facts import parse_time, pod_key, pod_priority
-from ksched_cli.api.resources import nonzero_requests_of, nonzero_requests_without_sidecars, requests_of
+from ksched_cli.api.pod_resources import nonzero_requests_of, nonzero_requests_without_sidecars, requests_of
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
 from ksched_cli.cluster.resources import ResourceIndex
 from ksched_cli.releases.changes import Change, ReleaseRules

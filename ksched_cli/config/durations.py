@@ -8,7 +8,7 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, 
 _PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
 
 
-def parse(duration: str) -> float | None:
+def parse_duration(duration: str) -> float | None:
     """time.ParseDuration in seconds, None for what is not a duration."""
     unsigned = duration[1:] if duration[:1] in ("+", "-") else duration
     if unsigned == "0":
@@ -20,10 +20,10 @@ def parse(duration: str) -> float | None:
     return -total if duration.startswith("-") else total
 
 
-def written(nanoseconds: int) -> str:
+def duration_text(nanoseconds: int) -> str:
     """In the largest units that need no fraction: 1m30s, 5s, 100ms."""
     if nanoseconds < 0:
-        return f"-{written(-nanoseconds)}"
+        return f"-{duration_text(-nanoseconds)}"
     for unit, length in (("ms", 10**6), ("us", 10**3), ("ns", 1)):
         if nanoseconds % 10**9 and nanoseconds % length == 0:
             return f"{nanoseconds // length}{unit}"
@@ -35,4 +35,4 @@ def written(nanoseconds: int) -> str:
 
 def seconds(duration: str) -> float:
     """The same; 0 for what is not a duration, and for what is less than nothing."""
-    return max(parse(duration) or 0.0, 0.0)
+    return max(parse_duration(duration) or 0.0, 0.0)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from ksched_cli.config.durations import parse
+from ksched_cli.config.durations import parse_duration
 from ksched_cli.config.model import Extender
 
 Complaint = tuple[tuple[str, ...], str]
@@ -56,7 +56,7 @@ def not_called(extender: Extender) -> dict[str, Any]:
 
 def extender_complaints(extender: Extender) -> Iterator[Complaint]:
     """What kube-scheduler could not even decode."""
-    if extender.http_timeout and parse(extender.http_timeout) is None:
+    if extender.http_timeout and parse_duration(extender.http_timeout) is None:
         yield ("httpTimeout",), f"{extender.http_timeout!r} is not a duration such as 5s or 100ms"
     if extender.tls_config is not None:
         for name in ("cert_data", "key_data", "ca_data"):

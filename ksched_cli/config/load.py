@@ -8,16 +8,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.api.conversion import written
+from ksched_cli.api.conversion import path_text
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.api.yaml_reader import Document
-from ksched_cli.config.model import Extender, PluginConfig, Plugins, Profile, SchedulerConfiguration
+from ksched_cli.config.model import Extender, KubeSchedulerProfile, PluginConfig, Plugins, SchedulerConfiguration
 from ksched_cli.config.own_args import needs_arguments, own_args
 from ksched_cli.config.plugin_args import LATE_ARGS, args_of, completed
 from ksched_cli.config.policy.load import MIGRATE, AlphaReading, PolicyReading
 from ksched_cli.config.policy.model import is_policy
-from ksched_cli.config.profiles import ResolvedProfile, expand_profile, merge_with_defaults
 from ksched_cli.config.reading import KIND, Reading, read_one
+from ksched_cli.config.resolved_profile import ResolvedProfile, expand_profile, merge_with_defaults
 from ksched_cli.config.restate import STRATEGY_OF, restate
 from ksched_cli.config.serving import (
     ClientConnection,
@@ -27,7 +27,7 @@ from ksched_cli.config.serving import (
     leader_election_complaints,
 )
 from ksched_cli.config.unknown_fields import unknown_fields
-from ksched_cli.config.validate_args import complaints
+from ksched_cli.config.validate_args import args_complaints
 from ksched_cli.errors import ConfigError, Problem
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
@@ -158,7 +158,7 @@ class _Loader(Reading):
 
     # Profiles
 
-    def _profiles(self, raw: Sequence[_ProfileDocument]) -> list[Profile]:
+    def _profiles(self, raw: Sequence[_ProfileDocument]) -> list[KubeSchedulerProfile]:
         profiles = []
         for index, each in enumerate(raw):
             name = each.scheduler_name
@@ -166,7 +166,9 @@ class _Loader(Reading):
                 # Several profiles must all be named; only a lone one has a name to fall back on.
                 name = DEFAULT_SCHEDULER if len(raw) == 1 else ""
             args = self._args(each.plugin_config, index)
-            profiles.append(Profile(name, each.percentage_of_nodes_to_score, each.plugins, args, self._config_version))
+            profiles.append(
+                KubeSchedulerProfile(name, each.percentage_of_nodes_to_score, each.plugins, args, self._config_version)
+            )
         return profiles
 
     @property
@@ -175,7 +177,9 @@ class _Loader(Reading):
         version = str(self.document.value["apiVersion"]).rpartition("/")[2]
         return "" if self._restated_from or version == self._release.newest_config_version else version
 
-    def _restated(self, profiles: Sequence[Profile], points_of: Mapping[str, Collection[str]]) -> list[Profile]:
+    def _restated(
+        self, profiles: Sequence[KubeSchedulerProfile], points_of: Mapping[str, Collection[str]]
+    ) -> list[KubeSchedulerProfile]:
         restated = []
         for index, profile in enumerate(profiles):
             older, unsaid = restate(profile, self._release, self._gates, points_of)
@@ -207,7 +211,7 @@ class _Loader(Reading):
             return config.args
         takes_args = config.name not in LATE_ARGS or ConfigurationRules.of(self._release).every_plugin_takes_args
         if not takes_args and not self._restated_from:
-            path = written(steps)
+            path = path_text(steps)
             text = f"{config.name} takes no arguments in Kubernetes {self._release.version}: they have no effect"
             self._notes.append(str(Problem(text, self.source, self.document.line_of(steps), path)))
             return struct()
@@ -217,11 +221,13 @@ class _Loader(Reading):
             return None
         version = str(self.document.value["apiVersion"]).rpartition("/")[2]
         typed = completed(typed, config.args, self._gates, version)
-        for path, text in complaints(typed, self._gates, self._release):
+        for path, text in args_complaints(typed, self._gates, self._release):
             self.complain(text, (*steps, *_split(path)))
         return typed
 
-    def _check_profile(self, profile: Profile, index: int, points_of: Mapping[str, Collection[str]]) -> None:
+    def _check_profile(
+        self, profile: KubeSchedulerProfile, index: int, points_of: Mapping[str, Collection[str]]
+    ) -> None:
         steps = ("profiles", index)
         if not profile.scheduler_name:
             self.complain("a profile needs a schedulerName", (*steps, "schedulerName"))
@@ -240,7 +246,9 @@ class _Loader(Reading):
             for problem in mistake.problems:
                 self.complain(problem.message, tuple(_split(problem.path)), problem.hint)
 
-    def _check_scorers(self, profile: Profile, steps: Sequence[str | int], resolved: ResolvedProfile) -> None:
+    def _check_scorers(
+        self, profile: KubeSchedulerProfile, steps: Sequence[str | int], resolved: ResolvedProfile
+    ) -> None:
         """Where a minor reads v1beta1 and v1beta2, resources score once: by plugins, or by a strategy. The arguments
         of one of the plugins have no default."""
         scorers = [name for name in resolved.points["score"] if name in STRATEGY_OF]
@@ -250,7 +258,9 @@ class _Loader(Reading):
         if _RATIO in scorers and _RATIO not in profile.args:
             self.complain(f"{_RATIO} cannot do without a shape among its arguments", (*steps, "pluginConfig"))
 
-    def _check_own_args(self, profile: Profile, steps: Sequence[str | int], resolved: ResolvedProfile) -> None:
+    def _check_own_args(
+        self, profile: KubeSchedulerProfile, steps: Sequence[str | int], resolved: ResolvedProfile
+    ) -> None:
         """A plugin that is in use and has arguments of its own may have some that must be given."""
         for name in resolved.args:
             if name in self._own_models and name not in profile.args:
@@ -258,7 +268,7 @@ class _Loader(Reading):
                 if mistakes:
                     self.complain(needs_arguments(name, mistakes), (*steps, "pluginConfig"))
 
-    def _check_common_queue_sort(self, profiles: Sequence[Profile]) -> None:
+    def _check_common_queue_sort(self, profiles: Sequence[KubeSchedulerProfile]) -> None:
         """One queue serves all profiles, so they must sort alike; and names must differ."""
         seen: dict[str, int] = {}
         for index, profile in enumerate(profiles):

@@ -66,7 +66,7 @@ class PluginConfig(Struct, rename="camel", frozen=True, forbid_unknown_fields=Tr
     args: dict[str, Any] = {}
 
 
-class Profile(Struct, frozen=True):
+class KubeSchedulerProfile(Struct, frozen=True):
     """A profile; `args` are typed where the plugin is in-tree and plain values otherwise. `config_version` is that of
     its file, with whose default plugins it goes: the newest that the minor reads where it is empty. A Policy may have
     given plugins names of its own (`implemented_by` says what they are), and ask for all reasons that a node fails for.
@@ -113,7 +113,7 @@ class Extender(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
 
 
 class SchedulerConfiguration(Struct, frozen=True):
-    profiles: tuple[Profile, ...] = (Profile(),)
+    profiles: tuple[KubeSchedulerProfile, ...] = (KubeSchedulerProfile(),)
     parallelism: int = 16
     percentage_of_nodes_to_score: int | None = 0
     pod_initial_backoff_seconds: int = 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ksched_cli.api.conversion import Mistake, problems_in, written
+from ksched_cli.api.conversion import Mistake, path_text, problems_in
 from ksched_cli.errors import ConfigError, Problem
 
 # What the arguments of any plugin may say of themselves.
@@ -59,7 +59,7 @@ def default_args(name: str, model: type[Any]) -> Any:
 
 
 def needs_arguments(name: str, mistakes: list[Mistake]) -> str:
-    told = "; ".join(f"{written(path)}: {text}" if path else text for path, text in mistakes)
+    told = "; ".join(f"{path_text(path)}: {text}" if path else text for path, text in mistakes)
     return f'plugin "{name}" cannot do without arguments: {told}'
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import NodeAffinity, TopologySpreadConstraint
+from ksched_cli.api.affinity import NodeAffinityTerms, TopologySpreadConstraint
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
@@ -57,7 +57,7 @@ class InterPodAffinityArgs(_Args, frozen=True):
 
 
 class NodeAffinityArgs(_Args, frozen=True):
-    added_affinity: NodeAffinity | None = None
+    added_affinity: NodeAffinityTerms | None = None
 
 
 class NodeResourcesFitArgs(_Args, frozen=True):

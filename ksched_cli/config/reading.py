@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.api.conversion import problems_in, written
+from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.yaml_reader import Document, read_documents
 from ksched_cli.config.extenders import extender_complaints
@@ -45,7 +45,7 @@ class Reading:
 
     def complain(self, message: str, steps: Sequence[str | int], hint: str = "") -> None:
         line = self.document.line_of(tuple(steps))
-        self.problems.append(Problem(message, self.source, line, written(steps), hint))
+        self.problems.append(Problem(message, self.source, line, path_text(steps), hint))
 
     def decode(self, value: Any, struct: type[Struct], steps: tuple[str | int, ...]) -> Any:
         """Typed, with every mistake noted; the struct's defaults stand in for what is mistaken."""

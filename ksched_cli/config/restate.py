@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.config.enabled_plugins import default_plugins
-from ksched_cli.config.model import EXTENSION_POINT_FIELDS, PluginRef, Plugins, PluginSet, Profile
+from ksched_cli.config.model import EXTENSION_POINT_FIELDS, KubeSchedulerProfile, PluginRef, Plugins, PluginSet
 from ksched_cli.config.plugin_args import (
     CPU_AND_MEMORY,
     NodeResourcesFitArgs,
@@ -35,8 +35,8 @@ _DEFAULT = _PLUGIN_OF["LeastAllocated"]
 
 
 def restate(
-    profile: Profile, release: Release, gates: FeatureGates, points_of: Mapping[str, Collection[str]]
-) -> tuple[Profile, list[Unsaid]]:
+    profile: KubeSchedulerProfile, release: Release, gates: FeatureGates, points_of: Mapping[str, Collection[str]]
+) -> tuple[KubeSchedulerProfile, list[Unsaid]]:
     """The profile, and what of it the minor has no words for."""
     if release.before_plugins:
         return restate_algorithm(profile, release, gates)
@@ -77,7 +77,7 @@ def _spread_out(plugins: Plugins, defaults: Plugins, points_of: Mapping[str, Col
     return Plugins(**by_field)
 
 
-def _with_strategy_as_plugin(profile: Profile, unsaid: list[Unsaid]) -> Profile:
+def _with_strategy_as_plugin(profile: KubeSchedulerProfile, unsaid: list[Unsaid]) -> KubeSchedulerProfile:
     fit = profile.args.get(_FIT) or NodeResourcesFitArgs()
     strategy = fit.scoring_strategy
     args: dict[str, Any] = {**profile.args, _PLUGIN_OF[strategy.type]: _plugin_args(strategy)}

@@ -17,7 +17,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
 
 
-def schema(release: Release) -> dict[str, Any]:
+def configuration_schema(release: Release) -> dict[str, Any]:
     """Derived from the types that decode a file, so that the two cannot part. Go reads null as absent: so does this."""
     # Before there were profiles a file had no arguments of plugins but one's own.
     document_type: type[Struct] = AlphaDocument if release.before_plugins else ConfigDocument

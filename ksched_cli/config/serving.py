@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from ksched_cli.config.durations import parse
+from ksched_cli.config.durations import parse_duration
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.minors import Release
 
@@ -45,13 +45,13 @@ def leader_election_complaints(election: LeaderElection, release: Release) -> It
         "renewDeadline": election.renew_deadline,
         "retryPeriod": election.retry_period,
     }
-    given = {name: parse(text) if text else 0.0 for name, text in texts.items()}
+    given = {name: parse_duration(text) if text else 0.0 for name, text in texts.items()}
     unread = [name for name, seconds in given.items() if seconds is None]
     yield from ((name, f"{texts[name]!r} is not a duration, such as 15s or 1m30s") for name in unread)
     if election.leader_elect is False or unread:
         return
     defaults = {"leaseDuration": _LEASE, "renewDeadline": _RENEW, "retryPeriod": _RETRY}
-    seconds = {name: given[name] or parse(default) or 0.0 for name, default in defaults.items()}
+    seconds = {name: given[name] or parse_duration(default) or 0.0 for name, default in defaults.items()}
     yield from ((name, f"{texts[name]} is not greater than zero") for name, length in seconds.items() if length <= 0)
     if seconds["leaseDuration"] <= seconds["renewDeadline"]:
         lease, renew = (texts[name] or defaults[name] for name in ("leaseDuration", "renewDeadline"))

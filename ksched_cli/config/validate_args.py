@@ -8,7 +8,7 @@ from typing import Any
 from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm, TopologySpreadConstraint
 from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, checked_requirement
-from ksched_cli.config.durations import parse
+from ksched_cli.config.durations import parse_duration
 from ksched_cli.config.plugin_args import (
     DefaultPreemptionArgs,
     DynamicResourcesArgs,
@@ -35,7 +35,7 @@ STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 _UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
 
 
-def complaints(args: Any, gates: FeatureGates, release: Release) -> Iterator[Complaint]:
+def args_complaints(args: Any, gates: FeatureGates, release: Release) -> Iterator[Complaint]:
     """Everything that is wrong with the arguments of an in-tree plugin."""
     check = _CHECKS.get(type(args))
     if check is not None:
@@ -237,7 +237,7 @@ def _dynamic_resources(args: DynamicResourcesArgs, gates: FeatureGates) -> Itera
 
 
 def _timeout(name: str, text: str, off: str, least: int, too_short: str) -> Iterator[Complaint]:
-    length = parse(text)
+    length = parse_duration(text)
     if length is None:
         yield name, f"{text!r} is not a duration, such as 10s or 1m30s"
     elif off:

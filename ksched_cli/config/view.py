@@ -7,18 +7,18 @@ from typing import Any
 
 import msgspec
 
-from ksched_cli.config.model import PluginSet, Profile, SchedulerConfiguration
+from ksched_cli.config.model import KubeSchedulerProfile, PluginSet, SchedulerConfiguration
 from ksched_cli.config.own_args import default_args
 from ksched_cli.config.plugin_args import LATE_ARGS, args_by_default, args_of
 from ksched_cli.config.policy.view import algorithm_document
-from ksched_cli.config.profiles import merge_with_defaults
+from ksched_cli.config.resolved_profile import merge_with_defaults
 from ksched_cli.config.unknown_fields import known_args
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release, has_multi_point
 
 
-def to_document(
+def configuration_document(
     configuration: SchedulerConfiguration,
     release: Release,
     gates: FeatureGates,
@@ -43,7 +43,7 @@ def to_document(
 
 
 def _profile(
-    profile: Profile, release: Release, gates: FeatureGates, own_models: Mapping[str, type[Any]]
+    profile: KubeSchedulerProfile, release: Release, gates: FeatureGates, own_models: Mapping[str, type[Any]]
 ) -> dict[str, Any]:
     merged = merge_with_defaults(profile, release, gates)
     plugins = {name: plugin_set(own) for name, own in merged.points() if own.enabled or own.disabled}

@@ -42,7 +42,7 @@ class Refusal(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedPod:
+class PodRefusal:
     """A pod that admission has refused."""
 
     pod: Pod
@@ -75,7 +75,7 @@ class ApiServer:
         # Why pods were deleted, by uid.
         self.reasons: dict[str, str] = {}
         # Pods that controllers could not create at their last try, by owner and by name.
-        self.refusals: dict[Identity, dict[str, RefusedPod]] = {}
+        self.refusals: dict[Identity, dict[str, PodRefusal]] = {}
         self.budgets = Budgets(self)
         self.places_everything = places_everything
         # An API server of an older minor drops the fields of pods that it does not know.
@@ -179,7 +179,7 @@ class ApiServer:
     def refused(self, owner: Any, pod: Pod, refusal: Refusal) -> None:
         """Remember for the results that a controller could not create this pod."""
         found = self.refusals.setdefault(identity_of(owner), {})
-        found[pod.metadata.name] = RefusedPod(pod, refusal.plugin, str(refusal))
+        found[pod.metadata.name] = PodRefusal(pod, refusal.plugin, str(refusal))
 
     def create_all(self, owner: Any, pods: Iterable[Pod]) -> None:
         """Create pods for a controller in batches of 1, 2, 4 and so on, until one fails (slowStartBatch). Without a

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.meta import ObjectMeta, OwnerReference
+from ksched_cli.api.meta import ObjectMeta, controller_of
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.sources.loaded import Loaded
 
@@ -17,14 +17,6 @@ Identity = tuple[str, str, str]
 
 def identity_of(item: Any) -> Identity:
     return type(item).__name__, item.metadata.namespace, item.metadata.name
-
-
-def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
-    """metav1.GetControllerOf."""
-    for owner in metadata.owner_references:
-        if owner.controller:
-            return owner
-    return None
 
 
 def owner_identity(item: Any) -> Identity | None:

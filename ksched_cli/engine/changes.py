@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ksched_cli.api.core import Node, Pod, Quantities
+from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import nano_value
-from ksched_cli.api.resources import requests_of
 from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, Action, ClusterEvent
 from ksched_cli.releases.gates import FeatureGates
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ksched_cli.api.resource import ResourceClaim
+from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
@@ -20,7 +20,7 @@ from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.runtime import CycleState, Runtime, ScoreTable
 from ksched_cli.engine.selection import TieBreak, best_rows, lowest_name, num_feasible_nodes_to_find
 from ksched_cli.engine.trial import CycleTrial
-from ksched_cli.engine.waiting import WaitingPod, WaitingPods
+from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
 from ksched_cli.framework.diagnosis import EXTENDER, Diagnosis, NodeStatuses, Wording
 from ksched_cli.framework.interfaces import PostFilterResult
 from ksched_cli.framework.rows import NodeRows
@@ -47,7 +47,7 @@ class CycleContext:
 
 
 @dataclass
-class Found:
+class FeasibleNodes:
     """What the search for nodes came to."""
 
     feasible: RowColumn
@@ -190,7 +190,7 @@ class Cycle:
 
     # Filtering
 
-    def _find_nodes(self, runtime: Runtime, state: CycleState, decision: Decision) -> Found:
+    def _find_nodes(self, runtime: Runtime, state: CycleState, decision: Decision) -> FeasibleNodes:
         """findNodesThatFitPod."""
         release = self.cluster.release
         diagnosis = Diagnosis(NodeStatuses(len(self.cluster.nodes)))
@@ -204,19 +204,19 @@ class Cycle:
             diagnosis.pre_filter = outcome.status
             diagnosis.nodes.set_absent(NodeRows(self.cluster, self.placement).mask(), outcome.status)
             diagnosis.blame(outcome.status)
-            return Found(no_rows(), diagnosis)
+            return FeasibleNodes(no_rows(), diagnosis)
         nominated = self._evaluate_nominated_node(runtime, state, decision, diagnosis)
         if len(nominated):
-            return Found(nominated.rows, diagnosis, nominated.bare)
+            return FeasibleNodes(nominated.rows, diagnosis, nominated.bare)
         nodes = self._candidates(outcome.node_names, outcome.narrowed_by, diagnosis)
         feasible = self._pass_filters(runtime, state, decision.pod, nodes, diagnosis)
         diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
         if self.extenders is None:
-            return Found(feasible, diagnosis)
+            return FeasibleNodes(feasible, diagnosis)
         left = self.extenders.filter(decision.pod, NodeRows(self.cluster, feasible), diagnosis.nodes)
         if len(left) != len(feasible) and self.extenders.is_blamed:
             diagnosis.unschedulable_plugins.add(EXTENDER)
-        return Found(left.rows, diagnosis, left.bare)
+        return FeasibleNodes(left.rows, diagnosis, left.bare)
 
     def _evaluate_nominated_node(
         self, runtime: Runtime, state: CycleState, decision: Decision, diagnosis: Diagnosis
@@ -322,7 +322,7 @@ class Cycle:
                 if permission.timeouts and self.waiting is not None:
                     node = self.cluster.nodes.names[row]
                     decision.result, decision.message = "waiting", permission.status.message
-                    self.waiting.add(WaitingPod(decision, runtime, state, node, permission.timeouts))
+                    self.waiting.add(WaitingPodState(decision, runtime, state, node, permission.timeouts))
                 else:
                     self._bind(runtime, state, decision, row)
                 return
@@ -340,7 +340,7 @@ class Cycle:
         self.cluster.displace(decision.pod_row)
         self.refuse(decision, row, refusal)
 
-    def conclude(self, held: WaitingPod) -> Decision:
+    def conclude(self, held: WaitingPodState) -> Decision:
         """WaitOnPermit is over, one way or the other: the rest of the pod's cycle."""
         decision, verdict = held.decision, held.verdict or SUCCESS
         decision.message, decision.let_go = "", held.node
@@ -359,7 +359,7 @@ class Cycle:
             self.give_up(decision, problem)
         return decision
 
-    def _turn_away(self, held: WaitingPod, row: int, verdict: Status) -> None:
+    def _turn_away(self, held: WaitingPodState, row: int, verdict: Status) -> None:
         decision = held.decision
         unreserve(held.runtime, held.state, decision.pod, row)
         self.cluster.displace(decision.pod_row)

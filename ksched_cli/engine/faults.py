@@ -68,7 +68,7 @@ class blamed:  # noqa: N801  # used as a function: with blamed(...)
         raise PluginFault(self.plugin, self.point, told(problem)) from problem
 
 
-def check(status: Status, plugin: str, point: str) -> None:
+def check_status(status: Status, plugin: str, point: str) -> None:
     """Statuses that the point does not allow end the cycle."""
     if not (status.ok or status.rejected or status.skipped):
         raise CycleError(f'running {point} plugin "{plugin}": {status.message}')

@@ -12,7 +12,7 @@ from ksched_cli.engine.binding import bind, permit, reserve, unreserve
 from ksched_cli.engine.cycle import Cycle
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
-from ksched_cli.engine.placements import best_of, generate
+from ksched_cli.engine.group_placement import best_of, generate
 from ksched_cli.engine.runtime import CycleState, Runtime
 from ksched_cli.framework.interfaces import Placement
 from ksched_cli.framework.pod_groups import GroupKey

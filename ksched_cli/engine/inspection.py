@@ -24,7 +24,7 @@ from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, error
 
 
 @dataclass(frozen=True)
-class Answer:
+class InspectedStatus:
     """What a plugin said of the pod as a whole. `node_names`: the only nodes it leaves, None for all."""
 
     plugin: str
@@ -50,8 +50,8 @@ class Inspection:
     runtime: Runtime
     pod: PodInfo
     state: CycleState = field(default_factory=CycleState)
-    pre_enqueue: list[Answer] = field(default_factory=list)
-    pre_filter: list[Answer] = field(default_factory=list)
+    pre_enqueue: list[InspectedStatus] = field(default_factory=list)
+    pre_filter: list[InspectedStatus] = field(default_factory=list)
     filters: list[Judgement] = field(default_factory=list)
 
     def detail(self, judgement: Judgement, row: int) -> Detail:
@@ -85,7 +85,7 @@ def inspect(runtime: Runtime, pod: PodInfo) -> Inspection:
     inspection = Inspection(runtime, pod)
     for plugin in runtime.profile.pre_enqueue:
         with runtime.calling(plugin.name, "preEnqueue"):
-            inspection.pre_enqueue.append(Answer(plugin.name, plugin.pre_enqueue(pod).by(plugin.name)))
+            inspection.pre_enqueue.append(InspectedStatus(plugin.name, plugin.pre_enqueue(pod).by(plugin.name)))
     _ask_pre_filters(inspection)
     inspection.filters.extend(_judgements(inspection))
     return inspection
@@ -105,11 +105,11 @@ def _ask_pre_filters(inspection: Inspection) -> None:
             state.filter_states[name] = answer.state
             if answer.skip:
                 state.skip_filter.add(name)
-            inspection.pre_filter.append(Answer(name, SKIP if answer.skip else SUCCESS, answer.node_names))
+            inspection.pre_filter.append(InspectedStatus(name, SKIP if answer.skip else SUCCESS, answer.node_names))
         else:
             # Without a state its filter has nothing to go by, be it for having none to do or for a rejection.
             state.skip_filter.add(name)
-            inspection.pre_filter.append(Answer(name, answer.by(name)))
+            inspection.pre_filter.append(InspectedStatus(name, answer.by(name)))
 
 
 def _judgements(inspection: Inspection) -> Iterator[Judgement]:

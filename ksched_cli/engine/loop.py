@@ -11,9 +11,9 @@ from ksched_cli.api.core import Pod
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.handlers import EventHandlers, Heard, assigned
-from ksched_cli.engine.queue import pending
 from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.engine.queueing.hints import Hints
+from ksched_cli.engine.queueing.pending import pending
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.queueing.scheduling_queue import LEFTOVER_INTERVAL, Moved, SchedulingQueue
 from ksched_cli.engine.rules import EngineRules
@@ -23,7 +23,7 @@ from ksched_cli.framework.pod_groups import group_of
 
 
 @dataclass(frozen=True)
-class Step:
+class LoopStep:
     """What one turn came to: a pod's cycle, or that of its group. `concludes`: the pods had been held by Permit."""
 
     decisions: Sequence[Decision]
@@ -80,7 +80,7 @@ class SchedulingLoop:
             return True
         return any(map(self.is_worth_trying, self.queue.backoff.early()))
 
-    def step(self) -> Step | None:
+    def step(self) -> LoopStep | None:
         """The next turn; None if there is nothing to do before time passes."""
         if not self.has_work():
             return None
@@ -94,7 +94,7 @@ class SchedulingLoop:
         """Whether anything has happened since the pod was tried. If not, another cycle would end as the last one."""
         return self._tried_at.get(pod.row, -1) != self.handlers.changes
 
-    def _run(self, pod: QueuedPod) -> Step:
+    def _run(self, pod: QueuedPod) -> LoopStep:
         nominated = self.scheduler.nominator.known()
         pods = self._group(pod) if self.scheduler.schedules_groups else [pod]
         for each in pods:
@@ -108,7 +108,7 @@ class SchedulingLoop:
             self._decided(decision)
             self._finish(by_row[decision.pod_row], decision)
         self._publish_nominations(nominated)
-        return Step(decisions)
+        return LoopStep(decisions)
 
     def _group(self, pod: QueuedPod) -> list[QueuedPod]:
         """podGroupInfoForPod: all of the group's pods that wait in a queue."""
@@ -122,7 +122,7 @@ class SchedulingLoop:
                 found.append(other)
         return found
 
-    def _conclude(self, infos: Iterable[PodInfo]) -> Step:
+    def _conclude(self, infos: Iterable[PodInfo]) -> LoopStep:
         """WaitOnPermit is over for these pods."""
         decisions: list[Decision] = []
         nominated = self.scheduler.nominator.known()
@@ -138,7 +138,7 @@ class SchedulingLoop:
             self._finish(queued, decision)
             decisions.append(decision)
         self._publish_nominations(nominated)
-        return Step(decisions, concludes=True)
+        return LoopStep(decisions, concludes=True)
 
     def _finish(self, pod: QueuedPod, decision: Decision) -> None:
         """The rest of scheduleOnePod."""

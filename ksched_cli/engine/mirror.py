@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ksched_cli.api.resource import ResourceClaim
+from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pods import NOWHERE

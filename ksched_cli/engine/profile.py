@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from ksched_cli.config.profiles import ResolvedProfile
+from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
     BindPlugin,

@@ -35,7 +35,7 @@ class _Entry(Generic[V]):
     position: int
 
 
-class Memory(Generic[V]):
+class NodeMemory(Generic[V]):
     """Values about all nodes by what they depend on, the longest unused given up first."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -64,7 +64,7 @@ class Memory(Generic[V]):
 
 
 @dataclass(frozen=True)
-class Filtered:
+class FilteredNodes:
     """Every node's status, and the rows that passed; None for all."""
 
     statuses: NodeStatuses
@@ -80,21 +80,21 @@ class FilterMemory:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._fixed: Memory[Filtered] = Memory(cluster)
-        self._following: Memory[Filtered] = Memory(cluster)
+        self._fixed: NodeMemory[FilteredNodes] = NodeMemory(cluster)
+        self._following: NodeMemory[FilteredNodes] = NodeMemory(cluster)
 
-    def recall(self, fixed: Hashable, run_fixed: Run, following: Hashable, run_following: Run) -> Filtered:
+    def recall(self, fixed: Hashable, run_fixed: Run, following: Hashable, run_following: Run) -> FilteredNodes:
         """Both kinds by what they sign, and how each is run on some rows."""
 
-        def begin() -> Filtered:
+        def begin() -> FilteredNodes:
             return self._run(run_fixed, NodeRows(self._cluster), NodeStatuses(len(self._cluster.nodes)))
 
         ground = self._fixed.recall(fixed, begin)
 
-        def afresh() -> Filtered:
+        def afresh() -> FilteredNodes:
             return self._run(run_following, ground.nodes(self._cluster), ground.statuses.copy())
 
-        def renew(known: Filtered, touched: RowColumn) -> Filtered:
+        def renew(known: FilteredNodes, touched: RowColumn) -> FilteredNodes:
             statuses = known.statuses
             rows = touched[ground.statuses.codes[touched] == 0]
             before = statuses.codes[rows] == 0
@@ -102,14 +102,14 @@ class FilterMemory:
             run_following(NodeRows(self._cluster, rows), statuses)
             if np.array_equal(before, statuses.codes[rows] == 0):
                 return known
-            return Filtered(statuses, np.nonzero(statuses.codes == 0)[0])
+            return FilteredNodes(statuses, np.nonzero(statuses.codes == 0)[0])
 
         return self._following.recall((fixed, following), afresh, renew)
 
     @staticmethod
-    def _run(run: Run, nodes: NodeRows, statuses: NodeStatuses) -> Filtered:
+    def _run(run: Run, nodes: NodeRows, statuses: NodeStatuses) -> FilteredNodes:
         passed = run(nodes, statuses)
-        return Filtered(statuses, None if passed.whole else passed.rows)
+        return FilteredNodes(statuses, None if passed.whole else passed.rows)
 
 
 class ScoreMemory:
@@ -118,7 +118,7 @@ class ScoreMemory:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._by_plugin: defaultdict[str, Memory[Int64Column | Status]] = defaultdict(lambda: Memory(cluster))
+        self._by_plugin: defaultdict[str, NodeMemory[Int64Column | Status]] = defaultdict(lambda: NodeMemory(cluster))
 
     def recall(
         self, plugin: str, key: Hashable, score: Callable[[NodeRows], Int64Column | Status], *, follows_pods: bool

@@ -19,7 +19,7 @@ from ksched_cli.cluster.sandbox import Sandbox
 from ksched_cli.engine.faults import CycleError, PluginFault, aggregate, blamed, errors_in
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.profile import Profile
-from ksched_cli.engine.reuse import FilterMemory, Memory, ScoreMemory
+from ksched_cli.engine.reuse import FilterMemory, NodeMemory, ScoreMemory
 from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.timings import Timings
 from ksched_cli.engine.wording import error_of
@@ -85,7 +85,7 @@ class Runtime:
         self.nominator = nominator
         self._filtered = FilterMemory(cluster)
         self._scored = ScoreMemory(cluster)
-        self._crowded: Memory[NodeStatuses] = Memory(cluster)
+        self._crowded: NodeMemory[NodeStatuses] = NodeMemory(cluster)
         rules = EngineRules.of(cluster.release)
         # Else any rejection by PreFilter is the last word, and an empty set of nodes is worth a preemption.
         self._hears_all_pre_filters = rules.all_pre_filters_are_run

@@ -11,20 +11,20 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.config.enabled_plugins import default_weights
 from ksched_cli.config.model import SchedulerConfiguration
-from ksched_cli.config.profiles import expand_profile, leave_to_extenders
+from ksched_cli.config.resolved_profile import expand_profile, leave_to_extenders
 from ksched_cli.engine.cycle import Cycle, CycleContext
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.gang import GroupCycle, GroupDecision
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.profile import Profile
-from ksched_cli.engine.queue import Queue, enqueue, pending
+from ksched_cli.engine.queueing.pending import PendingQueue, enqueue, pending
 from ksched_cli.engine.queueing.scheduling_queue import QueueSettings
 from ksched_cli.engine.registry import Registry
 from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.runtime import Runtime, ScoreTable
 from ksched_cli.engine.selection import TieBreak, lowest_name
 from ksched_cli.engine.timings import Timings
-from ksched_cli.engine.waiting import WaitingPod, WaitingPods
+from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
 from ksched_cli.framework.handle import PreemptingExtenders
 from ksched_cli.framework.pod_groups import GroupKey, PodGroups, group_of
 from ksched_cli.releases.gates import FeatureGates
@@ -174,11 +174,11 @@ class Scheduler:
             if node and info.pod.spec.scheduler_name in self.runtimes:
                 self.nominator.add(row, node)
 
-    def enqueue(self, rows: Iterable[int] | None = None) -> Queue:
+    def enqueue(self, rows: Iterable[int] | None = None) -> PendingQueue:
         """The queue of all pending pods, or of these."""
         return enqueue(self.cluster, pending(self.cluster) if rows is None else rows, self.runtimes)
 
-    def run(self, queue: Queue) -> Iterator[Decision]:
+    def run(self, queue: PendingQueue) -> Iterator[Decision]:
         """One cycle per pod or pod group, in order; each decision is taken with the ones before it in force."""
         try:
             for row, message in queue.failed.items():
@@ -193,7 +193,7 @@ class Scheduler:
         if self.extenders is not None:
             self.extenders.close()
 
-    def turns(self, queue: Queue) -> Iterator[Turn]:
+    def turns(self, queue: PendingQueue) -> Iterator[Turn]:
         """The pods that share a cycle: each by itself, or a group with all its pods when the first is due."""
         if self._group_cycle is None:
             return (Turn(None, [row]) for row in queue.active)
@@ -228,7 +228,7 @@ class Scheduler:
         self._cycle.waiting = self.handle.waiting
         return self.handle.waiting
 
-    def conclude(self, held: WaitingPod) -> Decision:
+    def conclude(self, held: WaitingPodState) -> Decision:
         """The rest of the cycle of a pod that need not wait any longer."""
         return self._cycle.conclude(held)
 
@@ -244,7 +244,7 @@ def _group_cycle(cycle: Cycle, release: Release, gates: FeatureGates) -> GroupCy
     return GroupCycle(cycle, placements=gates.enabled("TopologyAwareWorkloadScheduling"))
 
 
-def _entities(cluster: Cluster, queue: Queue) -> Iterator[Turn]:
+def _entities(cluster: Cluster, queue: PendingQueue) -> Iterator[Turn]:
     """Pods by themselves, and a group with all its pods when the first of them is due (podGroupInfoForPod)."""
     infos = cluster.pods.infos
     groups: dict[GroupKey, list[int]] = {}

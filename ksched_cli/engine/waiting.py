@@ -12,7 +12,7 @@ from ksched_cli.framework.status import SUCCESS, Code, Status
 
 
 @dataclass(eq=False)
-class WaitingPod:
+class WaitingPodState:
     """One pod between Permit and PreBind. Whoever speaks first of "all plugins allow it" and "somebody rejects it"
     decides."""
 
@@ -71,24 +71,24 @@ class WaitingPods:
     """By uid, in the order in which they began to wait."""
 
     def __init__(self) -> None:
-        self._pods: dict[str, WaitingPod] = {}
+        self._pods: dict[str, WaitingPodState] = {}
 
-    def __iter__(self) -> Iterator[WaitingPod]:
+    def __iter__(self) -> Iterator[WaitingPodState]:
         return iter(list(self._pods.values()))
 
     def __len__(self) -> int:
         return len(self._pods)
 
-    def get(self, uid: str) -> WaitingPod | None:
+    def get(self, uid: str) -> WaitingPodState | None:
         return self._pods.get(uid)
 
-    def add(self, pod: WaitingPod) -> None:
+    def add(self, pod: WaitingPodState) -> None:
         self._pods[pod.pod.uid] = pod
 
-    def remove(self, pod: WaitingPod) -> None:
+    def remove(self, pod: WaitingPodState) -> None:
         self._pods.pop(pod.pod.uid, None)
 
-    def decided(self) -> list[WaitingPod]:
+    def decided(self) -> list[WaitingPodState]:
         return [pod for pod in self if pod.verdict is not None]
 
     def next_deadline(self) -> float | None:

@@ -28,7 +28,7 @@ class NodeStatuses:
     """One status per node of the cluster: plugin, code and reasons of the first failing plugin (NodeToStatus).
 
     A node that was never looked at, because PreFilter had ruled it out, is *absent* and has the common status.
-    `strangers` are names that an extender gave and no node has; kube-scheduler counts them all the same.
+    `unknown_nodes` are names that an extender gave and no node has; kube-scheduler counts them all the same.
 
     What is summed up of all nodes is kept until a status changes, and copies share it: pods of one template that fit
     nowhere are told the same as long as nothing happens.
@@ -40,7 +40,7 @@ class NodeStatuses:
         self.reason_ids: IdColumn = np.zeros(size, dtype=np.int32)
         self.absent: BoolColumn = np.zeros(size, dtype=np.bool_)
         self.absent_status: Status = SUCCESS
-        self.strangers: dict[str, Status] = {}
+        self.unknown_nodes: dict[str, Status] = {}
         self.plugins: Vocabulary[str] = Vocabulary()
         self.reasons: Vocabulary[Reasons] = Vocabulary()
         self.plugins.id("")
@@ -86,7 +86,7 @@ class NodeStatuses:
             other.reason_ids.copy(),
         )
         self.absent, self.absent_status = other.absent.copy(), other.absent_status
-        self.strangers = dict(other.strangers)
+        self.unknown_nodes = dict(other.unknown_nodes)
         self.plugins, self.reasons = other.plugins.copy(), other.reasons.copy()
         self._summed_up = other._summed_up
 
@@ -99,7 +99,7 @@ class NodeStatuses:
 
     def set_stranger(self, name: str, status: Status) -> None:
         self._change()
-        self.strangers[name] = status
+        self.unknown_nodes[name] = status
 
     def take_over(self, other: NodeStatuses, rows: RowColumn) -> None:
         """What the other says of these rows."""
@@ -164,7 +164,7 @@ class NodeStatuses:
         for reasons, nodes in zip(self.reasons.values, per_tuple, strict=True):
             for reason in reasons:
                 counts[reason] += int(nodes)
-        counts.update(reason for status in self.strangers.values() for reason in status.reasons)
+        counts.update(reason for status in self.unknown_nodes.values() for reason in status.reasons)
         absent = int(self.absent.sum())
         if absent:
             counts.update(dict.fromkeys(self.absent_status.reasons, 0))

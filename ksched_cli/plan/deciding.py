@@ -25,7 +25,7 @@ from ksched_cli.plan.rules import detail_of, rules_of
 
 
 @dataclass(frozen=True)
-class Cause:
+class RejectionCause:
     """Why a pod has no place: the code, who says it in which words, and the numbers behind it on one of the nodes."""
 
     code: ReasonCode
@@ -34,10 +34,10 @@ class Cause:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
-def cause_of(scheduler: Scheduler, decision: Decision) -> Cause:
+def cause_of(scheduler: Scheduler, decision: Decision) -> RejectionCause:
     """Asked right after the decision, while the cluster is as it was for it."""
     if decision.result == "error":
-        return Cause(all_codes()[CYCLE_ERROR], reasons=(decision.message,))
+        return RejectionCause(all_codes()[CYCLE_ERROR], reasons=(decision.message,))
     diagnosis = decision.diagnosis
     if diagnosis is None:
         return _by_itself((decision.message,))
@@ -52,22 +52,22 @@ def code_of_status(status: Status) -> ReasonCode:
     return code_of(status.plugin, status.reasons, unresolvable=unresolvable) or all_codes()[OTHER_PLUGIN]
 
 
-def _cause(status: Status, detail: Mapping[str, Any] | None = None) -> Cause:
+def _cause(status: Status, detail: Mapping[str, Any] | None = None) -> RejectionCause:
     own = detail_of(status.plugin, rules_of(status.plugin, status.reasons)[0], detail or {})
-    return Cause(code_of_status(status), status.plugin, status.reasons, own)
+    return RejectionCause(code_of_status(status), status.plugin, status.reasons, own)
 
 
-def _by_itself(reasons: tuple[str, ...]) -> Cause:
-    return Cause(code_of(SCHEDULER_ITSELF, reasons) or all_codes()[OTHER_PLUGIN], reasons=reasons)
+def _by_itself(reasons: tuple[str, ...]) -> RejectionCause:
+    return RejectionCause(code_of(SCHEDULER_ITSELF, reasons) or all_codes()[OTHER_PLUGIN], reasons=reasons)
 
 
-def _first(diagnosis: Diagnosis) -> Cause:
+def _first(diagnosis: Diagnosis) -> RejectionCause:
     """The failure of most nodes, as it was charged."""
     groups = sorted(diagnosis.nodes.groups(), key=lambda group: -len(group[1]))
     return _cause(groups[0][0]) if groups else _by_itself((diagnosis.message(),))
 
 
-def _closest(runtime: Runtime, pod: PodInfo, diagnosis: Diagnosis) -> Cause | None:
+def _closest(runtime: Runtime, pod: PodInfo, diagnosis: Diagnosis) -> RejectionCause | None:
     """Every filter is asked about every node that was looked at. Of what the closest nodes fail for the most frequent
     reason decides, and of several the one that kube-scheduler asks last."""
     rows = np.nonzero(diagnosis.nodes.failed & ~diagnosis.nodes.absent)[0]

@@ -15,7 +15,7 @@ from ksched_cli.world.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class WorkloadLoss:
     """A workload that lost running pods. `pending`: how many of the pods that replace them have no node in the end.
     `recreated` is False for pods without a controller: they are deleted for good."""
 
@@ -54,14 +54,14 @@ class Losses:
             pod = before
         return None
 
-    def caused_by(self, preemptors: Collection[str] | None = None) -> list[Loss]:
+    def caused_by(self, preemptors: Collection[str] | None = None) -> list[WorkloadLoss]:
         """The losses of each workload by these preemptors, or by all."""
         found: dict[Identity, list[Pod]] = {}
         for each in self.evictions:
             if preemptors is None or each.by in preemptors:
                 found.setdefault(top_owner(self._store, each.pod), []).append(each.pod)
         return [
-            Loss(
+            WorkloadLoss(
                 "/".join(workload),
                 tuple(map(pod_key, pods)),
                 self._pending_of(workload),

@@ -15,7 +15,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results import PodOutcome
-from ksched_cli.plan.settle import Settlement, settle
+from ksched_cli.plan.settle import SettleResult, settle
 from ksched_cli.sources.controllers.daemon_sets import should_run
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
@@ -33,7 +33,7 @@ from ksched_cli.whatif.scenario.model import (
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CheckedExpectation:
     """An expectation, whether it held, and what speaks against it, one line each."""
 
     text: str
@@ -62,9 +62,9 @@ class StepFacts:
         return outcome.message or outcome.result
 
 
-def check(expectation: Expectation, facts: StepFacts) -> Check:
+def check_expectation(expectation: Expectation, facts: StepFacts) -> CheckedExpectation:
     against = tuple(_CHECKS[type(expectation)](expectation, facts))
-    return Check(str(expectation), expectation.place.line, against)
+    return CheckedExpectation(str(expectation), expectation.place.line, against)
 
 
 def _schedulable(wanted: Schedulable, facts: StepFacts) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _without_nodes(names: Sequence[str]) -> Changes:
     return Changes(edits=[RemoveNode(name) for name in names])
 
 
-def _not_surviving(left: Settlement, waiting: set[str]) -> Iterator[str]:
+def _not_surviving(left: SettleResult, waiting: set[str]) -> Iterator[str]:
     """Pods that preempt others to have a node, and pods that have none but for those that were preempted so."""
     victims: set[str] = set()
     for outcome in left.preempting:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from ksched_cli.api.core import Container, Pod
 from ksched_cli.api.quantity import QuantityError, approximate, parse_quantity
-from ksched_cli.plan.deciding import Cause
+from ksched_cli.plan.deciding import RejectionCause
 
 # From the pod down. A text where an index belongs is the name of a volume.
 Path = tuple[str | int, ...]
@@ -16,13 +16,13 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _QUOTED = re.compile(r'"([^"]*)"')
 
 
-def field_of(cause: Cause, pod: Pod) -> Path:
+def field_of(cause: RejectionCause, pod: Pod) -> Path:
     """The deciding field; the pod's spec where none is known."""
     find = _FIELDS.get(cause.code.code) or _BY_PLUGIN.get(cause.plugin)
     return find(cause, pod) if find else ("spec",)
 
 
-def _resources(cause: Cause, pod: Pod) -> Path:
+def _resources(cause: RejectionCause, pod: Pod) -> Path:
     """The request of the container that asks for most of it."""
     wanted = [reason.removeprefix("Insufficient ") for reason in cause.reasons]
     name = next((each for each in (*cause.detail, *wanted) if each in wanted), "")
@@ -56,7 +56,7 @@ def _where(container: Container, name: str) -> str:
     return "limits" if same and name in container.resources.limits else "requests"
 
 
-def _node_selector(cause: Cause, pod: Pod) -> Path:
+def _node_selector(cause: RejectionCause, pod: Pod) -> Path:
     """The first label that the closest node lacks, else the terms."""
     unmet = [each["key"] for each in cause.detail.get("nodeSelector", ())]
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
@@ -67,11 +67,11 @@ def _node_selector(cause: Cause, pod: Pod) -> Path:
     return (*terms, 0) if required is not None and len(required.node_selector_terms) == 1 else terms
 
 
-def _tolerations(cause: Cause, pod: Pod) -> Path:
+def _tolerations(cause: RejectionCause, pod: Pod) -> Path:
     return ("spec", "tolerations")
 
 
-def _host_port(cause: Cause, pod: Pod) -> Path:
+def _host_port(cause: RejectionCause, pod: Pod) -> Path:
     taken = (each["port"] for each in cause.detail.get("ports", ()))
     clashing = {int(port.rpartition(":")[2].split("/")[0]) for port in taken}
     for index, container in enumerate(pod.spec.containers):
@@ -81,7 +81,7 @@ def _host_port(cause: Cause, pod: Pod) -> Path:
     return ("spec", "containers")
 
 
-def _max_skew(cause: Cause, pod: Pod) -> Path:
+def _max_skew(cause: RejectionCause, pod: Pod) -> Path:
     """The constraint that one more pod would break on the closest node."""
     broken = {(each["topologyKey"], each.get("maxSkew")) for each in cause.detail.get("constraints", ())}
     for index, constraint in enumerate(pod.spec.topology_spread_constraints):
@@ -91,7 +91,7 @@ def _max_skew(cause: Cause, pod: Pod) -> Path:
     return ("spec", "topologySpreadConstraints")
 
 
-def _topology_key(cause: Cause, pod: Pod) -> Path:
+def _topology_key(cause: RejectionCause, pod: Pod) -> Path:
     missing = {each["topologyKey"] for each in cause.detail.get("constraints", ()) if each["domain"] is None}
     for index, constraint in enumerate(pod.spec.topology_spread_constraints):
         if constraint.when_unsatisfiable != "ScheduleAnyway" and constraint.topology_key in missing:
@@ -100,8 +100,8 @@ def _topology_key(cause: Cause, pod: Pod) -> Path:
     return ("spec", "topologySpreadConstraints", *hard[:1], *(["topologyKey"] if hard else []))
 
 
-def _pod_terms(field: str) -> Callable[[Cause, Pod], Path]:
-    def find(cause: Cause, pod: Pod) -> Path:
+def _pod_terms(field: str) -> Callable[[RejectionCause, Pod], Path]:
+    def find(cause: RejectionCause, pod: Pod) -> Path:
         affinity = pod.spec.affinity
         own = affinity and (affinity.pod_affinity if field == "podAffinity" else affinity.pod_anti_affinity)
         terms = own.required_during_scheduling_ignored_during_execution if own else ()
@@ -113,11 +113,11 @@ def _pod_terms(field: str) -> Callable[[Cause, Pod], Path]:
     return find
 
 
-def _labels(cause: Cause, pod: Pod) -> Path:
+def _labels(cause: RejectionCause, pod: Pod) -> Path:
     return ("metadata", "labels")
 
 
-def _claims(cause: Cause, pod: Pod) -> Path:
+def _claims(cause: RejectionCause, pod: Pod) -> Path:
     """The volume whose claim the reason names, else the first that has one."""
     named = {name for reason in cause.reasons for name in _QUOTED.findall(reason)}
     by_claim = {
@@ -131,7 +131,7 @@ def _claims(cause: Cause, pod: Pod) -> Path:
     return ("spec", "volumes") if chosen is None else ("spec", "volumes", chosen)
 
 
-def _devices(cause: Cause, pod: Pod) -> Path:
+def _devices(cause: RejectionCause, pod: Pod) -> Path:
     if not pod.spec.resource_claims:
         return ("spec", "containers")
     for index, claim in enumerate(pod.spec.resource_claims):
@@ -140,11 +140,11 @@ def _devices(cause: Cause, pod: Pod) -> Path:
     return ("spec", "resourceClaims", 0)
 
 
-def _fixed(*path: str | int) -> Callable[[Cause, Pod], Path]:
+def _fixed(*path: str | int) -> Callable[[RejectionCause, Pod], Path]:
     return lambda cause, pod: path
 
 
-def _refused_resources(cause: Cause, pod: Pod) -> Path:
+def _refused_resources(cause: RejectionCause, pod: Pod) -> Path:
     """The resource that the message names first, in the container that asks for most of it."""
     text = " ".join(cause.reasons)
     names = dict.fromkeys(
@@ -155,12 +155,12 @@ def _refused_resources(cause: Cause, pod: Pod) -> Path:
 
 
 _VOLUME_PLUGINS = ("VolumeBinding", "VolumeRestrictions", "VolumeZone", "NodeVolumeLimits")
-_BY_PLUGIN: Mapping[str, Callable[[Cause, Pod], Path]] = {
+_BY_PLUGIN: Mapping[str, Callable[[RejectionCause, Pod], Path]] = {
     **dict.fromkeys(_VOLUME_PLUGINS, _claims),
     "DynamicResources": _devices,
     "GangScheduling": _fixed("spec", "schedulingGroup"),
 }
-_FIELDS: Mapping[str, Callable[[Cause, Pod], Path]] = {
+_FIELDS: Mapping[str, Callable[[RejectionCause, Pod], Path]] = {
     "KS101": _resources,
     "KS102": _resources,
     "KS104": _node_selector,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ksched_cli.engine.queue import Queue
+from ksched_cli.engine.queueing.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.pod_groups import GroupKey, group_of
 from ksched_cli.plan.results import PodGroupOutcome
 
 
-def pod_group_outcomes(scheduler: Scheduler, queue: Queue) -> tuple[PodGroupOutcome, ...]:
+def pod_group_outcomes(scheduler: Scheduler, queue: PendingQueue) -> tuple[PodGroupOutcome, ...]:
     """By name. Nothing where the gate for pod groups is off, for then a group decides nothing."""
     if not scheduler.schedules_groups:
         return ()

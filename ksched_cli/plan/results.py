@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ksched_cli.api.pod_facts import pod_key
 
 if TYPE_CHECKING:
-    from ksched_cli.controlplane.api_server import RefusedPod as Refused
+    from ksched_cli.controlplane.api_server import PodRefusal as Refused
     from ksched_cli.whatif.changes import GonePod
     from ksched_cli.world.results import FinalPod
 

@@ -23,7 +23,7 @@ __all__ = [
     "Rules",
     "changes_of",
     "family_of",
-    "rules_of",
+    "rule_changes_about",
     "rules_that_differ",
 ]
 
@@ -86,7 +86,9 @@ def _holds(rule: RuleChange, rules: Rules) -> bool:
     return release.minor >= rule.minor
 
 
-def rules_of(rules: Collection[RuleChange], plugin: str, aspects: Collection[Aspect]) -> tuple[RuleChange, ...]:
+def rule_changes_about(
+    rules: Collection[RuleChange], plugin: str, aspects: Collection[Aspect]
+) -> tuple[RuleChange, ...]:
     """Those about the plugin, or the one whose work it does, and about one of these aspects."""
     family = family_of(plugin)
     return tuple(

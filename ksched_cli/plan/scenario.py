@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.expectations import Check, StepFacts, check
-from ksched_cli.plan.place import Telling
+from ksched_cli.plan.expectations import CheckedExpectation, StepFacts, check_expectation
 from ksched_cli.plan.results import GatedPod, PodOutcome, RefusedPod, refused_pods
-from ksched_cli.plan.settle import Settlement, SettlingWorld
+from ksched_cli.plan.settle import SettleResult, SettleWorld
+from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
-from ksched_cli.whatif.scenario.model import Scenario, Step
+from ksched_cli.whatif.scenario.model import Scenario, ScenarioStep
 from ksched_cli.world.results import Ending, Limits
 
 
@@ -28,7 +28,7 @@ class StepResult:
     gated: tuple[GatedPod, ...]
     refused: tuple[RefusedPod, ...]
     preempting: tuple[PodOutcome, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[CheckedExpectation, ...]
     warnings: tuple[str, ...]
 
     @property
@@ -43,11 +43,11 @@ class ScenarioResult:
     steps: tuple[StepResult, ...]
 
     @property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[CheckedExpectation, ...]:
         return tuple(each for step in self.steps for each in step.checks)
 
     @property
-    def failed(self) -> tuple[Check, ...]:
+    def failed(self) -> tuple[CheckedExpectation, ...]:
         return tuple(each for each in self.checks if not each.ok)
 
 
@@ -56,7 +56,7 @@ class ScenarioRun:
     """The result, what the world came to, the cluster after the last step, and the scheduler as it was left."""
 
     result: ScenarioResult
-    settlement: Settlement
+    settlement: SettleResult
     loaded: Loaded
     scheduler: Scheduler
 
@@ -65,7 +65,7 @@ class ScenarioWorld:
     """`first` is changed before the first step. `make` gives a scheduler over a cluster."""
 
     def __init__(self, loaded: Loaded, make: Callable[[Loaded], Scheduler], first: Changes, limits: Limits) -> None:
-        self._settling = SettlingWorld(make(loaded), Telling(), loaded)
+        self._settling = SettleWorld(make(loaded), OutputOptions(), loaded)
         self._world, self._make, self._limits = self._settling.world, make, limits
         self._changes = [first]
         self._ending: Ending = "settled"
@@ -83,7 +83,7 @@ class ScenarioWorld:
         loaded = loaded_after(self._world.plane, *self._changes)
         return ScenarioRun(result, found, loaded, self._world.scheduler)
 
-    def _take_step(self, step: Step, change: Changes) -> StepResult:
+    def _take_step(self, step: ScenarioStep, change: Changes) -> StepResult:
         """Make the change and run until nothing moves."""
         plane, settling = self._world.plane, self._settling
         warned, refused = {*plane.warnings, *plane.blocked_evictions()}, {each.pod for each in self._refused()}
@@ -100,7 +100,7 @@ class ScenarioWorld:
             settling.gated(),
             tuple(each for each in self._refused() if each.pod not in refused),
             settling.preempting,
-            tuple(check(each, facts) for each in step.expectations),
+            tuple(check_expectation(each, facts) for each in step.expectations),
             tuple(text for text in (*plane.warnings, *plane.blocked_evictions()) if text not in warned),
         )
 

@@ -9,15 +9,15 @@ from typing import Any, Literal
 
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.queue import Queue
+from ksched_cli.engine.queueing.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.status import Code, Status
 from ksched_cli.plan.groups import pod_group_outcomes
-from ksched_cli.plan.place import Telling, outcome_of
 from ksched_cli.plan.results import GatedPod, PodGroupOutcome, PodOutcome
+from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
-from ksched_cli.world.world import Change, World
+from ksched_cli.world.world import World, WorldChange
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class TimedEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Settlement:
+class SettleResult:
     """What the world came to, the last cycle of every pod that was tried, and every cycle that preempted."""
 
     world: WorldResult
@@ -39,23 +39,23 @@ class Settlement:
     preempting: tuple[PodOutcome, ...] = ()
 
 
-class SettlingWorld:
+class SettleWorld:
     """A world whose decisions are kept by name: the last of each pod, and those that preempted."""
 
-    def __init__(self, scheduler: Scheduler, telling: Telling, loaded: Loaded | None = None) -> None:
-        self._telling = telling
+    def __init__(self, scheduler: Scheduler, output: OutputOptions, loaded: Loaded | None = None) -> None:
+        self._output = output
         self._outcomes: dict[int, PodOutcome] = {}
         self._step: set[int] = set()
         self._preempting: list[PodOutcome] = []
         self._preempted_before = 0
-        self.world = World(scheduler, loaded, wanted=telling.wanted, decided=self._decided)
+        self.world = World(scheduler, loaded, wanted=output.wanted, decided=self._decided)
 
     def _decided(self, decision: Decision) -> None:
-        told = self._telling
+        told = self._output
         if not told.wanted(decision.pod.pod):
             return
         cluster = self.world.cluster
-        outcome = outcome_of(decision, cluster, detail=told.detail, top=told.top, doubts=told.doubts)
+        outcome = outcome_of(decision, cluster, detail=told.detail, top=told.top, missing_kinds=told.missing_kinds)
         self._outcomes[decision.pod_row] = outcome
         self._step.add(decision.pod_row)
         if outcome.preemption:
@@ -84,8 +84,8 @@ class SettlingWorld:
         held = (pod for pod in self.world.loop.queue if pod.gated)
         return tuple(GatedPod(pod.info.key, pod.gating_plugin, (pod.gating_message,)) for pod in held)
 
-    def settlement(self, result: WorldResult) -> Settlement:
-        return Settlement(result, tuple(self._outcomes.values()), self._groups(), tuple(self._preempting))
+    def settlement(self, result: WorldResult) -> SettleResult:
+        return SettleResult(result, tuple(self._outcomes.values()), self._groups(), tuple(self._preempting))
 
     def _groups(self) -> tuple[PodGroupOutcome, ...]:
         held_back = {
@@ -93,20 +93,20 @@ class SettlingWorld:
             for pod in self.world.loop.queue
             if pod.gated
         }
-        return pod_group_outcomes(self.world.scheduler, Queue(gated=held_back))
+        return pod_group_outcomes(self.world.scheduler, PendingQueue(gated=held_back))
 
 
 def settle(
     scheduler: Scheduler,
     limits: Limits = DEFAULT_LIMITS,
-    telling: Telling | None = None,
+    output: OutputOptions | None = None,
     events: Sequence[TimedEvent] = (),
     loaded: Loaded | None = None,
-    change: Change | None = None,
-) -> Settlement:
+    change: WorldChange | None = None,
+) -> SettleResult:
     """Make the change, schedule every pending pod, and go on with what follows until nothing moves or a limit is
     reached."""
-    settling = SettlingWorld(scheduler, telling or Telling(), loaded)
+    settling = SettleWorld(scheduler, output or OutputOptions(), loaded)
     world = settling.world
     if change is not None:
         world.apply(change)

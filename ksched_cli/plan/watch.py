@@ -13,7 +13,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.plan.results import PodOutcome, Simulation
 from ksched_cli.sources.live.cluster import LiveCluster
-from ksched_cli.sources.live.watching import Event, Lost, Mirror, Reached
+from ksched_cli.sources.live.watch import ClusterMirror, Event, Lost, Reached
 
 # Changes come in bursts: a rollout is one picture, not a hundred. But it does not have to end before something is said.
 QUIET, LONGEST = 0.2, 2.0
@@ -113,7 +113,7 @@ def _foreseen(verdict: News, node: str) -> str:
 class Watch:
     """`simulate` says what becomes of a cluster's pending pods; `events` are what happens to it; None ends it."""
 
-    mirror: Mirror
+    mirror: ClusterMirror
     events: queue.Queue[Event | None]
     simulate: Callable[[LiveCluster], Simulation]
     deadline: float | None = None

@@ -19,7 +19,7 @@ NO_QUORUM = "waiting for minCount pods from a gang to appear in scheduling queue
 WAITING = Status(Code.WAIT, ("waiting for minCount pods from a gang to be scheduled",))
 
 
-class Rules(ReleaseRules, plugins="GangScheduling"):
+class GangSchedulingRules(ReleaseRules, plugins="GangScheduling"):
     notes = (
         GateNote(
             "GangScheduling",

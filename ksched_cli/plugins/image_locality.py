@@ -18,7 +18,7 @@ MIN_THRESHOLD = 23 * _MIB
 MAX_CONTAINER_THRESHOLD = 1000 * _MIB
 
 
-class Rules(ReleaseRules, plugins="ImageLocality"):
+class ImageLocalityRules(ReleaseRules, plugins="ImageLocality"):
     counts_init_containers = Change(
         "1.30",
         before=False,
@@ -77,7 +77,7 @@ class ImageLocality(ScorePlugin[None]):
 
     def _image_names(self, pod: PodInfo) -> list[str]:
         """Every image that the pod pulls, as often as it is named."""
-        spec, rules = pod.pod.spec, Rules.of(self.handle.release)
+        spec, rules = pod.pod.spec, ImageLocalityRules.of(self.handle.release)
         containers = (*spec.init_containers, *spec.containers) if rules.counts_init_containers else spec.containers
         names = [container.image for container in containers]
         if rules.counts_image_volumes:
@@ -86,7 +86,7 @@ class ImageLocality(ScorePlugin[None]):
 
     def _containers(self, pod: PodInfo) -> int:
         """How many images the ceiling is for."""
-        rules, spec = Rules.of(self.handle.release), pod.pod.spec
+        rules, spec = ImageLocalityRules.of(self.handle.release), pod.pod.spec
         if not rules.ceiling_grows_with_containers:
             return 1
         return len(spec.containers) + (len(spec.init_containers) if rules.counts_init_containers else 0)
@@ -94,7 +94,7 @@ class ImageLocality(ScorePlugin[None]):
     def _scaled(self, image: Image, nodes: NodeRows) -> int | Int64Column:
         """The size, less for images that few nodes hold, so that pods do not heat up a single node."""
         table = nodes.cluster.nodes
-        if Rules.of(self.handle.release).counts_holders_of_today:
+        if ImageLocalityRules.of(self.handle.release).counts_holders_of_today:
             return scaled(image.size, len(image.rows), len(table))
         # A node kept the number of holders that there were when it was added itself.
         held = np.argsort(np.argsort(table.arrival_rank[image.rows])) + 1

@@ -28,7 +28,7 @@ _INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/insta
 _NITRO = re.compile("^[cmr]5.*|t3|z1d")
 
 
-class Rules(ReleaseRules, plugins="EBSLimits GCEPDLimits AzureDiskLimits CinderLimits"):
+class InTreeVolumeLimitsRules(ReleaseRules, plugins="EBSLimits GCEPDLimits AzureDiskLimits CinderLimits"):
     missing_claims_reject = Change(
         "1.30",
         before=False,
@@ -90,7 +90,7 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         try:
             wanted = set(self._disks(pod.pod, required=True))
         except LookupError as problem:
-            refuse = unresolvable if Rules.of(self.handle.release).missing_claims_reject else error
+            refuse = unresolvable if InTreeVolumeLimitsRules.of(self.handle.release).missing_claims_reject else error
             return Verdict.from_statuses([refuse(str(problem))] * len(nodes))
         except ValueError as problem:
             return Verdict.from_statuses([error(str(problem))] * len(nodes))
@@ -160,7 +160,7 @@ class EBSLimits(_InTreeLimits):
 
     def limit(self, node: Node) -> int:
         """getMaxEBSVolume: Nitro instances take fewer."""
-        reads_both = Rules.of(self.handle.release).reads_instance_type_without_beta
+        reads_both = InTreeVolumeLimitsRules.of(self.handle.release).reads_instance_type_without_beta
         keys = _INSTANCE_TYPES if reads_both else _INSTANCE_TYPES[1:]
         types = (node.metadata.labels.get(key) for key in keys)
         kind = next((each for each in types if each is not None), "")

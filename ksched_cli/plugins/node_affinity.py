@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ksched_cli.api.core import Node, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
-from ksched_cli.api.core import NodeAffinity as NodeAffinitySpec
+from ksched_cli.api.core import NodeAffinityTerms as NodeAffinitySpec
 from ksched_cli.api.node_affinity import RequiredNodeAffinity, any_term_selects
 from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, make_requirement
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
@@ -38,7 +38,7 @@ _ENFORCED_MISMATCH = unresolvable("node(s) didn't match scheduler-enforced node 
 _CONFLICT = unresolvable("pod affinity terms conflict")
 
 
-class Rules(ReleaseRules, plugins="NodeAffinity"):
+class NodeAffinityRules(ReleaseRules, plugins="NodeAffinity"):
     narrows_to_named_nodes = Change(
         "1.24",
         before=False,
@@ -129,7 +129,7 @@ class NodeAffinity(
         enforced = self._added and self._added.required_during_scheduling_ignored_during_execution
         if required is None and not enforced and not pod.pod.spec.node_selector:
             return SKIP
-        narrows = required is not None and Rules.of(self.handle.release).narrows_to_named_nodes
+        narrows = required is not None and NodeAffinityRules.of(self.handle.release).narrows_to_named_nodes
         names = _named_nodes(required.node_selector_terms) if required and narrows else None
         if names is not None and not names:
             return _CONFLICT
@@ -147,7 +147,7 @@ class NodeAffinity(
         return Verdict.by_group(groups, (SUCCESS, self._mismatch(), _ENFORCED_MISMATCH))
 
     def _mismatch(self) -> Status:
-        rules = Rules.of(self.handle.release)
+        rules = NodeAffinityRules.of(self.handle.release)
         if rules.reason_says_selector_too:
             return _POD_MISMATCH
         return _POD_MISMATCH_1_20 if rules.reason_says_affinity else _POD_MISMATCH_1_19
@@ -174,7 +174,7 @@ class NodeAffinity(
         affinity = _node_affinity(pod)
         preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
         added = self._added and self._added.preferred_during_scheduling_ignored_during_execution
-        if not preferred and not added and Rules.of(self.handle.release).skips_without_preferences:
+        if not preferred and not added and NodeAffinityRules.of(self.handle.release).skips_without_preferences:
             return SKIP
         return self._preferred(pod, nodes)
 
@@ -187,7 +187,7 @@ class NodeAffinity(
             # A term that says nothing or weighs nothing is passed over, and keeps its number.
             nodes.cluster.selection.check((each.preference if each.weight else _NO_TERM for each in preferred), path="")
         except SelectorError as problem:
-            has_paths = Rules.of(nodes.cluster.release).errors_name_the_path
+            has_paths = NodeAffinityRules.of(nodes.cluster.release).errors_name_the_path
             return error(str(problem) if has_paths else _without_paths(problem))
         return PreferredTerms(tuple(term for term in preferred if term.weight and not _is_empty(term.preference)))
 
@@ -210,7 +210,7 @@ class NodeAffinity(
 
     @staticmethod
     def _matching(term: NodeSelectorTerm, nodes: NodeRows) -> BoolColumn:
-        if not Rules.of(nodes.cluster.release).preferences_may_be_about_fields:
+        if not NodeAffinityRules.of(nodes.cluster.release).preferences_may_be_about_fields:
             # A preference is about labels, and what it says of fields is not read.
             term = NodeSelectorTerm(match_expressions=term.match_expressions)
         return nodes.cluster.selection.terms_mask((term,))

@@ -20,7 +20,7 @@ from ksched_cli.releases.changes import GateNote, Note, ReleaseRules
 Features = frozenset[str]
 
 
-class Rules(ReleaseRules, plugins="NodeDeclaredFeatures"):
+class NodeDeclaredFeaturesRules(ReleaseRules, plugins="NodeDeclaredFeatures"):
     notes = (
         Note(
             "1.35",

@@ -18,7 +18,7 @@ _MISMATCH = unresolvable("node(s) didn't match the requested node name")
 _MISMATCH_1_20 = unresolvable("node(s) didn't match the requested hostname")
 
 
-class Rules(ReleaseRules, plugins="NodeName"):
+class NodeNameRules(ReleaseRules, plugins="NodeName"):
     reason_says_node_name = Change("1.21", before=False, now=True, told_by="NodeName")
 
 
@@ -33,7 +33,7 @@ class NodeName(FilterPlugin[None]):
         if not wanted:
             return Verdict.passing(len(nodes))
         others = nodes.rows != nodes.cluster.nodes.row_of.get(wanted, -1)
-        mismatch = _MISMATCH if Rules.of(self.handle.release).reason_says_node_name else _MISMATCH_1_20
+        mismatch = _MISMATCH if NodeNameRules.of(self.handle.release).reason_says_node_name else _MISMATCH_1_20
         return Verdict.rejecting(np.asarray(others), mismatch)
 
     def sign(self, pod: PodInfo) -> Hashable:

@@ -20,7 +20,7 @@ from ksched_cli.plugins.lib.resource_scoring import MeasuredResource, measure, m
 from ksched_cli.releases.changes import Change, ReleaseRules
 
 
-class Rules(ReleaseRules, plugins="NodeResourcesBalancedAllocation"):
+class BalancedAllocationRules(ReleaseRules, plugins="NodeResourcesBalancedAllocation"):
     scores_the_difference = Change(
         "1.36",
         before=False,
@@ -62,7 +62,7 @@ class NodeResourcesBalancedAllocation(
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
         self._totals = DeviceTotals(handle)
-        self._rules = Rules.of(handle.release)
+        self._rules = BalancedAllocationRules.of(handle.release)
 
     @property
     def _names(self) -> list[str]:

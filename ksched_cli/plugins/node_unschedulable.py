@@ -22,7 +22,7 @@ from ksched_cli.releases.changes import GateNote, ReleaseRules
 _UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 
-class Rules(ReleaseRules, plugins="NodeUnschedulable"):
+class NodeUnschedulableRules(ReleaseRules, plugins="NodeUnschedulable"):
     notes = (
         GateNote(
             "TaintNodesByCondition",

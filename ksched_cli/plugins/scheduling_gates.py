@@ -12,7 +12,7 @@ from ksched_cli.framework.status import SUCCESS, Status, unresolvable
 from ksched_cli.releases.changes import GateNote, ReleaseRules
 
 
-class Rules(ReleaseRules, plugins="SchedulingGates"):
+class SchedulingGatesRules(ReleaseRules, plugins="SchedulingGates"):
     notes = (
         GateNote(
             "PodSchedulingReadiness",

@@ -17,7 +17,7 @@ from ksched_cli.releases.changes import Note, ReleaseRules
 _ZONE_WEIGHT = 2.0 / 3.0
 
 
-class Rules(ReleaseRules, plugins="SelectorSpread"):
+class SelectorSpreadRules(ReleaseRules, plugins="SelectorSpread"):
     notes = (
         Note(
             "1.24",

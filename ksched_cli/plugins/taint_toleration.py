@@ -27,7 +27,7 @@ _UNTOLERATED = unresolvable("node(s) had untolerated taint(s)")
 _NOT_TOLERATED = unresolvable("node(s) had taints that the pod didn't tolerate")
 
 
-class Rules(ReleaseRules, plugins="TaintToleration"):
+class TaintTolerationRules(ReleaseRules, plugins="TaintToleration"):
     reason_names_taint = Change("1.17", before=False, now=True, told_by="TaintToleration").then(
         "1.34", now=False, about="message", sentence="The reason does not name the taint; before, it did."
     )
@@ -93,7 +93,7 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
 
     def _refusal(self, taint: Taint) -> Status:
         """Where the reason names the taint, each taint has a count of its own in the message."""
-        rules = Rules.of(self.handle.release)
+        rules = TaintTolerationRules.of(self.handle.release)
         if not rules.reason_names_taint:
             return _UNTOLERATED if rules.reason_says_untolerated else _NOT_TOLERATED
         named = f"{{{taint.key}: {taint.value}}}"

@@ -16,7 +16,7 @@ from ksched_cli.framework.status import Status, error
 from ksched_cli.releases.changes import GateNote, ReleaseRules
 
 
-class Rules(ReleaseRules, plugins="TopologyPlacementGenerator"):
+class TopologyPlacementGeneratorRules(ReleaseRules, plugins="TopologyPlacementGenerator"):
     notes = (
         GateNote(
             "TopologyAwareWorkloadScheduling",

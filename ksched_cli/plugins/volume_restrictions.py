@@ -31,7 +31,7 @@ _CLAIM_IN_USE_1_33 = unschedulable(
 )
 
 
-class Rules(ReleaseRules, plugins="VolumeRestrictions"):
+class VolumeRestrictionsRules(ReleaseRules, plugins="VolumeRestrictions"):
     reason_says_another_pod = Change(
         "1.34",
         before=False,
@@ -85,7 +85,7 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
             return new.metadata.namespace == pod.namespace and new.metadata.name in mounted_claims(pod.pod)
         if old.metadata.namespace != pod.namespace:
             return False
-        shared = any(clashes(mine, theirs) for theirs in old.spec.volumes for mine in pod.pod.spec.volumes)
+        shared = any(volumes_clash(mine, theirs) for theirs in old.spec.volumes for mine in pod.pod.spec.volumes)
         return shared or not set(mounted_claims(pod.pod)).isdisjoint(mounted_claims(old))
 
     @property
@@ -126,7 +126,11 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
         elif state is None:
             other = error('cannot read "PreFilterVolumeRestrictions" from cycleState')
         else:
-            in_use = _CLAIM_IN_USE if Rules.of(self.handle.release).reason_says_another_pod else _CLAIM_IN_USE_1_33
+            in_use = (
+                _CLAIM_IN_USE
+                if VolumeRestrictionsRules.of(self.handle.release).reason_says_another_pod
+                else _CLAIM_IN_USE_1_33
+            )
             other = in_use if state.references > 0 else SUCCESS
         return Verdict.by_group(conflict.astype(np.int32), (other, _DISK_CONFLICT))
 
@@ -151,7 +155,7 @@ def _uses(claims: frozenset[str], pod: PodInfo, other: PodInfo) -> bool:
 
 
 def _shares_disk(pod: Pod, other: Pod) -> bool:
-    return any(clashes(mine, theirs) for theirs in other.spec.volumes for mine in pod.spec.volumes)
+    return any(volumes_clash(mine, theirs) for theirs in other.spec.volumes for mine in pod.spec.volumes)
 
 
 def _claims_in_use(cluster: Cluster, namespace: str) -> set[str]:
@@ -172,11 +176,11 @@ def _disk_conflicts(pod: Pod, nodes: NodeRows) -> BoolColumn:
         usage, infos = nodes.cluster.usage, nodes.cluster.pods.infos
         for index, row in enumerate(nodes.rows):
             mounted = (volume for other in usage.pods[row] for volume in infos[other].pod.spec.volumes)
-            conflict[index] = any(clashes(mine, theirs) for theirs in mounted for mine in wanted)
+            conflict[index] = any(volumes_clash(mine, theirs) for theirs in mounted for mine in wanted)
     return conflict
 
 
-def clashes(mine: Volume, theirs: Volume) -> bool:
+def volumes_clash(mine: Volume, theirs: Volume) -> bool:
     """Both are the same disk, and at least one of them may write to it."""
     gce, other_gce = mine.gce_persistent_disk, theirs.gce_persistent_disk
     if gce and other_gce and gce.pd_name == other_gce.pd_name and not (gce.read_only and other_gce.read_only):

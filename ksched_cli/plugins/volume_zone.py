@@ -34,7 +34,7 @@ _SEPARATOR = "__"
 _CONFLICT = unresolvable("node(s) had no available volume zone")
 
 
-class Rules(ReleaseRules, plugins="VolumeZone"):
+class VolumeZoneRules(ReleaseRules, plugins="VolumeZone"):
     missing_volumes_reject_everywhere = Change(
         "1.27",
         before=False,
@@ -122,7 +122,7 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         constrained = np.logical_or.reduce([labels.column(key).present for key in self.topology_labels])
         if isinstance(topologies, Status):
             # Else a node without the labels passes without a look at the volumes.
-            everywhere = Rules.of(self.handle.release).missing_volumes_reject_everywhere
+            everywhere = VolumeZoneRules.of(self.handle.release).missing_volumes_reject_everywhere
             refused = np.ones_like(constrained) if everywhere else constrained
             return Verdict.rejecting(nodes.take(refused), topologies)
         conflict = np.zeros(len(nodes.cluster.nodes), dtype=np.bool_)
@@ -144,7 +144,7 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         column = labels.column(topology.key)
         inside = column.where(lambda value: value in topology.values)
         replacement = _GA_LABEL.get(topology.key)
-        if replacement is not None and Rules.of(self.handle.release).beta_labels_match_their_successors:
+        if replacement is not None and VolumeZoneRules.of(self.handle.release).beta_labels_match_their_successors:
             inside |= ~column.present & labels.column(replacement).where(lambda value: value in topology.values)
         return inside
 
@@ -152,7 +152,7 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         """Those of the bound volumes of the pod's claims; ephemeral volumes are none of this plugin's business."""
         found: list[VolumeTopology] = []
         # Else a claim that cannot be followed ends the cycle.
-        refuse = unresolvable if Rules.of(self.handle.release).bad_claims_reject else error
+        refuse = unresolvable if VolumeZoneRules.of(self.handle.release).bad_claims_reject else error
         for name in mounted_claims(pod):
             if not name:
                 return refuse("PersistentVolumeClaim had no name")
@@ -178,7 +178,7 @@ def _problem_of_unbound(claim: PersistentVolumeClaim, catalog: Catalog, release:
     if not name:
         return "PersistentVolumeClaim had no pv name and storageClass name"
     found = catalog.get(StorageClass, name)
-    if found is None and not Rules.of(release).missing_class_is_told_as_the_api_does:
+    if found is None and not VolumeZoneRules.of(release).missing_class_is_told_as_the_api_does:
         return f'StorageClass "{name}" claimed by PersistentVolumeClaim "{claim.metadata.name}" not found'
     if found is None:
         return f'storageclass.storage.k8s.io "{name}" not found'

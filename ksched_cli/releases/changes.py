@@ -53,7 +53,7 @@ class RuleChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Generic[T]):
+class ChangeStep(Generic[T]):
     """A value that a rule has from a minor on. A person is told of the change in its sentence, or in that of a rule of
     `told_by`, a plugin, that came with the same minor."""
 
@@ -81,12 +81,12 @@ class Change(Generic[T]):
         told_by: str = "",
     ) -> None:
         self.before = before
-        self.steps = [Step(since, now, about, sentence, plugins, told_by)]
+        self.steps = [ChangeStep(since, now, about, sentence, plugins, told_by)]
 
     def then(
         self, since: str, *, now: T, about: str = "", sentence: str = "", plugins: str = "", told_by: str = ""
     ) -> Change[T]:
-        self.steps.append(Step(since, now, about, sentence, plugins, told_by))
+        self.steps.append(ChangeStep(since, now, about, sentence, plugins, told_by))
         return self
 
     def value(self, release: Release) -> T:

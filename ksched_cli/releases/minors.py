@@ -172,7 +172,7 @@ def minor_in(version: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def nearest(version: str) -> Release:
+def nearest_release(version: str) -> Release:
     """The modelled minor that is nearest to the version; of two that are as near the later one."""
     wanted = minor_in(version)
     if wanted is None:

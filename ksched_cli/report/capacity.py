@@ -15,7 +15,7 @@ from ksched_cli.plan.capacity import Capacity, NodeRoom, PendingPods, Stranded
 from ksched_cli.plan.results import Failure
 from ksched_cli.plan.rules import rules_of
 from ksched_cli.report.amounts import exact_all, short_all
-from ksched_cli.report.document import API_VERSION
+from ksched_cli.report.simulate_document import API_VERSION
 from ksched_cli.report.visible import shows_visible
 
 # Above this many nodes they are summed up by what keeps the next replica out.

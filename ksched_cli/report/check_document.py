@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ksched_cli.plan.check_results import Check, Finding, RolloutStep, WorkloadCheck
+from ksched_cli.plan.check.results import Check, Finding, RolloutStep, WorkloadCheck
 from ksched_cli.plan.codes import ReasonCode
-from ksched_cli.plan.evicted import Loss
-from ksched_cli.report.document import API_VERSION
+from ksched_cli.plan.evicted import WorkloadLoss
 from ksched_cli.report.final import draw_entry, final_entry
-from ksched_cli.sources.places import Place
+from ksched_cli.report.simulate_document import API_VERSION
+from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.results import WorldResult
 
 KIND = "Check"
@@ -48,7 +48,7 @@ def _world(world: WorldResult) -> dict[str, Any]:
     }
 
 
-def _loss(loss: Loss) -> dict[str, Any]:
+def _loss(loss: WorkloadLoss) -> dict[str, Any]:
     return {"workload": loss.workload, "evicted": list(loss.evicted), "pending": loss.pending}
 
 
@@ -90,7 +90,7 @@ def finding_entry(finding: Finding) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value not in ("", None, 0) and value != []}
 
 
-def _place(place: Place) -> dict[str, Any]:
+def _place(place: SourcePlace) -> dict[str, Any]:
     entry = {"file": place.source, "line": place.line, "path": place.path}
     return {key: value for key, value in entry.items() if value not in ("", None)}
 

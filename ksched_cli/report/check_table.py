@@ -9,10 +9,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ksched_cli.plan.check_results import Check, Finding, WorkloadCheck
+from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.plan.codes import ReasonCode
-from ksched_cli.report.settlement import span
-from ksched_cli.report.table import omissions
+from ksched_cli.report.settle import span
+from ksched_cli.report.simulate_table import omissions
 from ksched_cli.report.visible import shows_visible
 
 _NAMED = 4
@@ -36,7 +36,7 @@ def print_check(check: Check, console: Console, *, steps: bool = False) -> None:
             console.print(Padding(Text(f"could be otherwise: {unread(workload)}", style="yellow"), (0, 0, 0, 2)))
     if check.workloads:
         console.print()
-    console.print(summary_line(check))
+    console.print(check_summary_line(check))
     codes = sorted({finding.code for finding in check.findings if finding.level == "error"})
     if codes:
         console.print(Text(f"what to do: ksched explain-code {' '.join(codes)}", style="dim"))
@@ -111,12 +111,12 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def summary_line(check: Check) -> Text:
+def check_summary_line(check: Check) -> Text:
     failing = sum(workload.result == "fails" for workload in check.workloads)
-    return Text(summary(check), style="bold red" if failing else "bold green")
+    return Text(check_summary(check), style="bold red" if failing else "bold green")
 
 
-def summary(check: Check) -> str:
+def check_summary(check: Check) -> str:
     """`1 of 4 workloads fails: 2 errors, 1 warning (6 nodes)`."""
     total = len(check.workloads)
     failing = sum(workload.result == "fails" for workload in check.workloads)

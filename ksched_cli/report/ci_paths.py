@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from urllib.parse import quote
 
-from ksched_cli.sources.places import Place
+from ksched_cli.sources.places import SourcePlace
 
 _STDIN = "stdin"
 
 
-def repository_path(place: Place) -> str:
+def repository_path(place: SourcePlace) -> str:
     """The file relative to the checkout ($GITHUB_WORKSPACE, $CI_PROJECT_DIR, Jenkins' $WORKSPACE or where we are), an
     archive in place of what is in it; empty for what was piped in."""
     source = place.source

@@ -15,9 +15,9 @@ from ksched_cli.plan.diff import Diff, NodeChange, PodChange, SpreadChange, Wher
 from ksched_cli.plan.usage import NodeUse
 from ksched_cli.report.amounts import exact_all
 from ksched_cli.report.causes import cause_entry, cause_lines, markdown_rules, print_rules, tally_entry
-from ksched_cli.report.document import API_VERSION
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.final import end_entries
+from ksched_cli.report.simulate_document import API_VERSION
 from ksched_cli.report.visible import shows_visible, visible, with_texts
 
 KIND = "Diff"
@@ -47,7 +47,7 @@ def print_diff(diff: Diff, console: Console, *, wide: bool = False) -> None:
         _say_more(len(diff.nodes) - len(nodes), "nodes", console)
         console.print()
     print_rules(diff, console, wide=wide)
-    console.print(Text(summary(diff), style="bold red" if diff.failing else "bold green"))
+    console.print(Text(diff_summary(diff), style="bold red" if diff.failing else "bold green"))
 
 
 def _say_more(left: int, what: str, console: Console) -> None:
@@ -153,7 +153,7 @@ def _percentage(use: NodeUse, resource: str) -> str:
     return f"{100 * use.requested.get(resource, 0) / there:.0f}%" if there else "-"
 
 
-def summary(diff: Diff) -> str:
+def diff_summary(diff: Diff) -> str:
     """`1 moved, 1 newly failing, 2 new; 12 pods as before`."""
     counts = Counter[str](change.kind for change in diff.changes)
     lost = sum(change.kind == "added" and change.fails for change in diff.changes)
@@ -172,7 +172,7 @@ def summary(diff: Diff) -> str:
 def print_markdown(diff: Diff, out: TextIO) -> None:
     """For a comment on a pull request."""
     diff = with_texts(diff, lambda text: escape_markdown(visible(text)))
-    lines = [f"**{summary(diff)}**", ""]
+    lines = [f"**{diff_summary(diff)}**", ""]
     if diff.changes:
         why = (" why |", "---|") if diff.rules is not None else ("", "")
         lines += [f"| | pod | before | after |{why[0]}", f"|---|---|---|---|{why[1]}"]
@@ -206,7 +206,7 @@ def _markdown_pod(change: PodChange) -> str:
     return f"| `{sign_of(change)}` | {name} | {before} | {after} |{why}"
 
 
-def to_document(diff: Diff, coverage: tuple[Mapping[str, Any], Mapping[str, Any]]) -> dict[str, Any]:
+def diff_document(diff: Diff, coverage: tuple[Mapping[str, Any], Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,

@@ -13,25 +13,25 @@ from rich.text import Text
 
 from ksched_cli.plan.drain.results import (
     BudgetChange,
-    Drain,
     DrainOutcome,
+    DrainResult,
+    DrainTrial,
     Evicted,
     Fate,
     NodeDrain,
     PodFate,
     Remark,
-    Trial,
 )
-from ksched_cli.report.document import API_VERSION
 from ksched_cli.report.final import end_entries
-from ksched_cli.report.settlement import ending_line
+from ksched_cli.report.settle import ending_line
+from ksched_cli.report.simulate_document import API_VERSION
 from ksched_cli.report.visible import shows_visible
 
 # The document
 
 
 def drain_document(
-    trials: Sequence[Trial], each: str | None, coverage: Mapping[str, Any], stats: Mapping[str, Any]
+    trials: Sequence[DrainTrial], each: str | None, coverage: Mapping[str, Any], stats: Mapping[str, Any]
 ) -> dict[str, Any]:
     """One drain, or a list of them where every node or zone was drained by itself."""
     if each is None:
@@ -42,7 +42,7 @@ def drain_document(
     return {"apiVersion": API_VERSION, **body, "coverage": dict(coverage), "stats": dict(stats)}
 
 
-def _drain(drain: Drain) -> dict[str, Any]:
+def _drain(drain: DrainResult) -> dict[str, Any]:
     return {
         "result": drain.outcome,
         **({"reason": reason} if (reason := _reason(drain)) else {}),
@@ -105,7 +105,7 @@ _PODS: Mapping[Fate, tuple[str, str]] = {
 
 
 @shows_visible
-def print_drain(drain: Drain, console: Console, *, headers: bool = True) -> None:
+def print_drain(drain: DrainResult, console: Console, *, headers: bool = True) -> None:
     """Node by node: each pod with its round and where it goes."""
     for index, node in enumerate(drain.nodes):
         if index:
@@ -212,7 +212,7 @@ def _table(headers: bool, *columns: str) -> Table:
     return table
 
 
-def _numbers(drain: Drain) -> dict[str, int]:
+def _numbers(drain: DrainResult) -> dict[str, int]:
     """By the heading of their column."""
     counts = Counter(pod.fate for node in drain.nodes for pod in node.pods)
     return {
@@ -226,7 +226,7 @@ def _numbers(drain: Drain) -> dict[str, int]:
 
 
 @shows_visible
-def print_trials(trials: Sequence[Trial], each: str, console: Console, *, headers: bool = True) -> None:
+def print_trials(trials: Sequence[DrainTrial], each: str, console: Console, *, headers: bool = True) -> None:
     """One line a trial, and how many are safe. A number that is 0 in every trial has no column."""
     counts = [_numbers(trial.drain) for trial in trials]
     columns = [name for name in counts[0] if name in ("ROUNDS", "MOVE") or any(each[name] for each in counts)]
@@ -248,7 +248,7 @@ def _colour(result: DrainOutcome) -> str:
     return {"safe": "green", "evicts others": "yellow"}.get(result, "red")
 
 
-def _reason(drain: Drain) -> str:
+def _reason(drain: DrainResult) -> str:
     """The first cause of the outcome: a refusal, a stuck pod, a pod without a place, a lost pod, a preempted pod."""
     for node in drain.nodes:
         for refusal in node.refusals:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ksched_cli.plan.explain.results import Explanation, Margin, NodeFocus, PluginAnswer, PreemptionStudy, Rejection
 from ksched_cli.plan.fixes.values import Fix
-from ksched_cli.report.document import API_VERSION, pod_entry
+from ksched_cli.report.simulate_document import API_VERSION, pod_entry
 
 KIND = "Explanation"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ksched_cli.plan.check_results import Check, Finding
-from ksched_cli.report.check_table import spot, summary
+from ksched_cli.plan.check.results import Check, Finding
+from ksched_cli.report.check_table import check_summary, spot
 from ksched_cli.report.ci_paths import repository_path
 from ksched_cli.report.visible import visible_lines, with_texts
 
@@ -37,7 +37,7 @@ def _lines(check: Check) -> Iterator[str]:
         yield f"::group::{len(others)} more, for which GitHub has no room as annotations"
         yield from (_plain(finding) for finding in others)
         yield "::endgroup::"
-    yield summary(check)
+    yield check_summary(check)
 
 
 def annotation(finding: Finding) -> str:

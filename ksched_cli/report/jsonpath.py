@@ -10,7 +10,7 @@ from ksched_cli.report.encoding import json_text
 from ksched_cli.report.jsonpath_syntax import (
     Field,
     Filter,
-    Literal,
+    JsonPathLiteral,
     Part,
     Path,
     Range,
@@ -20,7 +20,7 @@ from ksched_cli.report.jsonpath_syntax import (
     TemplateError,
     Union,
     Wildcard,
-    parse,
+    parse_jsonpath,
 )
 from ksched_cli.report.visible import visible
 
@@ -31,7 +31,7 @@ class JSONPath:
     """A template, ready for documents."""
 
     def __init__(self, template: str) -> None:
-        self._parts = parse(template)
+        self._parts = parse_jsonpath(template)
 
     def render(self, document: Any) -> str:
         return "".join(_rendered(self._parts, document))
@@ -50,7 +50,7 @@ def _rendered(parts: Sequence[Part], document: Any) -> Iterator[str]:
                 yield from _rendered(part.body, value)
         else:
             # A text of the template itself is written as it is.
-            write = plain_text if isinstance(part[0], Literal) else as_text
+            write = plain_text if isinstance(part[0], JsonPathLiteral) else as_text
             yield " ".join(map(write, _walk([document], part)))
 
 
@@ -75,7 +75,7 @@ def _walk(values: list[Any], path: Path) -> list[Any]:
 
 
 def _taken(values: list[Any], step: Step) -> list[Any]:
-    if isinstance(step, Literal):
+    if isinstance(step, JsonPathLiteral):
         return [step.value]
     if isinstance(step, Field):
         return [value[step.name] for value in values if isinstance(value, dict) and step.name in value]

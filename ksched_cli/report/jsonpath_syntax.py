@@ -13,7 +13,7 @@ class TemplateError(ValueError):
 
 
 @dataclass(frozen=True)
-class Literal:
+class JsonPathLiteral:
     """A text, number or truth value that stands for itself."""
 
     value: str | int | float | bool
@@ -58,7 +58,7 @@ class Filter:
     right: Path = ()
 
 
-Step: TypeAlias = Literal | Field | Wildcard | Recursive | Slice | Union | Filter
+Step: TypeAlias = JsonPathLiteral | Field | Wildcard | Recursive | Slice | Union | Filter
 Path: TypeAlias = tuple[Step, ...]
 
 
@@ -80,7 +80,7 @@ _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[0-7]{3}|.)", re.DOTAL
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", "'": "'", '"': '"'}
 
 
-def parse(text: str) -> list[Part]:
+def parse_jsonpath(text: str) -> list[Part]:
     """The parts of a template. A range that nothing ends goes on to the end."""
     parts: list[Part] = []
     open_ranges: list[list[Part]] = [parts]
@@ -136,12 +136,12 @@ class _Action:
         elif here == "[":
             self._steps.extend(self._array())
         elif here in "\"'":
-            self._steps.append(Literal(self._quoted(here)))
+            self._steps.append(JsonPathLiteral(self._quoted(here)))
         elif here == ".":
             self.at += 1
             self._steps.append(self._field())
         elif here in "+-" or here.isdigit():
-            self._steps.append(Literal(self._number()))
+            self._steps.append(JsonPathLiteral(self._number()))
         elif here == "_" or here.isalpha():
             self._word()
         else:
@@ -158,7 +158,7 @@ class _Action:
     def _word(self) -> None:
         word = self._name()
         if word in ("true", "false"):
-            self._steps.append(Literal(word == "true"))
+            self._steps.append(JsonPathLiteral(word == "true"))
         elif word in ("range", "end"):
             self.keyword = word
         else:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from xml.etree import ElementTree
 
-from ksched_cli.plan.check_results import Check, Finding, WorkloadCheck
+from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.report.check_table import progress, spot, unread
 from ksched_cli.report.ci_paths import repository_path
 from ksched_cli.report.visible import visible_lines, with_texts
@@ -65,8 +65,8 @@ def _case(suite: ElementTree.Element, workload: WorkloadCheck) -> None:
         failure.text = _clean("\n\n".join(map(_told, errors)))
     elif workload.result == "held back":
         ElementTree.SubElement(case, "skipped", message=_clean(others[0].message))
-    doubts = [f"could be otherwise: {unread(workload)}"] if workload.missing else []
-    told = "\n\n".join([progress(workload), *map(_told, others), *doubts])
+    unread_kinds = [f"could be otherwise: {unread(workload)}"] if workload.missing else []
+    told = "\n\n".join([progress(workload), *map(_told, others), *unread_kinds])
     ElementTree.SubElement(case, "system-out").text = _clean(told)
 
 

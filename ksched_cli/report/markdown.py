@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ksched_cli.plan.check_results import Check, Finding, WorkloadCheck
+from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.plan.codes import all_codes
-from ksched_cli.report.check_table import payers, progress, summary, unread
+from ksched_cli.report.check_table import check_summary, payers, progress, unread
 from ksched_cli.report.ci_paths import repository_path
 from ksched_cli.report.escaping import escape_markdown
-from ksched_cli.report.table import omissions
+from ksched_cli.report.simulate_table import omissions
 from ksched_cli.report.visible import visible_lines, with_texts
 
 # GitHub takes 1 MiB a step; what others have written before is in it too.
@@ -32,7 +32,7 @@ def markdown_text(check: Check) -> str:
 
 
 def _lines(check: Check) -> Iterator[str]:
-    yield f"### ksched check: {escape_markdown(summary(check))}"
+    yield f"### ksched check: {escape_markdown(check_summary(check))}"
     if check.losses:
         yield ""
         yield escape_markdown(payers(check))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ksched_cli import __version__
-from ksched_cli.plan.check_results import Check, Finding
+from ksched_cli.plan.check.results import Check, Finding
 from ksched_cli.plan.codes import ReasonCode, all_codes
 from ksched_cli.report.ci_paths import as_uri, repository_path
 

@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ksched_cli.plan.expectations import Check
+from ksched_cli.plan.expectations import CheckedExpectation
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.scenario import ScenarioResult, ScenarioRun, StepResult
-from ksched_cli.report.document import API_VERSION, pod_entry
 from ksched_cli.report.final import end_entries
+from ksched_cli.report.simulate_document import API_VERSION, pod_entry
 from ksched_cli.report.visible import shows_visible
 
 KIND = "ScenarioResult"
@@ -64,7 +64,7 @@ def _pod_line(outcome: PodOutcome) -> tuple[Text, str]:
     return Text("  -", style="red"), f"{outcome.pod}: {outcome.message or outcome.result}"
 
 
-def _add_check(body: Table, each: Check, wide: bool) -> None:
+def _add_check(body: Table, each: CheckedExpectation, wide: bool) -> None:
     if each.ok:
         body.add_row(Text("  ok", style="green"), each.text)
         return
@@ -89,7 +89,7 @@ def _summary(result: ScenarioResult) -> Text:
     return Text(f"{result.name}: {what}", style="bold green")
 
 
-def to_document(run: ScenarioRun) -> dict[str, Any]:
+def scenario_document(run: ScenarioRun) -> dict[str, Any]:
     result = run.result
     return {
         "apiVersion": API_VERSION,

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ksched_cli.plan.verify.results import Agreement, Checked, Order, Verification
-from ksched_cli.report.document import API_VERSION
+from ksched_cli.report.simulate_document import API_VERSION
 from ksched_cli.report.visible import shows_visible
 
 _ORDER_KEYS = {Order.KNOWN: "known", Order.FOUND: "found", Order.NOT_FOUND: "notFound"}

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ksched_cli.api.conversion import type_name
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.decode import Found, UnknownKind, decode_json, decode_plain, decode_unknown
+from ksched_cli.api.decode import DecodedObject, UnknownKind, decode_json, decode_plain, decode_unknown
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
 from ksched_cli.api.events import Event
 from ksched_cli.api.kinds import CLUSTER_SCOPED, KINDS
@@ -20,11 +20,11 @@ from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.archives import Content
-from ksched_cli.sources.documents import decode
+from ksched_cli.sources.decoding import decode
 from ksched_cli.sources.events import FailedScheduling, ScheduledPod, is_event, read_event
 from ksched_cli.sources.loaded import Loaded, Origin
 from ksched_cli.sources.snapshot import is_snapshot, read_snapshot
-from ksched_cli.sources.validate import Complaint, complaints
+from ksched_cli.sources.validate import Complaint, object_complaints
 
 if TYPE_CHECKING:
     from ksched_cli.sources.live.cluster import LiveCluster
@@ -115,7 +115,7 @@ class _Reader:
                 raise InputError(Problem("nothing to read from", "stdin"))
             self._take_all(files.read_stdin(self._stdin), "stdin")
             return
-        found = files.expand(given)
+        found = files.expand_path(given)
         for path in found.outside:
             self._loaded.warnings.append(f"{path} is not read: it is a link to a file outside of {given}")
         for path in found.paths:
@@ -182,7 +182,7 @@ class _Reader:
         for number, item in enumerate(snapshot.items):
             self._take(decode_json(item, f"{content.name}: items[{number}]"), content.name)
 
-    def _take(self, found: Iterable[Found], source: str) -> None:
+    def _take(self, found: Iterable[DecodedObject], source: str) -> None:
         for each in found:
             self._problems.extend(each.problems)
             if isinstance(each.value, UnknownKind):
@@ -192,7 +192,7 @@ class _Reader:
             elif each.value is not None:
                 self._take_object(each.value, Origin(source, each.line, each.path))
 
-    def _pass_over(self, found: Found, unknown: UnknownKind, source: str) -> None:
+    def _pass_over(self, found: DecodedObject, unknown: UnknownKind, source: str) -> None:
         if self._events and is_event(unknown):
             self._take([decode_unknown(found, Event, source)], source)
         else:
@@ -215,7 +215,7 @@ class _Reader:
         if kind not in CLUSTER_SCOPED:
             metadata.namespace = metadata.namespace or DEFAULT_NAMESPACE
         name = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
-        mistakes = list(complaints(item))
+        mistakes = list(object_complaints(item))
         if self._manifests is not None:
             mistakes += self._manifests.complaints(item)
         for path, text in mistakes:

@@ -51,7 +51,7 @@ class ScheduledPod:
 
 
 @dataclass(frozen=True, slots=True)
-class Preemption:
+class PreemptionEvent:
     """A pod, by uid and name as far as the event has them, for which another was evicted from the node."""
 
     preemptor_uid: str
@@ -59,7 +59,7 @@ class Preemption:
     node: str
 
 
-SchedulerEvent = FailedScheduling | ScheduledPod | Preemption
+SchedulerEvent = FailedScheduling | ScheduledPod | PreemptionEvent
 
 
 def is_event(unknown: UnknownKind) -> bool:
@@ -78,7 +78,7 @@ def read_event(event: Event) -> SchedulerEvent | None:
         return _scheduled(event, about, assigned[1])
     if event.reason == PREEMPTED and event.related.name and (made_room := _MADE_ROOM.fullmatch(text)):
         related = event.related
-        return Preemption(related.uid, f"{related.namespace}/{related.name}", made_room[1])
+        return PreemptionEvent(related.uid, f"{related.namespace}/{related.name}", made_room[1])
     return None
 
 

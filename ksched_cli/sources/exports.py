@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ksched_cli.api.conversion import type_name
-from ksched_cli.api.decode import Found, UnknownKind, decode_plain
+from ksched_cli.api.decode import DecodedObject, UnknownKind, decode_plain
 from ksched_cli.errors import Problem
 
 # kube-scheduler-simulator's export: lists under these names, and a configuration.
@@ -43,17 +43,17 @@ def is_export(value: Any) -> bool:
     )
 
 
-def decode_export(value: Mapping[str, Any], source: str, line: int | None) -> Iterator[Found]:
+def decode_export(value: Mapping[str, Any], source: str, line: int | None) -> Iterator[DecodedObject]:
     """Its objects do not say what they are; the list they are in does. Its configuration is for --config to read, and
     counts as not read."""
     for name, items in value.items():
         if items is None:
             continue
         if name == CONFIGURATION:
-            yield Found(UnknownKind("kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration"))
+            yield DecodedObject(UnknownKind("kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration"))
             continue
         if not isinstance(items, list):
-            yield Found(None, (Problem(f"expected a list, got {type_name(items)}", source, line, name),))
+            yield DecodedObject(None, (Problem(f"expected a list, got {type_name(items)}", source, line, name),))
             continue
         for index, item in enumerate(items):
             yield from decode_plain(item, source, line, f"{name}[{index}].", _LISTS[name], depth=1)

@@ -33,7 +33,7 @@ class Files:
     outside: tuple[Path, ...] = ()
 
 
-def expand(given: str) -> Files:
+def expand_path(given: str) -> Files:
     """The manifests of a directory, hidden ones left out, in order of their names; or the file itself."""
     path = Path(given)
     try:

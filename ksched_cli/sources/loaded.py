@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal
-from ksched_cli.sources.events import FailedScheduling, Preemption, ScheduledPod
+from ksched_cli.sources.events import FailedScheduling, PreemptionEvent, ScheduledPod
 
 K = TypeVar("K", bound=Struct)
 
@@ -43,7 +43,7 @@ class Loaded:
     namespace: str = ""
     failures: list[FailedScheduling] = field(default_factory=list)
     bindings: list[ScheduledPod] = field(default_factory=list)
-    preemptions: list[Preemption] = field(default_factory=list)
+    preemptions: list[PreemptionEvent] = field(default_factory=list)
     _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)
 
     def add(self, item: Struct) -> None:

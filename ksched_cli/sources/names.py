@@ -42,7 +42,7 @@ def _contents(given: str) -> Iterator[Content]:
     """stdin is for the shell that asks, and a live cluster takes too long."""
     if given in (files.STDIN, "live"):
         return
-    expanded = files.expand(given)
+    expanded = files.expand_path(given)
     for path in expanded.paths:
         yield from files.read(path, gathered=expanded.gathered)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.api.conversion import written
+from ksched_cli.api.conversion import path_text
 from ksched_cli.api.core import Pod
 from ksched_cli.api.json_lines import field_lines
 from ksched_cli.api.workloads import CronJob, PodTemplate, StatefulSet
@@ -21,7 +21,7 @@ _Lines = Callable[[Path], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePlace:
     """`line` counts from 1 and is None where the source has no lines to speak of."""
 
     source: str
@@ -36,12 +36,12 @@ class Places:
     manifests: Loaded
     _documents: dict[str, list[tuple[int, _Lines]]] = field(default_factory=dict)
 
-    def of(self, item: Struct, path: Path) -> Place:
+    def of(self, item: Struct, path: Path) -> SourcePlace:
         """Of a field that may not be written: the nearest thing around it tells the line."""
         origin = self.manifests.origins.get(id(item), Origin(""))
-        return Place(origin.source, self._line(origin, (*_steps(origin.path), *path)), written(path))
+        return SourcePlace(origin.source, self._line(origin, (*_steps(origin.path), *path)), path_text(path))
 
-    def of_pod_field(self, item: Any, path: Path) -> Place:
+    def of_pod_field(self, item: Any, path: Path) -> SourcePlace:
         """The same for a field of the pods that the object makes."""
         return self.of(item, in_workload(item, path))
 

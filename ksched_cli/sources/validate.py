@@ -19,7 +19,7 @@ from ksched_cli.api.workloads import ReplicaSet
 Complaint = tuple[str, str]
 
 
-def complaints(item: Struct) -> Iterator[Complaint]:
+def object_complaints(item: Struct) -> Iterator[Complaint]:
     """Everything in the object that decoding could not see."""
     check = _CHECKS.get(type(item))
     if check is not None:

@@ -13,7 +13,7 @@ from ksched_cli.sources.loaded import Loaded
 
 # A run without changes does without the control plane: what makes changes is imported when there are any.
 if TYPE_CHECKING:
-    from ksched_cli.controlplane.api_server import RefusedPod
+    from ksched_cli.controlplane.api_server import PodRefusal
     from ksched_cli.controlplane.plane import ControlPlane
     from ksched_cli.whatif.edits.values import Edit
 
@@ -57,19 +57,19 @@ class GonePod:
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedCluster:
     """The cluster after the changes, before anything is scheduled. `made` are the pods that came with the manifests."""
 
     loaded: Loaded
-    refused: tuple[RefusedPod, ...] = ()
+    refused: tuple[PodRefusal, ...] = ()
     made: tuple[str, ...] = ()
     gone: tuple[GonePod, ...] = ()
 
 
-def changed(loaded: Loaded, changes: Changes) -> Changed:
+def changed(loaded: Loaded, changes: Changes) -> ChangedCluster:
     """Make the changes in a copy of the cluster and let the controllers react, with no scheduler beside them."""
     if not changes:
-        return Changed(loaded)
+        return ChangedCluster(loaded)
     from ksched_cli.controlplane.plane import ControlPlane
     from ksched_cli.controlplane.store import Store
     from ksched_cli.controlplane.workloads import workload_name
@@ -90,7 +90,7 @@ def changed(loaded: Loaded, changes: Changes) -> Changed:
     made = tuple(key for pod in plane.store.of(Pod) if (key := pod_key(pod)) not in before)
     apply_edits(plane, changes.edits, changes.problems, changes.namespace)
     plane.run()
-    return Changed(loaded_after(plane, changes), refused_by(plane), made, tuple(gone))
+    return ChangedCluster(loaded_after(plane, changes), refused_by(plane), made, tuple(gone))
 
 
 def loaded_after(plane: ControlPlane, *changes: Changes) -> Loaded:
@@ -103,6 +103,6 @@ def loaded_after(plane: ControlPlane, *changes: Changes) -> Loaded:
     return now
 
 
-def refused_by(plane: ControlPlane) -> tuple[RefusedPod, ...]:
+def refused_by(plane: ControlPlane) -> tuple[PodRefusal, ...]:
     """The pods that admission refused at the last try."""
     return tuple(each for refused in plane.api.refusals.values() for each in refused.values())

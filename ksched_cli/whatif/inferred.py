@@ -8,12 +8,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import LabelSelector, ObjectMeta
+from ksched_cli.api.meta import LabelSelector, ObjectMeta, controller_of
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.workloads import Deployment, PodTemplateSpec, ReplicaSet, ReplicaSetSpec
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.pods import is_active
-from ksched_cli.controlplane.store import controller_of
 from ksched_cli.controlplane.workloads import HASH_LABEL
 from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied, defaulted, owner_reference

@@ -26,7 +26,7 @@ from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import Store, identity_of
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.sources.controllers.jobs import cron_run
+from ksched_cli.sources.controllers.job_pods import cron_run
 from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied, defaulted, stamp
 from ksched_cli.sources.loaded import Loaded

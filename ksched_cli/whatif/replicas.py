@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod, PodStatus
 from ksched_cli.api.defaults import default_claim
-from ksched_cli.api.resource import ResourceClaimTemplate
+from ksched_cli.api.dynamic_resources import ResourceClaimTemplate
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.workloads import (
     CronJob,
@@ -30,7 +30,7 @@ from ksched_cli.controlplane.admission.storage_class import admit_storage_class
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.controllers.claims import ephemeral_claims, templated_claims
 from ksched_cli.sources.controllers.existing import Existing
-from ksched_cli.sources.controllers.expand import WORKLOADS, expand
+from ksched_cli.sources.controllers.expand import WORKLOADS, expand_workload
 from ksched_cli.sources.controllers.made import Made
 from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied
@@ -190,14 +190,14 @@ def _one(item: Any, nothing: Existing) -> Made:
         copy.spec.node_name = ""
         return Made([copy])
     if isinstance(item, Deployment | ReplicaSet | ReplicationController):
-        return expand(replace(item, spec=replace(item.spec, replicas=1)), nothing)
+        return expand_workload(replace(item, spec=replace(item.spec, replicas=1)), nothing)
     if isinstance(item, Job):
-        return expand(_one_run(item), nothing)
+        return expand_workload(_one_run(item), nothing)
     if isinstance(item, CronJob):
         template = item.spec.job_template
         own = replace(template, spec=_one_run(Job(spec=template.spec)).spec)
-        return expand(replace(item, spec=replace(item.spec, suspend=False, job_template=own)), nothing)
-    return expand(item, nothing)
+        return expand_workload(replace(item, spec=replace(item.spec, suspend=False, job_template=own)), nothing)
+    return expand_workload(item, nothing)
 
 
 def _one_run(item: Job) -> Job:
@@ -206,4 +206,4 @@ def _one_run(item: Job) -> Job:
 
 def _of_set(item: StatefulSet, ordinal: int, nothing: Existing) -> Made:
     ordinals = StatefulSetOrdinals(ordinal)
-    return expand(replace(item, spec=replace(item.spec, replicas=1, ordinals=ordinals)), nothing)
+    return expand_workload(replace(item, spec=replace(item.spec, replicas=1, ordinals=ordinals)), nothing)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ksched_cli.releases.minors import NEWEST
 from ksched_cli.wiring.reading import (
-    Gathered,
+    LoadedInput,
     change_gathered,
     connect_live,
     gather,
@@ -17,8 +17,8 @@ from ksched_cli.wiring.reading import (
     read_input,
     read_sources,
 )
-from ksched_cli.wiring.setting import AUTO, Setting, make_registry, plugin_points
-from ksched_cli.wiring.setup import Setup, make_setting, read_query
+from ksched_cli.wiring.setting import AUTO, SchedulerSpec, make_registry, plugin_points
+from ksched_cli.wiring.setup import RunOptions, make_setting, read_query
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Node, Pod
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from ksched_cli.engine.registry import Registry
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.engine.timings import Timings
-    from ksched_cli.plan.place import Placement, Telling
     from ksched_cli.plan.results import GatedPod, PluginTiming, PodOutcome, RefusedPod, Simulation, Stats
+    from ksched_cli.plan.simulate import OutputOptions, PlacementRun
     from ksched_cli.sources.loaded import Loaded
     from ksched_cli.whatif.changes import GonePod
     from ksched_cli.world.results import FinalPod
 
 __all__ = [
     "AUTO",
-    "Gathered",
-    "Setting",
-    "Setup",
+    "LoadedInput",
+    "RunOptions",
+    "SchedulerSpec",
     "change_gathered",
     "connect_live",
     "gather",
@@ -71,19 +71,21 @@ class Prepared:
         extenders = self.scheduler.extenders
         return {**self.known_coverage, **({"extenders": extenders.report()} if extenders else {})}
 
-    def place(self, *, detail: bool, top: int) -> Placement:
-        from ksched_cli.plan.place import place
+    def place(self, *, detail: bool, top: int) -> PlacementRun:
+        from ksched_cli.plan.simulate import place
 
-        return place(self.scheduler, self.telling(detail=detail, top=top))
+        return place(self.scheduler, self.output_options(detail=detail, top=top))
 
-    def telling(self, *, detail: bool, top: int) -> Telling:
+    def output_options(self, *, detail: bool, top: int) -> OutputOptions:
         """What is told of the decisions."""
-        from ksched_cli.plan.doubts import Doubts
-        from ksched_cli.plan.place import Telling
+        from ksched_cli.plan.missing_kinds import MissingKinds
+        from ksched_cli.plan.simulate import OutputOptions
 
         missing = self.coverage.get("missing", {})
-        doubts = Doubts(missing, [info.pod for info in self.scheduler.cluster.pods.infos]) if missing else None
-        return Telling(detail, top, self.wanted, doubts)
+        missing_kinds = (
+            MissingKinds(missing, [info.pod for info in self.scheduler.cluster.pods.infos]) if missing else None
+        )
+        return OutputOptions(detail, top, self.wanted, missing_kinds)
 
     def simulate(self, *, detail: bool = False, top: int = 3) -> Simulation:
         """Every pending pod, all results in memory."""
@@ -132,7 +134,7 @@ class Prepared:
         )
 
 
-def assemble(setup: Setup, gathered: Gathered) -> Prepared:
+def assemble(setup: RunOptions, gathered: LoadedInput) -> Prepared:
     """A scheduler over what was gathered; as many as are asked for, each with a cluster of its own."""
     started = time.perf_counter()
     loaded, setting = gathered.loaded, gathered.setting
@@ -143,12 +145,12 @@ def assemble(setup: Setup, gathered: Gathered) -> Prepared:
     return Prepared(scheduler, warnings, coverage, seconds, setting.registry, refused, gathered.wanted, gathered.gone)
 
 
-def prepare(setup: Setup, stdin: BinaryIO | None = None) -> Prepared:
+def prepare(setup: RunOptions, stdin: BinaryIO | None = None) -> Prepared:
     """Read the input and put the parts together."""
     return assemble(setup, gather(setup, stdin))
 
 
-def coverage_of(scheduler: Scheduler, loaded: Loaded, setting: Setting) -> dict[str, Any]:
+def coverage_of(scheduler: Scheduler, loaded: Loaded, setting: SchedulerSpec) -> dict[str, Any]:
     """What the answer does not take into account."""
     coverage: dict[str, Any] = {"kubeVersion": setting.release.version}
     if not setting.modelled:
@@ -173,7 +175,7 @@ def coverage_of(scheduler: Scheduler, loaded: Loaded, setting: Setting) -> dict[
     return coverage
 
 
-def scheduler_maker(setup: Setup, setting: Setting) -> Callable[[Loaded], Scheduler]:
+def scheduler_maker(setup: RunOptions, setting: SchedulerSpec) -> Callable[[Loaded], Scheduler]:
     """For many schedulers over versions of one cluster: what is known of a pod is worked out once for all of them."""
     from ksched_cli.cluster.known_pods import KnownPods
 
@@ -187,7 +189,9 @@ def _in_order(nodes: Iterable[Node]) -> list[Node]:
     return sorted(nodes, key=lambda node: node.metadata.name)
 
 
-def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting, known: KnownPods | None = None) -> Scheduler:
+def make_scheduler(
+    setup: RunOptions, loaded: Loaded, setting: SchedulerSpec, known: KnownPods | None = None
+) -> Scheduler:
     """A scheduler over what was loaded. Objects are taken by name, so that the order of the input does not matter."""
     from ksched_cli.api.core import Node, Pod
     from ksched_cli.api.policy import PriorityClass
@@ -220,7 +224,7 @@ def make_scheduler(setup: Setup, loaded: Loaded, setting: Setting, known: KnownP
     )
 
 
-def _extenders(setting: Setting, cluster: Cluster, timings: Timings | None) -> Extenders | None:
+def _extenders(setting: SchedulerSpec, cluster: Cluster, timings: Timings | None) -> Extenders | None:
     """Those of the configuration, ready to be called; what they need for it is only imported where there are any."""
     if not setting.configuration.extenders:
         return None

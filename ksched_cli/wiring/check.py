@@ -7,22 +7,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, cast
 
-from ksched_cli.plan.check import Checker, MakeRun
-from ksched_cli.plan.check_results import Check
-from ksched_cli.plan.check_run import CheckRun
+from ksched_cli.plan.check.checker import Checker, MakeRun
+from ksched_cli.plan.check.results import Check
+from ksched_cli.plan.check.run import CheckRun
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.wiring import Gathered, Prepared, Setup, assemble, gather, scheduler_maker
+from ksched_cli.wiring import LoadedInput, Prepared, RunOptions, assemble, gather, scheduler_maker
 
 
 @dataclass(frozen=True)
 class PreparedCheck:
     """A cluster with a scheduler over it, and manifests that are not applied yet."""
 
-    setup: Setup
-    gathered: Gathered
+    setup: RunOptions
+    gathered: LoadedInput
     prepared: Prepared
     manifests: Loaded
     changes: Changes
@@ -51,7 +51,7 @@ class PreparedCheck:
         return lambda choices: CheckRun(next(schedulers, None) or again(loaded), loaded, self.changes, choices)
 
 
-def prepare_check(setup: Setup, stdin: BinaryIO | None = None, *, restart: bool = False) -> PreparedCheck:
+def prepare_check(setup: RunOptions, stdin: BinaryIO | None = None, *, restart: bool = False) -> PreparedCheck:
     """Read the cluster, which edits and a scenario may change, and the manifests of the setup."""
     gathered = gather(replace(setup, filenames=()), stdin)
     namespace = setup.namespace or gathered.loaded.namespace
@@ -60,6 +60,6 @@ def prepare_check(setup: Setup, stdin: BinaryIO | None = None, *, restart: bool 
     return PreparedCheck(setup, gathered, assemble(setup, gathered), manifests, changes)
 
 
-def run_check(setup: Setup, stdin: BinaryIO | None = None, *, restart: bool = False) -> Check:
+def run_check(setup: RunOptions, stdin: BinaryIO | None = None, *, restart: bool = False) -> Check:
     """The manifests of the setup rolled out over its cluster."""
     return prepare_check(setup, stdin, restart=restart).run()

@@ -8,14 +8,14 @@ from typing import Any, BinaryIO
 
 from ksched_cli.plan.causes.assign import with_causes
 from ksched_cli.plan.diff import Diff, Side, diff
-from ksched_cli.plan.place import Telling
 from ksched_cli.plan.results import refused_pods
-from ksched_cli.plan.settle import SettlingWorld
+from ksched_cli.plan.settle import SettleWorld
+from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
 from ksched_cli.wiring import (
-    Gathered,
-    Setup,
+    LoadedInput,
+    RunOptions,
     change_gathered,
     coverage_of,
     make_scheduler,
@@ -27,7 +27,7 @@ from ksched_cli.wiring.scenarios import play_scenario
 
 
 @dataclass(frozen=True)
-class Compared:
+class DiffResult:
     """The difference, and what there is to say of each side's input."""
 
     diff: Diff
@@ -35,7 +35,7 @@ class Compared:
     warnings: tuple[str, ...]
 
 
-def compare(before: Setup, after: Setup, stdin: BinaryIO | None = None) -> Compared:
+def compare(before: RunOptions, after: RunOptions, stdin: BinaryIO | None = None) -> DiffResult:
     """Each side as its world comes to rest. A cluster that both have is read once."""
     cluster = read_sources(before, stdin) if _same_cluster(before, after) else None
     if "-" in before.filenames and "-" in after.filenames and stdin is not None:
@@ -47,7 +47,7 @@ def compare(before: Setup, after: Setup, stdin: BinaryIO | None = None) -> Compa
         everything = diff(first.side, second.side)
         begun = change_gathered(first.gathered, first.changes).loaded
         found = with_causes(found, everything, way, begun, first.side, second.side)
-    return Compared(found, (first.coverage, second.coverage), tuple(_warnings(first, second)))
+    return DiffResult(found, (first.coverage, second.coverage), tuple(_warnings(first, second)))
 
 
 @dataclass(frozen=True)
@@ -55,19 +55,19 @@ class _Settled:
     """A side, what it was made of, and what there is to say of it."""
 
     side: Side
-    gathered: Gathered
+    gathered: LoadedInput
     changes: Changes
     coverage: dict[str, Any]
 
 
-def _settled(setup: Setup, stdin: BinaryIO | None, cluster: Loaded | None) -> _Settled:
+def _settled(setup: RunOptions, stdin: BinaryIO | None, cluster: Loaded | None) -> _Settled:
     if setup.scenario is not None:
         run, gathered = play_scenario(setup, stdin, cluster)
         check_scenario_held(run.result)
         side = Side(run.loaded, run.settlement, run.scheduler)
         return _Settled(side, gathered, Changes(), coverage_of(run.scheduler, run.loaded, gathered.setting))
     gathered, changes = read_unchanged(setup, stdin, cluster)
-    settling = SettlingWorld(make_scheduler(setup, gathered.loaded, gathered.setting), Telling(), gathered.loaded)
+    settling = SettleWorld(make_scheduler(setup, gathered.loaded, gathered.setting), OutputOptions(), gathered.loaded)
     world = settling.world
     world.apply(changes)
     settlement = settling.settlement(world.result(world.run()))
@@ -84,7 +84,7 @@ class _Rewinding(io.BytesIO):
         return super().read(size)
 
 
-def _same_cluster(before: Setup, after: Setup) -> bool:
+def _same_cluster(before: RunOptions, after: RunOptions) -> bool:
     return (before.sources, before.live) == (after.sources, after.live)
 
 

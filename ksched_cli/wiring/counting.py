@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.wiring import Setup, assemble, gather
+from ksched_cli.wiring import RunOptions, assemble, gather
 
 if TYPE_CHECKING:
     from ksched_cli.plan.capacity import Capacity
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CapacityResult:
     """How many more fit, of the mix or of each manifest by itself."""
 
     capacities: tuple[Capacity, ...]
@@ -25,8 +25,8 @@ class Counted:
 
 
 def count_capacity(
-    setup: Setup, stdin: BinaryIO | None = None, *, mix: str = "", limit: int, pending_first: bool = True
-) -> Counted:
+    setup: RunOptions, stdin: BinaryIO | None = None, *, mix: str = "", limit: int, pending_first: bool = True
+) -> CapacityResult:
     """The manifests of the setup are what is counted; the cluster stays without them."""
     from ksched_cli.controlplane.admission.chain import Chain
     from ksched_cli.plan.capacity import Portion, capacity
@@ -53,4 +53,4 @@ def count_capacity(
         capacities.append(capacity(prepared.scheduler, portions, limit=limit, pending_first=pending_first))
         seconds += time.perf_counter() - started
     placed = sum(sum(each.fits.values()) for each in capacities)
-    return Counted(tuple(capacities), prepared.coverage, prepared.warnings, prepared.stats(placed, seconds))
+    return CapacityResult(tuple(capacities), prepared.coverage, prepared.warnings, prepared.stats(placed, seconds))

@@ -9,25 +9,25 @@ from typing import Any, BinaryIO
 
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.drain.filters import Flags
-from ksched_cli.plan.drain.results import Trial
+from ksched_cli.plan.drain.in_turn import drain_in_turn
+from ksched_cli.plan.drain.results import DrainTrial
 from ksched_cli.plan.drain.targets import Each, find_nodes, in_turn
-from ksched_cli.plan.drain.trials import drain_in_turn
 from ksched_cli.plan.results import Stats
-from ksched_cli.wiring import Setup, assemble, gather, read_query, scheduler_maker
+from ksched_cli.wiring import RunOptions, assemble, gather, read_query, scheduler_maker
 
 
 @dataclass(frozen=True)
 class Drained:
     """What came of draining: all nodes together in a single trial, or each node or zone in one of its own."""
 
-    trials: tuple[Trial, ...]
+    trials: tuple[DrainTrial, ...]
     coverage: dict[str, Any]
     warnings: tuple[str, ...]
     stats: Stats
 
 
 def drain_nodes(
-    setup: Setup,
+    setup: RunOptions,
     stdin: BinaryIO | None,
     names: Sequence[str],
     selector: str,

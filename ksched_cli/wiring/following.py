@@ -8,7 +8,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ksched_cli.wiring import Setup, assemble, connect_live, gather, read_sources
+from ksched_cli.wiring import RunOptions, assemble, connect_live, gather, read_sources
 
 if TYPE_CHECKING:
     from ksched_cli.plan.results import Simulation
@@ -23,11 +23,11 @@ class Following:
     warnings: tuple[str, ...] = ()
 
 
-def follow(setup: Setup, seconds: float | None, following: Following) -> Generator[News, None, None]:
+def follow(setup: RunOptions, seconds: float | None, following: Following) -> Generator[News, None, None]:
     """For so long, or for ever. The manifests of the setup are placed in every picture anew."""
     from ksched_cli.plan.watch import Watch
     from ksched_cli.sources.live.cluster import read_cluster
-    from ksched_cli.sources.live.watching import Event, Follower, Mirror
+    from ksched_cli.sources.live.watch import ClusterMirror, Event, Follower
 
     deadline = None if seconds is None else time.monotonic() + seconds
     server = connect_live(setup.live)
@@ -44,6 +44,6 @@ def follow(setup: Setup, seconds: float | None, following: Following) -> Generat
     follower = Follower(server, events.put)
     follower.follow(list(first.versions), first.versions)
     try:
-        yield from Watch(Mirror(first), events, simulate, deadline).news()
+        yield from Watch(ClusterMirror(first), events, simulate, deadline).news()
     finally:
         follower.stop.set()

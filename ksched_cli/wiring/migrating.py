@@ -14,7 +14,7 @@ from ksched_cli.config.reading import read_one
 from ksched_cli.engine.registry import Registry
 from ksched_cli.errors import ConfigError, InputError, Problem, UsageError
 from ksched_cli.releases.configuration import LAST_WITH_POLICY, ConfigurationRules
-from ksched_cli.releases.minors import NEWEST, RELEASES, Release, nearest
+from ksched_cli.releases.minors import NEWEST, RELEASES, Release, nearest_release
 from ksched_cli.wiring.setting import AUTO, PluginGiven, make_registry, plugin_points
 
 STDIN = "-"
@@ -27,7 +27,7 @@ def migrate_file(
     A plugin that is given by its name alone is carried over as the file lists it."""
     text, source = _text(file, stdin)
     document = read_one(text, source).value
-    release = reader_of(document) if kube_version == AUTO else nearest(kube_version)
+    release = reader_of(document) if kube_version == AUTO else nearest_release(kube_version)
     _check_reader(document, release, source)
     classes = [each for each in plugins if not isinstance(each, str) or ":" in each]
     registry = make_registry(classes, release)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ksched_cli.errors import ExpectationFailed, Problem
 from ksched_cli.sources.live.options import LiveOptions
-from ksched_cli.wiring.setting import Setting
-from ksched_cli.wiring.setup import Setup, make_setting, wanted_pods
+from ksched_cli.wiring.setting import SchedulerSpec
+from ksched_cli.wiring.setup import RunOptions, make_setting, wanted_pods
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Pod
     from ksched_cli.plan.results import RefusedPod
     from ksched_cli.plan.scenario import ScenarioResult
-    from ksched_cli.sources.live.api_server import ApiServer
+    from ksched_cli.sources.live.api_server import LiveApiServer
     from ksched_cli.sources.live.cluster import LiveCluster, Progress
     from ksched_cli.sources.loaded import Loaded
     from ksched_cli.whatif.changes import Changes, GonePod
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class LoadedInput:
     """The input as it was read, with its manifests and edits applied, before any scheduler is made of it. `made` are
     the pods that came with the manifests, `gone` those that the edits have deleted, and `wanted` says which pods are
     asked for."""
 
     loaded: Loaded
-    setting: Setting
+    setting: SchedulerSpec
     refused: tuple[RefusedPod, ...]
     seconds: float
     made: tuple[str, ...]
@@ -40,7 +40,7 @@ class Gathered:
     gone: tuple[GonePod, ...] = ()
 
 
-def gather(setup: Setup, stdin: BinaryIO | None = None, cluster: Loaded | None = None) -> Gathered:
+def gather(setup: RunOptions, stdin: BinaryIO | None = None, cluster: Loaded | None = None) -> LoadedInput:
     """Read everything that the setup names, but for a `cluster` that has been read. A scenario has been run to its end,
     and what it expected has held."""
     if setup.scenario is None:
@@ -60,13 +60,13 @@ def check_scenario_held(result: ScenarioResult) -> None:
         )
 
 
-def read_input(setup: Setup, stdin: BinaryIO | None, cluster: Loaded | None = None) -> Gathered:
+def read_input(setup: RunOptions, stdin: BinaryIO | None, cluster: Loaded | None = None) -> LoadedInput:
     """The cluster, unless it has been read already, with the manifests and edits of the setup."""
 
     return change_gathered(*read_unchanged(setup, stdin, cluster))
 
 
-def change_gathered(gathered: Gathered, changes: Changes) -> Gathered:
+def change_gathered(gathered: LoadedInput, changes: Changes) -> LoadedInput:
     """The changes made, with no scheduler beside the controllers."""
     from ksched_cli.plan.results import refused_pods
     from ksched_cli.whatif.changes import changed
@@ -78,7 +78,9 @@ def change_gathered(gathered: Gathered, changes: Changes) -> Gathered:
     return replace(gathered, loaded=after.loaded, refused=refused, seconds=seconds, made=after.made, gone=after.gone)
 
 
-def read_unchanged(setup: Setup, stdin: BinaryIO | None, cluster: Loaded | None = None) -> tuple[Gathered, Changes]:
+def read_unchanged(
+    setup: RunOptions, stdin: BinaryIO | None, cluster: Loaded | None = None
+) -> tuple[LoadedInput, Changes]:
     """The cluster, unless it has been read already, and the changes that the setup wants made in it."""
     from ksched_cli.whatif.changes import Changes
 
@@ -88,10 +90,10 @@ def read_unchanged(setup: Setup, stdin: BinaryIO | None, cluster: Loaded | None 
     setting = make_setting(setup, loaded.server_version)
     namespace = setup.namespace or loaded.namespace
     changes = Changes(read_manifests(setup, namespace, stdin), setup.edits, setup.edit_problems, namespace)
-    return Gathered(loaded, setting, (), time.perf_counter() - started, (), wanted), changes
+    return LoadedInput(loaded, setting, (), time.perf_counter() - started, (), wanted), changes
 
 
-def read_manifests(setup: Setup, namespace: str, stdin: BinaryIO | None = None) -> Loaded:
+def read_manifests(setup: RunOptions, namespace: str, stdin: BinaryIO | None = None) -> Loaded:
     from ksched_cli.sources.loaded import Loaded
 
     if not setup.filenames:
@@ -101,7 +103,7 @@ def read_manifests(setup: Setup, namespace: str, stdin: BinaryIO | None = None) 
     return load_manifests(setup.filenames, stdin, namespace)
 
 
-def read_sources(setup: Setup, stdin: BinaryIO | None, live: Live | None = None) -> Loaded:
+def read_sources(setup: RunOptions, stdin: BinaryIO | None, live: Live | None = None) -> Loaded:
     """The sources and objects, or the live cluster where there are neither; `live` has it when it was read already."""
     from ksched_cli.sources.dump import LIVE, load_dump
 
@@ -110,7 +112,7 @@ def read_sources(setup: Setup, stdin: BinaryIO | None, live: Live | None = None)
     return load_dump(sources, stdin, live=live, objects=setup.objects, events=setup.events)
 
 
-def connect_live(options: LiveOptions) -> ApiServer:
+def connect_live(options: LiveOptions) -> LiveApiServer:
     from ksched_cli.sources.live.connection import connect
 
     return connect(options)
@@ -129,9 +131,9 @@ def read_live(options: LiveOptions, progress: Progress | None, *, events: bool) 
 
 def read_edits(given: Iterable[tuple[str, str]]) -> tuple[tuple[Edit, ...], tuple[Problem, ...]]:
     """Pairs of flag and text to edits in the order in which a command line's are made; what is wrong with them."""
-    from ksched_cli.whatif.edits.checks import contradictions
-    from ksched_cli.whatif.edits.parsing import FLAGS, parse
+    from ksched_cli.whatif.edits.contradictions import contradictions
+    from ksched_cli.whatif.edits.parsing import FLAGS, parse_edits
 
     order = list(FLAGS)
-    edits, problems = parse(sorted(given, key=lambda each: order.index(each[0])))
+    edits, problems = parse_edits(sorted(given, key=lambda each: order.index(each[0])))
     return tuple(edits), (*problems, *contradictions(edits))

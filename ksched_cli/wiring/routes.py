@@ -14,17 +14,17 @@ from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import RELEASES, Release
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.release_fields import as_stored
-from ksched_cli.wiring import Setting, Setup, make_setting, scheduler_maker
+from ksched_cli.wiring import RunOptions, SchedulerSpec, make_setting, scheduler_maker
 
 
-def only_rules_differ(before: Setup, after: Setup) -> bool:
+def only_rules_differ(before: RunOptions, after: RunOptions) -> bool:
     """The same cluster under another version, other gates or another configuration. A scenario has made two clusters
     of it by now; and extenders are not asked once more."""
     alike = replace(after, config=before.config, kube_version=before.kube_version, feature_gates=before.feature_gates)
     return alike == before and before.scenario is None and not before.allow_extenders
 
 
-def route(before: Setup, after: Setup, start: Setting, end: Setting) -> Route:
+def route(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec) -> Route:
     """From minor to minor under the configuration and gates of the older side; at last to the gates, and the
     configuration, of the newer one."""
     if start.release.minor > end.release.minor:
@@ -46,16 +46,16 @@ class _Way:
     """From one setting to the next: what a minor changes by itself comes first, then gate by gate what it switches. A
     stop that the configuration or the gates do not allow is passed by."""
 
-    def __init__(self, setup: Setup, setting: Setting) -> None:
+    def __init__(self, setup: RunOptions, setting: SchedulerSpec) -> None:
         self.stations: list[Station] = []
         self.arrive(setup, setting)
 
-    def arrive(self, setup: Setup, setting: Setting, configuration: int = 0) -> None:
+    def arrive(self, setup: RunOptions, setting: SchedulerSpec, configuration: int = 0) -> None:
         rules = Rules(setting.release, setting.gates, setting.release)
         self.stations.append(Station(rules, configuration, scheduler_maker(setup, setting)))
         self._setting = setting
 
-    def go_to(self, setup: Setup) -> None:
+    def go_to(self, setup: RunOptions) -> None:
         there = _setting(setup)
         if there is None:
             return
@@ -64,7 +64,7 @@ class _Way:
         for stop in stops:
             self.arrive(*stop)
 
-    def _stop_without_fields(self, setup: Setup, setting: Setting) -> None:
+    def _stop_without_fields(self, setup: RunOptions, setting: SchedulerSpec) -> None:
         """A stop before a minor that knows more fields of pods: its rules, without these."""
         older = self._setting
         if any(older.release.minor < each.minor <= setting.release.minor for each in MINOR_RULES if each.of_fields):
@@ -78,7 +78,9 @@ class _Way:
             self.stations.append(Station(Rules(setting.release, setting.gates, older.release), 0, without))
 
 
-def _gate_by_gate(gates: FeatureGates, setup: Setup, there: Setting) -> Iterator[tuple[Setup, Setting]]:
+def _gate_by_gate(
+    gates: FeatureGates, setup: RunOptions, there: SchedulerSpec
+) -> Iterator[tuple[RunOptions, SchedulerSpec]]:
     """First with all gates as they are now, then with one less each time."""
     switched = sorted(
         name
@@ -99,7 +101,7 @@ def _gate_by_gate(gates: FeatureGates, setup: Setup, there: Setting) -> Iterator
     yield setup, there
 
 
-def _setting(setup: Setup) -> Setting | None:
+def _setting(setup: RunOptions) -> SchedulerSpec | None:
     try:
         return make_setting(setup)
     except KschedError:

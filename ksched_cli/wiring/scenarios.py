@@ -11,14 +11,14 @@ from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.scenario.load import load_scenario
 from ksched_cli.whatif.scenario.rehearsal import rehearse
 from ksched_cli.whatif.scenario.schema import schema
-from ksched_cli.wiring import Gathered, Setup, scheduler_maker
+from ksched_cli.wiring import LoadedInput, RunOptions, scheduler_maker
 from ksched_cli.wiring.reading import read_unchanged
 from ksched_cli.world.results import DEFAULT_LIMITS, Limits
 
 
 def play_scenario(
-    setup: Setup, stdin: BinaryIO | None = None, cluster: Loaded | None = None, limits: Limits = DEFAULT_LIMITS
-) -> tuple[ScenarioRun, Gathered]:
+    setup: RunOptions, stdin: BinaryIO | None = None, cluster: Loaded | None = None, limits: Limits = DEFAULT_LIMITS
+) -> tuple[ScenarioRun, LoadedInput]:
     """The scenario in a world of what the setup names, and the cluster at its end. All mistakes are raised at once."""
     assert setup.scenario is not None
     scenario, problems = load_scenario(setup.scenario)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ksched_cli.config.load import default_config, load_config
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import NEWEST, Release, minor_in, nearest
+from ksched_cli.releases.minors import NEWEST, Release, minor_in, nearest_release
 
 if TYPE_CHECKING:
     from ksched_cli.config.model import SchedulerConfiguration
@@ -48,7 +48,7 @@ def plugin_points(registry: Registry, current: Release) -> dict[str, tuple[str, 
 
 
 @dataclass(frozen=True)
-class Setting:
+class SchedulerSpec:
     """What a run goes by, before any cluster. `asked` is the version that the user or the server named."""
 
     asked: str
@@ -100,19 +100,19 @@ def setting_of(
     feature_gates: str,
     plugins: Sequence[PluginGiven],
     server_version: str = "",
-) -> Setting:
+) -> SchedulerSpec:
     asked = kube_version
     if asked == AUTO:
         # What a server calls itself is no mistake of the user's, even if it is no version at all.
         asked = server_version or NEWEST.version
-        current = NEWEST if minor_in(asked) is None else nearest(asked)
+        current = NEWEST if minor_in(asked) is None else nearest_release(asked)
     else:
-        current = nearest(asked)
+        current = nearest_release(asked)
     gates = current.gates(feature_gates)
     registry = make_registry(plugins, current)
     points = plugin_points(registry, current)
     configuration = read_configuration(config, current, gates, points, registry.models())
-    return Setting(asked, current, gates, registry, points, configuration)
+    return SchedulerSpec(asked, current, gates, registry, points, configuration)
 
 
 def read_configuration(

@@ -6,39 +6,39 @@ import time
 from collections.abc import Sequence
 from typing import BinaryIO
 
-from ksched_cli.engine.queue import pending
+from ksched_cli.engine.queueing.pending import pending
 from ksched_cli.plan.results import GatedPod, IgnoredPod, Simulation, refused_pods
-from ksched_cli.plan.settle import Settlement, SettlingWorld
+from ksched_cli.plan.settle import SettleResult, SettleWorld
 from ksched_cli.whatif.changes import Changes, refused_by
-from ksched_cli.wiring import Gathered, Prepared, Setup, assemble
+from ksched_cli.wiring import LoadedInput, Prepared, RunOptions, assemble
 from ksched_cli.wiring.reading import read_unchanged
 from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World
 
 
 def settle_cluster(
-    setup: Setup, limits: Limits, stdin: BinaryIO | None = None, *, detail: bool = False, top: int = 3
-) -> tuple[Simulation, Settlement]:
+    setup: RunOptions, limits: Limits, stdin: BinaryIO | None = None, *, detail: bool = False, top: int = 3
+) -> tuple[Simulation, SettleResult]:
     """The last cycle of every pod, and what the world came to."""
     _, simulation, settlement = settle_world(setup, limits, stdin, detail=detail, top=top)
     return simulation, settlement
 
 
 def settle_world(
-    setup: Setup, limits: Limits, stdin: BinaryIO | None = None, *, detail: bool = False, top: int = 3
-) -> tuple[World, Simulation, Settlement]:
+    setup: RunOptions, limits: Limits, stdin: BinaryIO | None = None, *, detail: bool = False, top: int = 3
+) -> tuple[World, Simulation, SettleResult]:
     """The manifests and edits of the setup are the changes of a world, which then runs until nothing moves."""
     gathered, changes = read_unchanged(setup, stdin)
     return settle_gathered(setup, gathered, [changes], limits, detail=detail, top=top)
 
 
 def settle_gathered(
-    setup: Setup, gathered: Gathered, changes: Sequence[Changes], limits: Limits, *, detail: bool, top: int
-) -> tuple[World, Simulation, Settlement]:
+    setup: RunOptions, gathered: LoadedInput, changes: Sequence[Changes], limits: Limits, *, detail: bool, top: int
+) -> tuple[World, Simulation, SettleResult]:
     """All changes are made at the beginning."""
     prepared = assemble(setup, gathered)
     started = time.perf_counter()
-    settling = SettlingWorld(prepared.scheduler, prepared.telling(detail=detail, top=top), gathered.loaded)
+    settling = SettleWorld(prepared.scheduler, prepared.output_options(detail=detail, top=top), gathered.loaded)
     world = settling.world
     for change in changes:
         world.apply(change)

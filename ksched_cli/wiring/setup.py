@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.sources.live.options import LiveOptions
-from ksched_cli.wiring.setting import AUTO, Configuration, PluginGiven, Setting, setting_of
+from ksched_cli.wiring.setting import AUTO, Configuration, PluginGiven, SchedulerSpec, setting_of
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Pod
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Setup:
+class RunOptions:
     """Everything that decides a run, as the command line gives it."""
 
     sources: Sequence[str] = ()
@@ -47,7 +47,7 @@ class Setup:
     events: bool = False
 
 
-def make_setting(setup: Setup, server_version: str = "") -> Setting:
+def make_setting(setup: RunOptions, server_version: str = "") -> SchedulerSpec:
     return setting_of(setup.config, setup.kube_version, setup.feature_gates, setup.plugins, server_version)
 
 
@@ -62,7 +62,7 @@ def read_query(text: str, option: str = "-l") -> Selector:
         raise UsageError(f"{option} {text}: {mistake}") from None
 
 
-def wanted_pods(setup: Setup) -> Callable[[Pod], bool]:
+def wanted_pods(setup: RunOptions) -> Callable[[Pod], bool]:
     """Which pods -n and -l ask for."""
     query = read_query(setup.selector)
     namespace = setup.namespace

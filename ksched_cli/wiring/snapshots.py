@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ksched_cli.errors import ConfigError, Problem
-from ksched_cli.wiring import Setup, make_setting, read_sources
+from ksched_cli.wiring import RunOptions, make_setting, read_sources
 
 if TYPE_CHECKING:
     from ksched_cli.sources.loaded import Loaded
-    from ksched_cli.sources.redaction.configuration import Taken as TakenConfig
+    from ksched_cli.sources.redaction.configuration import RedactableConfig as TakenConfig
 
 
 @dataclass(frozen=True)
-class Taken:
+class SnapshotResult:
     """A snapshot's bytes, how many objects of each kind are in it, and how many of each kind are not. For a redacted
     one also the pseudonym of each name by role, and the configuration under these pseudonyms."""
 
@@ -28,18 +28,18 @@ class Taken:
     config: Mapping[str, Any] | None = None
 
 
-def take_snapshot(setup: Setup, stdin: BinaryIO | None, time: str, *, redacted: bool = False) -> Taken:
+def take_snapshot(setup: RunOptions, stdin: BinaryIO | None, time: str, *, redacted: bool = False) -> SnapshotResult:
     """A configuration in `setup` is read only if the snapshot is redacted."""
     loaded = read_sources(setup, stdin)
     return _redacted(setup, loaded, time) if redacted else _taken(loaded, loaded, time)
 
 
-def _taken(loaded: Loaded, read: Loaded, time: str, **rest: Any) -> Taken:
+def _taken(loaded: Loaded, read: Loaded, time: str, **rest: Any) -> SnapshotResult:
     """`read` is the cluster under its own names."""
     from ksched_cli.sources.snapshot import write_snapshot
 
     counts = {kind.__name__: len(items) for kind, items in loaded.objects.items()}
-    return Taken(
+    return SnapshotResult(
         write_snapshot(loaded, time, redacted=loaded is not read),
         dict(sorted(counts.items())),
         dict(sorted(read.unknown.items())),
@@ -48,7 +48,7 @@ def _taken(loaded: Loaded, read: Loaded, time: str, **rest: Any) -> Taken:
     )
 
 
-def _redacted(setup: Setup, loaded: Loaded, time: str) -> Taken:
+def _redacted(setup: RunOptions, loaded: Loaded, time: str) -> SnapshotResult:
     from ksched_cli.sources.redaction.redact import redact
 
     taken = _configuration(setup)
@@ -63,7 +63,7 @@ def _redacted(setup: Setup, loaded: Loaded, time: str) -> Taken:
     return _taken(done.loaded, loaded, time, names=names, config=config, warnings=warnings)
 
 
-def _configuration(setup: Setup) -> TakenConfig | None:
+def _configuration(setup: RunOptions) -> TakenConfig | None:
     from ksched_cli.config.plugin_args import ARGS_OF
     from ksched_cli.config.policy.model import is_policy
     from ksched_cli.config.reading import read_one

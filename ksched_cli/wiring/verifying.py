@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec.structs import replace as changed
 
-from ksched_cli.wiring import Setup, assemble, gather, make_scheduler
+from ksched_cli.wiring import RunOptions, assemble, gather, make_scheduler
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Pod
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from ksched_cli.plan.verify.history import History
     from ksched_cli.plan.verify.results import Verification
     from ksched_cli.sources.loaded import Loaded
-    from ksched_cli.wiring.reading import Gathered
+    from ksched_cli.wiring.reading import LoadedInput
 
 GONE = "pods that are gone, of which there are FailedScheduling events"
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifyResult:
     verification: Verification
     coverage: dict[str, Any]
     warnings: tuple[str, ...]
 
 
-def verify(setup: Setup, stdin: BinaryIO | None = None) -> Verified:
+def verify(setup: RunOptions, stdin: BinaryIO | None = None) -> VerifyResult:
     """What runs is tried again in a cluster of its own; what is pending, in the cluster as it is."""
     from ksched_cli.api.core import Node, Pod
+    from ksched_cli.plan.verify.pending import newest_events, pending_pods
     from ksched_cli.plan.verify.replay import replay
     from ksched_cli.plan.verify.results import Verification
-    from ksched_cli.plan.verify.verdicts import newest_events, pending_pods
 
     gathered = gather(replace(setup, events=True), stdin)
     prepared = assemble(setup, gathered)
@@ -52,7 +52,9 @@ def verify(setup: Setup, stdin: BinaryIO | None = None) -> Verified:
     events, gone = newest_events(loaded.failures, loaded.of(Pod), gathered.wanted)
     pending, waiting = pending_pods(pods, events, prepared.scheduler.runtimes, outcomes, gated, evidence)
     left_out = history.left_out + waiting + Counter({GONE: gone})
-    return Verified(Verification(checked, tuple(pending), left_out), _coverage(prepared.coverage), prepared.warnings)
+    return VerifyResult(
+        Verification(checked, tuple(pending), left_out), _coverage(prepared.coverage), prepared.warnings
+    )
 
 
 def _history(loaded: Loaded, wanted: Sequence[Pod], schedulers: Collection[str]) -> History:
@@ -72,7 +74,7 @@ def _evidence(loaded: Loaded, history: History) -> Evidence:
     return gather_evidence(loaded.of(Node), loaded.of(Pod), loaded.of(ReplicaSet), loaded.bindings, history)
 
 
-def _past(setup: Setup, gathered: Gathered, history: History) -> Scheduler:
+def _past(setup: RunOptions, gathered: LoadedInput, history: History) -> Scheduler:
     """A scheduler of the cluster as it was before the first of the placements: all pods of the history are pending."""
     from ksched_cli.api.core import Node, Pod
     from ksched_cli.plan.verify.history import first_nodes

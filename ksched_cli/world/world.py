@@ -28,7 +28,7 @@ from ksched_cli.world.oscillation import Oscillation
 from ksched_cli.world.recorder import Recorder
 from ksched_cli.world.results import DEFAULT_LIMITS, Ending, Limits, WorldResult
 
-Change = Callable[[ControlPlane], None]
+WorldChange = Callable[[ControlPlane], None]
 
 
 class World:
@@ -93,7 +93,7 @@ class World:
 
     # Running
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: WorldChange) -> None:
         """Make a change by way of the API server. What follows from it happens as the world runs. A state that comes
         again after a change is no oscillation."""
         self._oscillation = Oscillation()
@@ -142,7 +142,7 @@ class World:
             tuple(dict.fromkeys(self.loop.hints.faults)),
         )
 
-    def at(self, moment: float, change: Change) -> None:
+    def at(self, moment: float, change: WorldChange) -> None:
         """Make a change at this moment."""
         self.queue.at(moment, lambda: change(self.plane))
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.resources import nonzero_requests_of, requests_of, scoring_requests_of
+from ksched_cli.api.pod_resources import nonzero_requests_of, requests_of, scoring_requests_of
 from tests.builders import make_pod
 
 MI = 1024 * 1024

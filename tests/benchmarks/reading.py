@@ -31,7 +31,7 @@ started = time.perf_counter()
 value = {read}
 print(json.dumps([time.perf_counter() - started, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024]))
 """
-_OURS = "from ksched_cli.sources.documents import decode"
+_OURS = "from ksched_cli.sources.decoding import decode"
 READERS = {
     "json.loads": ("", "json.loads(data)"),
     "ksched, JSON": (_OURS, 'list(decode(data, "x"))'),

@@ -17,14 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ksched_cli.cli.main import run
-from ksched_cli.plan.check_results import Check, Finding, WorkloadCheck
+from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.plan.results import Stats
 from ksched_cli.report.ci_paths import as_uri, repository_path
 from ksched_cli.report.github import annotation, escape_data, escape_property, github_lines
 from ksched_cli.report.junit import junit_text
 from ksched_cli.report.markdown import MAX_BYTES, markdown_text
 from ksched_cli.report.sarif import FINGERPRINT, sarif_document
-from ksched_cli.sources.places import Place
+from ksched_cli.sources.places import SourcePlace
 from tests.builders import make_node, make_pod
 from tests.cli.sarif_shape import SHAPE
 from tests.cli.test_check import CLUSTER, DEPLOY, without_times
@@ -45,13 +45,13 @@ def test_transcript(output: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def finding(number: int = 0, level: Any = "error", **fields: Any) -> Finding:
-    place = Place("deploy/web.yaml", number + 1, f"spec.field{number}")
+    place = SourcePlace("deploy/web.yaml", number + 1, f"spec.field{number}")
     made = Finding("KS104", "node-selector", level, "no node has the labels", "Deployment shop/web", "no place", place)
     return replace(made, **fields)
 
 
 def check_of(*findings: Finding) -> Check:
-    place = Place("deploy/web.yaml", 1)
+    place = SourcePlace("deploy/web.yaml", 1)
     workload = WorkloadCheck("Deployment shop/web", place, 2, 1, 0, False, (), findings)
     return Check((workload,), (), {}, Stats(3, 2, 0.1, 0.1, 0, 1.0))
 
@@ -124,19 +124,19 @@ def test_sarif_uris_are_relative_and_quoted(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "my deploy").mkdir()
     (tmp_path / "my deploy" / "ü.yaml").touch()
     monkeypatch.chdir(tmp_path / "my deploy")
-    assert as_uri(repository_path(Place("ü.yaml"))) == "%C3%BC.yaml"
-    assert as_uri(repository_path(Place(str(tmp_path / "my deploy" / "ü.yaml")))) == "%C3%BC.yaml"
+    assert as_uri(repository_path(SourcePlace("ü.yaml"))) == "%C3%BC.yaml"
+    assert as_uri(repository_path(SourcePlace(str(tmp_path / "my deploy" / "ü.yaml")))) == "%C3%BC.yaml"
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
-    assert as_uri(repository_path(Place("ü.yaml"))) == "my%20deploy/%C3%BC.yaml"
-    assert as_uri(repository_path(Place("/elsewhere/x.yaml"))) == "file:///elsewhere/x.yaml"
+    assert as_uri(repository_path(SourcePlace("ü.yaml"))) == "my%20deploy/%C3%BC.yaml"
+    assert as_uri(repository_path(SourcePlace("/elsewhere/x.yaml"))) == "file:///elsewhere/x.yaml"
     (tmp_path / "all.tgz").touch()
-    assert repository_path(Place(f"{tmp_path}/all.tgz:deploy/web.yaml")) == "all.tgz"
+    assert repository_path(SourcePlace(f"{tmp_path}/all.tgz:deploy/web.yaml")) == "all.tgz"
 
 
 def test_what_was_piped_in_has_no_file() -> None:
-    (result,) = sarif_document(check_of(finding(place=Place("stdin", 3, "spec"))))["runs"][0]["results"]
+    (result,) = sarif_document(check_of(finding(place=SourcePlace("stdin", 3, "spec"))))["runs"][0]["results"]
     assert list(result["locations"][0]) == ["logicalLocations"]
-    assert annotation(finding(place=Place("stdin", 3))).startswith("::error title=")
+    assert annotation(finding(place=SourcePlace("stdin", 3))).startswith("::error title=")
 
 
 def test_fingerprints_stay_when_lines_move_and_are_told_apart() -> None:
@@ -144,7 +144,7 @@ def test_fingerprints_stay_when_lines_move_and_are_told_apart() -> None:
         results = sarif_document(check_of(*findings))["runs"][0]["results"]
         return [result["partialFingerprints"][FINGERPRINT] for result in results]
 
-    moved = finding(place=Place("other/name.yaml", 99, "spec.field0"), message="other words", pods=("w-x",))
+    moved = finding(place=SourcePlace("other/name.yaml", 99, "spec.field0"), message="other words", pods=("w-x",))
     assert prints(finding(0)) == prints(moved)
     several = prints(finding(0), finding(0), finding(1), finding(0, code="KS107"))
     assert len(set(several)) == 4
@@ -204,7 +204,7 @@ def test_escaping(text: str, data: str, value: str) -> None:
 
 @given(st.text(), st.text(), st.text(min_size=1))
 def test_no_text_can_be_a_command_of_its_own(message: str, title: str, file: str) -> None:
-    hostile = finding(message=message, title=title, place=Place(file, 3, "spec"))
+    hostile = finding(message=message, title=title, place=SourcePlace(file, 3, "spec"))
     (line, _) = github_lines(check_of(hostile))
     assert len(line.splitlines()) == 1 or not re.search("[\r\n]", line)
     properties = re.fullmatch(r"::error ((?:[a-z]+=[^,:]*,?)+)::.*", line, re.DOTALL)

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from ksched_cli.cli.main import run
-from ksched_cli.config.schema import schema
+from ksched_cli.config.schema import configuration_schema
 from ksched_cli.releases.minors import release
-from ksched_cli.wiring import Setup, make_setting
+from ksched_cli.wiring import RunOptions, make_setting
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
 VALID = sorted(FIXTURES.glob("1.36/*/config.yaml"))
@@ -35,15 +35,15 @@ def test_what_view_prints_means_the_same(
     assert run(["config", "view", *options]) == 0
     shown = tmp_path / "shown.yaml"
     shown.write_text(capsys.readouterr().out)
-    before = make_setting(Setup(config=str(config) if config else None))
-    after = make_setting(Setup(config=str(shown)))
-    from ksched_cli.config.profiles import expand_profile
+    before = make_setting(RunOptions(config=str(config) if config else None))
+    after = make_setting(RunOptions(config=str(shown)))
+    from ksched_cli.config.resolved_profile import expand_profile
 
     for mine, theirs in zip(before.configuration.profiles, after.configuration.profiles, strict=True):
         assert expand_profile(mine, before.release, before.gates, before.points) == expand_profile(
             theirs, after.release, after.gates, after.points
         )
-    jsonschema.validate(yaml.safe_load(shown.read_text()), schema(release("1.36")))
+    jsonschema.validate(yaml.safe_load(shown.read_text()), configuration_schema(release("1.36")))
 
 
 def test_view_as_json_and_as_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,7 +84,7 @@ def test_the_schema_is_one_and_accepts_what_is_valid(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize("name", SEEN_BY_THE_SCHEMA)
 def test_the_schema_refuses_wrong_types_and_names(name: str) -> None:
     document = yaml.safe_load((FIXTURES / "invalid-config-1.36" / name / "config.yaml").read_text())
-    assert not jsonschema.Draft202012Validator(schema(release("1.36"))).is_valid(document)
+    assert not jsonschema.Draft202012Validator(configuration_schema(release("1.36"))).is_valid(document)
 
 
 def test_plugins_lists_every_one(capsys: pytest.CaptureFixture[str]) -> None:

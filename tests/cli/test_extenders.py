@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from ksched_cli.report.table import _by_host
+from ksched_cli.report.simulate_table import _by_host
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import write
 from tests.engine.extenders.service import Service

@@ -8,21 +8,21 @@ import pytest
 
 from ksched_cli.cluster.known_pods import KnownPods
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.place import Telling, place
 from ksched_cli.plan.results import PodOutcome
-from ksched_cli.wiring import Setup, gather, make_scheduler, scheduler_maker
+from ksched_cli.plan.simulate import OutputOptions, place
+from ksched_cli.wiring import RunOptions, gather, make_scheduler, scheduler_maker
 from tests.builders import make_pod
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 
 
 def outcomes(scheduler: Scheduler) -> list[PodOutcome]:
-    return list(place(scheduler, Telling(detail=True)).outcomes)
+    return list(place(scheduler, OutputOptions(detail=True)).outcomes)
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in sorted(CORPUS.glob("*-00"))])
 def test_answers_are_the_same(case: Path) -> None:
-    setup = Setup(sources=[str(case / "cluster.json")])
+    setup = RunOptions(sources=[str(case / "cluster.json")])
     gathered = gather(setup)
     by_itself = outcomes(make_scheduler(setup, gathered.loaded, gathered.setting))
     known = KnownPods()

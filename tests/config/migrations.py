@@ -13,11 +13,11 @@ from ksched_cli.config.load import load_config
 from ksched_cli.config.migration.carrying import UNORDERED, Minor
 from ksched_cli.config.migration.gone import GONE
 from ksched_cli.config.migration.migrate import Migration, migrate
-from ksched_cli.config.model import Profile, SchedulerConfiguration
+from ksched_cli.config.model import KubeSchedulerProfile, SchedulerConfiguration
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs, RequestedToCapacityRatioParam, ScoringStrategy
 from ksched_cli.config.policy.model import Policy, is_policy
 from ksched_cli.config.policy.profile import policy_profile
-from ksched_cli.config.profiles import ResolvedProfile
+from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.config.restate import STRATEGY_OF
 from ksched_cli.releases.minors import NEWEST, RELEASES
 from tests.config.test_minors import GROUP, points
@@ -127,7 +127,7 @@ def check_meaning(document: dict[str, Any], gates: str = "") -> Migration:
         default = (
             policy_profile(Policy(), old.release, old.gates)[0]
             if is_policy(document)
-            else Profile(config_version=before.config_version)
+            else KubeSchedulerProfile(config_version=before.config_version)
         )
         same_profile(
             old.resolve(before),

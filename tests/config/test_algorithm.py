@@ -12,8 +12,8 @@ import yaml
 from ksched_cli.config.load import load_config
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.plugin_args import InterPodAffinityArgs, NodeLabelArgs, ServiceAffinityArgs
-from ksched_cli.config.profiles import ResolvedProfile, expand_profile
-from ksched_cli.config.view import to_document
+from ksched_cli.config.resolved_profile import ResolvedProfile, expand_profile
+from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError
 from ksched_cli.releases.minors import GROUP, RELEASES
 from tests.builders import make_node, make_pod
@@ -370,12 +370,12 @@ def test_mistakes_of_a_configuration(fields: dict[str, Any], found: dict[str, st
 )
 def test_what_view_prints_means_the_same(document: dict[str, Any]) -> None:
     made = load(document)
-    shown = to_document(made, OLD, OLD.gates())
+    shown = configuration_document(made, OLD, OLD.gates())
     again = load_config(yaml.safe_dump(shown), "shown", OLD, OLD.gates(), points(OLD))
     profiles = [expand_profile(each.profiles[0], OLD, OLD.gates(), points(OLD)) for each in (made, again)]
     assert profiles[0] == profiles[1]
     assert [each.url_prefix for each in made.extenders] == [each.url_prefix for each in again.extenders]
-    assert to_document(again, OLD, OLD.gates()) == shown
+    assert configuration_document(again, OLD, OLD.gates()) == shown
 
 
 # Newer configurations

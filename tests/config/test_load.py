@@ -10,7 +10,7 @@ import pytest
 from ksched_cli.config.load import default_config, load_config
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs
-from ksched_cli.config.profiles import expand_profile
+from ksched_cli.config.resolved_profile import expand_profile
 from ksched_cli.errors import ConfigError, UsageError
 from ksched_cli.releases.minors import release
 from ksched_cli.wiring import make_registry, plugin_points

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from ksched_cli.config.load import default_config
 from ksched_cli.config.migration.migrate import Migration
-from ksched_cli.config.model import Profile
+from ksched_cli.config.model import KubeSchedulerProfile
 from ksched_cli.config.policy.predicates import ORDER
 from ksched_cli.config.policy.predicates import PRIORITIES as PRIORITIES_OF_1_16
 from ksched_cli.config.policy.profile import PREDICATES, PRIORITIES
-from ksched_cli.config.profiles import ResolvedProfile
-from ksched_cli.config.view import to_document
+from ksched_cli.config.resolved_profile import ResolvedProfile
+from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError
 from ksched_cli.releases.minors import NEWEST, RELEASES
-from ksched_cli.wiring import Setup, make_setting, prepare
+from ksched_cli.wiring import RunOptions, make_setting, prepare
 from tests.config.migrations import (
     POLICY,
     READERS,
@@ -44,7 +44,7 @@ OLD_VERSIONS = ("v1beta1", "v1beta2", "v1beta3")
 def profiles(draw: st.DrawFn, version: str) -> dict[str, Any]:
     """A profile with lists at some points; not each of them is one that kube-scheduler takes."""
     by = minor(READERS[version])
-    default = by.resolve(Profile(config_version=version if version in OLD_VERSIONS[:2] else ""))
+    default = by.resolve(KubeSchedulerProfile(config_version=version if version in OLD_VERSIONS[:2] else ""))
     plugins: dict[str, Any] = {}
     at = ["preFilter", "filter", "preScore", "score", "postFilter", "reserve"]
     for point in draw(st.lists(st.sampled_from(at), unique=True, max_size=3)):
@@ -219,13 +219,13 @@ def test_pods_go_where_they_went(case: str, by: str, before: dict[str, Any]) -> 
 def test_what_view_prints_comes_to_no_more_than_the_default(version: str) -> None:
     by = minor(version)
     default = default_config(by.release, by.gates)
-    shown = to_document(default, by.release, by.gates)
+    shown = configuration_document(default, by.release, by.gates)
     nothing = POLICY if by.release.before_plugins else {name: shown[name] for name in ("apiVersion", "kind")}
     assert migrated(shown, by=version).document == migrated(nothing, by=version).document
 
 
 def choices(case: str, by: str, config: dict[str, Any]) -> list[Any]:
-    prepared = prepare(Setup([str(CORPUS / case / "cluster.json")], config=config, kube_version=by))
+    prepared = prepare(RunOptions([str(CORPUS / case / "cluster.json")], config=config, kube_version=by))
     outcomes = prepared.place(detail=False, top=0).outcomes
     return [(each.pod, each.node, each.result) for each in outcomes]
 
@@ -242,8 +242,8 @@ OF_1_21_AND_1_28 = [
 def test_what_was_recorded_holds_for_what_became_of_the_file(by: str, version: str, case: Path) -> None:
     """The configurations of the recordings, as their minor says them with all defaults, and what migration makes of
     those."""
-    given = make_setting(Setup(config=str(case / "config.yaml"), kube_version=by))
-    shown = to_document(given.configuration, given.release, given.gates)
+    given = make_setting(RunOptions(config=str(case / "config.yaml"), kube_version=by))
+    shown = configuration_document(given.configuration, given.release, given.gates)
     migrated_file = migrated({**shown, "apiVersion": f"{GROUP}/{version}"}, by=by).document
     (want,) = (each for each in recorded(by)[case.name.rpartition("-")[0]] if each["case"] == case.name)
     assert disagreements(want, simulate(case, by, migrated_file)) == {}

@@ -10,8 +10,8 @@ import yaml
 
 from ksched_cli.config.load import default_config, load_config
 from ksched_cli.config.model import SchedulerConfiguration
-from ksched_cli.config.profiles import ResolvedProfile, expand_profile
-from ksched_cli.config.view import to_document
+from ksched_cli.config.resolved_profile import ResolvedProfile, expand_profile
+from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError
 from ksched_cli.releases.minors import RELEASES, Release
 from ksched_cli.wiring import make_registry, plugin_points
@@ -196,7 +196,7 @@ def test_how_pods_are_spread_by_default(
 def test_what_view_prints_of_spreading_means_the_same(gates: str) -> None:
     release = RELEASES["1.23"]
     given = release.gates(gates)
-    shown = yaml.safe_dump(to_document(default_config(release, given), release, given))
+    shown = yaml.safe_dump(configuration_document(default_config(release, given), release, given))
     again = load_config(shown, "shown", release, given, points(release))
     assert resolved("1.23", again, gates) == resolved("1.23", gates=gates)
 
@@ -205,7 +205,7 @@ def test_what_view_prints_of_spreading_means_the_same(gates: str) -> None:
 def test_what_view_prints_means_the_same(minor: str) -> None:
     release = RELEASES[minor]
     gates = release.gates()
-    shown = yaml.safe_dump(to_document(default_config(release, gates), release, gates))
+    shown = yaml.safe_dump(configuration_document(default_config(release, gates), release, gates))
     assert resolved(minor, load_config(shown, "shown", release, gates, points(release))) == resolved(minor)
 
 

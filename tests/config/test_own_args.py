@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ksched_cli.api.conversion import written
+from ksched_cli.api.conversion import path_text
 from ksched_cli.config.own_args import default_args, is_model, own_args
 from ksched_cli.errors import ConfigError
 
@@ -90,7 +90,7 @@ def test_typed(model: type[Any], given: dict[str, Any], expected: Any) -> None:
 )
 def test_mistakes(model: type[Any], given: dict[str, Any], mistakes: dict[str, str]) -> None:
     _, found = own_args(model, given)
-    assert {written(path): text for path, text in found} == mistakes
+    assert {path_text(path): text for path, text in found} == mistakes
 
 
 def test_what_must_be_given() -> None:

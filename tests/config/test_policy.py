@@ -18,7 +18,7 @@ from ksched_cli.config.plugin_args import (
     ServiceAffinityArgs,
     UtilizationShapePoint,
 )
-from ksched_cli.config.profiles import ResolvedProfile, expand_profile
+from ksched_cli.config.resolved_profile import ResolvedProfile, expand_profile
 from ksched_cli.errors import ConfigError
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod

@@ -7,8 +7,8 @@ import pytest
 from ksched_cli.errors import UsageError
 from ksched_cli.releases.gate_history import GATE_HISTORY
 from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import NEWEST, RELEASES, Release, minor_in, nearest
-from ksched_cli.wiring import Setup, make_setting
+from ksched_cli.releases.minors import NEWEST, RELEASES, Release, minor_in, nearest_release
+from ksched_cli.wiring import RunOptions, make_setting
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,8 @@ from ksched_cli.wiring import Setup, make_setting
     ],
 )
 def test_versions_as_they_are_written(written: str, minor: str) -> None:
-    assert nearest(written).version == minor
-    assert minor_in(written) == nearest(written).minor
+    assert nearest_release(written).version == minor
+    assert minor_in(written) == nearest_release(written).minor
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_versions_as_they_are_written(written: str, minor: str) -> None:
     [pytest.param("1.99", "1.36", id="future"), pytest.param("1.2", min(RELEASES), id="long ago")],
 )
 def test_a_version_that_is_not_modelled_is_answered_by_the_nearest_with_a_warning(asked: str, answered: str) -> None:
-    setting = make_setting(Setup(kube_version=asked))
+    setting = make_setting(RunOptions(kube_version=asked))
     assert setting.release.version == answered
     assert setting.warnings == (
         f"Kubernetes {asked} is not modelled; the answers are those of {answered}, the nearest that is",
@@ -40,11 +40,11 @@ def test_a_version_that_is_not_modelled_is_answered_by_the_nearest_with_a_warnin
 
 
 def test_the_server_decides_where_the_user_does_not() -> None:
-    assert make_setting(Setup(), "v1.35.2").release.version == "1.35"
-    assert make_setting(Setup(kube_version="1.36"), "v1.35.2").release.version == "1.36"
-    assert make_setting(Setup()).release is NEWEST
-    assert make_setting(Setup(), "v1.35.2").warnings == ()
-    strange = make_setting(Setup(), "canary")
+    assert make_setting(RunOptions(), "v1.35.2").release.version == "1.35"
+    assert make_setting(RunOptions(kube_version="1.36"), "v1.35.2").release.version == "1.36"
+    assert make_setting(RunOptions()).release is NEWEST
+    assert make_setting(RunOptions(), "v1.35.2").warnings == ()
+    strange = make_setting(RunOptions(), "canary")
     assert strange.release is NEWEST
     assert "Kubernetes canary is not modelled" in strange.warnings[0]
 
@@ -52,7 +52,7 @@ def test_the_server_decides_where_the_user_does_not() -> None:
 @pytest.mark.parametrize("written", ["", "one", "1", "2.1", "1.x", "1.36,1.35", "latest", "1.3\uff16"])
 def test_what_is_no_version_is_refused(written: str) -> None:
     with pytest.raises(UsageError, match=r"write it as 1[.]36, or auto; modelled are "):
-        nearest(written)
+        nearest_release(written)
 
 
 @pytest.mark.parametrize(

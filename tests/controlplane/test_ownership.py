@@ -8,15 +8,15 @@ import pytest
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Node, Pod, PodResourceClaim, PodResourceClaimStatus
-from ksched_cli.api.meta import ObjectMeta, OwnerReference
-from ksched_cli.api.policy import PodDisruptionBudget, ResourceQuota, ResourceQuotaSpec
-from ksched_cli.api.resource import (
+from ksched_cli.api.dynamic_resources import (
     AllocationResult,
     ResourceClaim,
     ResourceClaimConsumerReference,
     ResourceClaimStatus,
     ResourceClaimTemplate,
 )
+from ksched_cli.api.meta import ObjectMeta, OwnerReference
+from ksched_cli.api.policy import PodDisruptionBudget, ResourceQuota, ResourceQuotaSpec
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.volumes import EphemeralVolumeSource, PersistentVolumeClaimTemplate, Volume
 from ksched_cli.api.workloads import ReplicaSet

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.config.model import PluginRef, Plugins, PluginSet, Profile, SchedulerConfiguration
+from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
 from ksched_cli.engine.selection import num_feasible_nodes_to_find, random_choice
 from ksched_cli.framework.interfaces import (
     FilterPlugin,
@@ -30,11 +30,13 @@ from tests.harness import decide, make_scheduler, placed
 
 def with_plugins(*names: str) -> SchedulerConfiguration:
     enabled = tuple(PluginRef(name, 1) for name in names)
-    return SchedulerConfiguration(profiles=(Profile(plugins=Plugins(multi_point=PluginSet(enabled))),))
+    return SchedulerConfiguration(profiles=(KubeSchedulerProfile(plugins=Plugins(multi_point=PluginSet(enabled))),))
 
 
 def without_scoring() -> SchedulerConfiguration:
-    return SchedulerConfiguration(profiles=(Profile(plugins=Plugins(score=PluginSet(disabled=(PluginRef("*"),)))),))
+    return SchedulerConfiguration(
+        profiles=(KubeSchedulerProfile(plugins=Plugins(score=PluginSet(disabled=(PluginRef("*"),)))),)
+    )
 
 
 def test_pods_are_tried_by_priority_then_age_then_name() -> None:
@@ -385,7 +387,7 @@ def test_nodes_that_pre_filter_leaves_out_have_a_status_of_their_own() -> None:
 )
 def test_a_profile_that_leaves_out_a_plugins_pre_score(plugin: str, message: str) -> None:
     disabled = PluginSet(disabled=(PluginRef(plugin),))
-    configuration = SchedulerConfiguration(profiles=(Profile(plugins=Plugins(pre_score=disabled)),))
+    configuration = SchedulerConfiguration(profiles=(KubeSchedulerProfile(plugins=Plugins(pre_score=disabled)),))
     wishes = make_pod("p").requests(cpu="1").prefers(3, term(("disk", "In", ["ssd"]))).selector(os="linux").obj()
     nodes = [make_node("a").label(os="linux").obj(), make_node("b").label(os="linux", disk="ssd").obj()]
     decision = decide(make_scheduler(nodes, [wishes], configuration=configuration))["default/p"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.framework.interfaces import PermitPlugin, PreFilterPlugin, ReservePlugin
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unschedulable
-from ksched_cli.plan.place import place
+from ksched_cli.plan.simulate import place
 from tests.builders import make_node, make_pod
 from tests.engine.test_cycle import with_plugins
 from tests.harness import decide, make_scheduler, placed
@@ -226,9 +226,9 @@ def test_what_was_reserved_for_a_group_that_fails_is_given_back() -> None:
 
 
 def test_the_pods_of_a_group_share_one_scheduler() -> None:
-    from ksched_cli.config.model import Profile, SchedulerConfiguration
+    from ksched_cli.config.model import KubeSchedulerProfile, SchedulerConfiguration
 
-    profiles = (Profile(), Profile(scheduler_name="second"))
+    profiles = (KubeSchedulerProfile(), KubeSchedulerProfile(scheduler_name="second"))
     pods = [member("p1").obj(), member("p2").scheduler("second").obj()]
     scheduler = make_scheduler(
         nodes(9),

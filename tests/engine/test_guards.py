@@ -10,7 +10,7 @@ import pytest
 
 from ksched_cli.api.core import Node
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.config.model import PluginRef, Plugins, PluginSet, Profile, SchedulerConfiguration
+from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
 from ksched_cli.engine.guards import guarded
 from ksched_cli.engine.registry import Registry
 from ksched_cli.errors import UsageError
@@ -39,7 +39,7 @@ from tests.harness import decide, make_scheduler, placed
 
 def profile(*names: str, **points: PluginSet) -> SchedulerConfiguration:
     enabled = PluginSet(tuple(PluginRef(name, 1) for name in names))
-    return SchedulerConfiguration(profiles=(Profile(plugins=Plugins(multi_point=enabled, **points)),))
+    return SchedulerConfiguration(profiles=(KubeSchedulerProfile(plugins=Plugins(multi_point=enabled, **points)),))
 
 
 def scheduler_with(plugin: type[Plugin], **points: PluginSet) -> Any:

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.engine import reuse
 from ksched_cli.engine.handlers import assigned
-from ksched_cli.engine.loop import SchedulingLoop, Step
-from ksched_cli.plan.place import outcome_of
+from ksched_cli.engine.loop import LoopStep, SchedulingLoop
+from ksched_cli.plan.simulate import outcome_of
 from tests.builders import make_node, make_pod
 from tests.cluster.test_cache import facts
 from tests.harness import make_scheduler
@@ -168,7 +168,7 @@ class World:
     def cycle(self) -> None:
         self.follow(self.loop.step())
 
-    def follow(self, step: Step | None) -> None:
+    def follow(self, step: LoopStep | None) -> None:
         """Victims are told to leave."""
         for decision in step.decisions if step else ():
             for victim in decision.preemption.victims if decision.preemption else ():

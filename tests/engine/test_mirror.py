@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ksched_cli.api.resource import ResourceClaim
+from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.mirror import Mirror
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.wiring import Setup, gather, make_scheduler
+from ksched_cli.wiring import RunOptions, gather, make_scheduler
 from tests.test_conformance import CORPUS
 
 CASES = [
@@ -22,9 +22,9 @@ CASES = [
 ]
 
 
-def setup_of(case: Path) -> Setup:
+def setup_of(case: Path) -> RunOptions:
     config = case / "config.yaml"
-    return Setup(sources=[str(case / "cluster.json")], config=str(config) if config.exists() else None)
+    return RunOptions(sources=[str(case / "cluster.json")], config=str(config) if config.exists() else None)
 
 
 def schedulers(case: Path, count: int) -> list[Scheduler]:

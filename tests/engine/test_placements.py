@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.config.model import PluginRef, Plugins, PluginSet, Profile, SchedulerConfiguration
-from ksched_cli.plan.place import place
+from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
+from ksched_cli.plan.simulate import place
 from ksched_cli.plugins.default_preemption.plugin import NO_GROUP, PLACEMENT_BASED
 from tests.builders import make_node, make_pod
 from tests.harness import decide, make_scheduler, placed
@@ -137,7 +137,7 @@ def test_a_nomination_outside_the_placement_is_passed_over() -> None:
 
 def test_without_the_generator_there_is_one_placement() -> None:
     off = Plugins(multi_point=PluginSet(disabled=(PluginRef("TopologyPlacementGenerator"),)))
-    configuration = SchedulerConfiguration(profiles=(Profile(plugins=off),))
+    configuration = SchedulerConfiguration(profiles=(KubeSchedulerProfile(plugins=off),))
     scheduler = make_scheduler(
         racks(a1=1, b1=1),
         gang(2),
@@ -152,7 +152,7 @@ def test_preemption_needs_the_group() -> None:
     victim = make_pod("victim").requests(cpu="1").on("a1").obj()
     gates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
     off = Plugins(multi_point=PluginSet(disabled=(PluginRef("TopologyPlacementGenerator"),)))
-    configuration = SchedulerConfiguration(profiles=(Profile(plugins=off),))
+    configuration = SchedulerConfiguration(profiles=(KubeSchedulerProfile(plugins=off),))
     pods = [victim, member("p1").priority(9).obj()]
     (decision,) = decide(make_scheduler(racks(a1=1), pods, gates=gates, configuration=configuration)).values()
     assert decision.message.endswith(f"preemption: {NO_GROUP}")

@@ -50,7 +50,7 @@ def anew(each: NodeStatuses) -> Any:
     """The same of a copy that nothing is known of."""
     copy = each.copy()
     copy.set_stranger("x", SUCCESS)
-    del copy.strangers["x"]
+    del copy.unknown_nodes["x"]
     return summed_up(copy)
 
 

@@ -10,7 +10,7 @@ from ksched_cli.plan.explain.results import Explanation
 from ksched_cli.plan.explain.run import explain
 from ksched_cli.plan.explain.subject import find_subject
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring import Setup, make_scheduler, make_setting
+from ksched_cli.wiring import RunOptions, make_scheduler, make_setting
 
 
 def loaded(*items: Any) -> Loaded:
@@ -21,7 +21,7 @@ def loaded(*items: Any) -> Loaded:
 
 
 def explained(items: Iterable[Any], pod: str, *, node: str = "", **options: Any) -> Explanation:
-    setup = Setup(**options)
+    setup = RunOptions(**options)
     setting = make_setting(setup)
 
     def make(objects: Loaded) -> Scheduler:

@@ -12,7 +12,7 @@ import yaml
 
 from ksched_cli.plan.causes.results import Cause
 from ksched_cli.plan.diff import Diff, PodChange
-from ksched_cli.wiring import Setup
+from ksched_cli.wiring import RunOptions
 from ksched_cli.wiring.comparison import compare
 from tests.builders import make_node, make_pod, owned
 from tests.pod_groups import GANG, member
@@ -24,7 +24,7 @@ def differ(tmp_path: Path, items: list[Any], before: str, after: str, **setup: A
     cluster = tmp_path / "c.json"
     listed = [each if isinstance(each, dict) else each.doc() for each in items]
     cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": listed}))
-    first = Setup(sources=[str(cluster)], kube_version=before, **setup)
+    first = RunOptions(sources=[str(cluster)], kube_version=before, **setup)
     return compare(first, replace(first, kube_version=after)).diff
 
 
@@ -153,7 +153,7 @@ def fuller(tmp_path: Path) -> str:
 def compared(tmp_path: Path, items: list[Any], after: dict[str, Any], **setup: Any) -> list[str]:
     cluster = tmp_path / "c.json"
     cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [each.doc() for each in items]}))
-    first = Setup(sources=[str(cluster)], **setup)
+    first = RunOptions(sources=[str(cluster)], **setup)
     return sorted(map(told, compare(first, replace(first, **after)).diff.changes))
 
 
@@ -219,7 +219,7 @@ def test_pods_of_a_group(tmp_path: Path, before: dict[str, Any], after: dict[str
     cluster = tmp_path / "c.json"
     items = [room.doc(), GROUP, *(member(name).doc() for name in "xyz")]
     cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    first = Setup(sources=[str(cluster)], **before)
+    first = RunOptions(sources=[str(cluster)], **before)
     changes = compare(first, replace(first, **after)).diff.changes
     assert sorted(map(told, changes)) == [f"{name}: - search  GenericWorkload" for name in changed]
 
@@ -247,7 +247,9 @@ def test_nothing_is_told_of_rules_where_more_than_rules_differs(tmp_path: Path) 
         path = tmp_path / f"{name}.json"
         path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [make_node(node).doc(), POD.doc()]}))
         paths.append(str(path))
-    found = compare(Setup(sources=paths[:1], kube_version="1.33"), Setup(sources=paths[1:], kube_version="1.36")).diff
+    found = compare(
+        RunOptions(sources=paths[:1], kube_version="1.33"), RunOptions(sources=paths[1:], kube_version="1.36")
+    ).diff
     assert [change.cause for change in found.changes] == [None]
     assert found.rules is None
 

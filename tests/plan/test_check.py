@@ -11,14 +11,14 @@ from ksched_cli.api.core import Node
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.per_node import PerNodePlugin
 from ksched_cli.framework.status import SUCCESS, Status, unschedulable
-from ksched_cli.plan.check import Checker
-from ksched_cli.plan.check_results import WorkloadCheck
-from ksched_cli.plan.check_run import CheckRun
+from ksched_cli.plan.check.checker import Checker
+from ksched_cli.plan.check.results import WorkloadCheck
+from ksched_cli.plan.check.run import CheckRun
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.wiring import Setup, prepare
+from ksched_cli.wiring import RunOptions, prepare
 from ksched_cli.wiring.check import run_check
 from tests.builders import make_node, make_pod, term
 from tests.harness import make_scheduler
@@ -373,7 +373,7 @@ def test_a_set_keeps_its_volumes(tmp_path: Path) -> None:
 def test_new_workloads_go_where_simulate_has_them_go() -> None:
     """The world has no other scheduler: without anything to replace, its first moment is one run."""
     cluster, manifests = "ksched_cli/cli/demo_cluster.yaml", "fixtures/manifests/shop.yaml"
-    setup = Setup(sources=[str(ROOT / cluster)], filenames=[str(ROOT / manifests)])
+    setup = RunOptions(sources=[str(ROOT / cluster)], filenames=[str(ROOT / manifests)])
     simulated = {outcome.pod: outcome.node for outcome in prepare(setup).simulate().outcomes}
     found = {
         f"shop/{pod}": node

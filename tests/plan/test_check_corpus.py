@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.plan.codes import PREEMPTS
-from ksched_cli.wiring import Setup, prepare
+from ksched_cli.wiring import RunOptions, prepare
 from ksched_cli.wiring.check import run_check
 from tests.plan.rollouts import write
 from tests.test_conformance import CASES
@@ -42,7 +42,7 @@ def split(case: Path) -> tuple[list[Any], list[Any]]:
 def test_the_first_step_is_what_simulate_does(case: Path, tmp_path: Path) -> None:
     cluster, pending = split(case)
     config = case / "config.yaml"
-    setup = Setup(
+    setup = RunOptions(
         sources=[write(tmp_path / "cluster.json", *cluster)],
         filenames=[write(tmp_path / "manifests.json", *pending)],
         config=str(config) if config.exists() else None,

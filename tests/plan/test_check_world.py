@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.plan.check_results import Check
-from ksched_cli.report.check_table import summary
-from ksched_cli.wiring import Setup
+from ksched_cli.plan.check.results import Check
+from ksched_cli.report.check_table import check_summary
+from ksched_cli.wiring import RunOptions
 from ksched_cli.wiring.check import run_check
 from ksched_cli.wiring.settling import settle_cluster
 from ksched_cli.world.results import Limits
@@ -87,7 +87,7 @@ def test_old_pods_that_are_equal_make_a_deadlock_of_some_orders_a_warning(tmp_pa
     assert (only.orders.tried, only.orders.finished) == (4, 2)
     assert (only.result, codes(found)) == ("warns", [("warning", "KS401")])
     assert only.findings[0].message.startswith("finishes in 2 of 4 orders; in the others the rollout (maxSurge 0, ")
-    assert summary(found) == "the workload fits in some orders only: 1 warning (3 nodes)"
+    assert check_summary(found) == "the workload fits in some orders only: 1 warning (3 nodes)"
     assert found.world is not None
     assert [draw.what for draw in found.world.draws] == ["deletion order", "deletion order"]
 
@@ -199,7 +199,7 @@ def test_a_pod_that_is_evicted_is_deleted_for_good(tmp_path: Path) -> None:
 )
 def test_the_final_state_is_that_of_settling(cluster: str, manifests: str) -> None:
     """Before any pod of a Job has finished."""
-    setup = Setup(sources=[str(ROOT / cluster)], filenames=[str(ROOT / manifests)])
+    setup = RunOptions(sources=[str(ROOT / cluster)], filenames=[str(ROOT / manifests)])
     settled = settle_cluster(setup, Limits())[1].world
     found = run_check(setup)
     assert found.world is not None

@@ -32,7 +32,7 @@ SPEAKERS = {
     "plugins/legacy/predicates/nodes.py": "CheckNodeMemoryPressure",
     "plugins/legacy/predicates/volumes.py": "CheckVolumeBinding",
     "engine/runtime.py": "",
-    "engine/placements.py": "",
+    "engine/group_placement.py": "",
 }
 # Not about a pod on a node: what preemption came to.
 OTHERS = ("plugins/default_preemption/", "engine/cycle.py")

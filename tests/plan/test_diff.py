@@ -12,7 +12,7 @@ import pytest
 
 from ksched_cli.plan.diff import Diff, PodChange
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring import Setup, assemble, gather
+from ksched_cli.wiring import RunOptions, assemble, gather
 from ksched_cli.wiring.comparison import compare
 from tests.builders import PodBuilder, make_node, make_pod, owned
 
@@ -29,7 +29,7 @@ def save(path: Path, *items: Any) -> str:
 
 
 def differ(tmp_path: Path, before: list[Any], after: list[Any], **setup: Any) -> Diff:
-    first = Setup(sources=[save(tmp_path / "before.json", *before)], **setup)
+    first = RunOptions(sources=[save(tmp_path / "before.json", *before)], **setup)
     second = replace(first, sources=[save(tmp_path / "after.json", *after)])
     found = compare(first, second).diff
     # The other way round it is the other way round.
@@ -117,7 +117,7 @@ FIRST_CASES = sorted(CORPUS.glob("*-00"))
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in FIRST_CASES])
 def test_a_cluster_compared_with_itself(case: Path) -> None:
-    setup = Setup(sources=[str(case / "cluster.json")])
+    setup = RunOptions(sources=[str(case / "cluster.json")])
     found = compare(setup, replace(setup, seed=1)).diff
     assert (found.changes, found.nodes, found.spread) == ((), (), ())
     assert found.unchanged > 0
@@ -126,7 +126,7 @@ def test_a_cluster_compared_with_itself(case: Path) -> None:
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in FIRST_CASES])
 def test_a_run_leaves_what_was_loaded_as_it_was(case: Path) -> None:
     """Two sides share the objects of a cluster that is read once."""
-    setup = Setup(sources=[str(case / "cluster.json")])
+    setup = RunOptions(sources=[str(case / "cluster.json")])
     gathered = gather(setup)
     prepared = assemble(setup, gathered)
     before = encoded(gathered.loaded)

@@ -19,9 +19,9 @@ from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.plan.drain.filters import Flags
-from ksched_cli.plan.drain.results import Drain, PodFate
+from ksched_cli.plan.drain.in_turn import drain_in_turn
+from ksched_cli.plan.drain.results import DrainResult, PodFate
 from ksched_cli.plan.drain.targets import find_nodes, in_turn
-from ksched_cli.plan.drain.trials import drain_in_turn
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.harness import make_scheduler
@@ -36,7 +36,7 @@ def load(*items: Any) -> Loaded:
     return loaded
 
 
-def run(loaded: Loaded, *nodes: str, flags: Flags = ALL, **more: bool) -> Drain:
+def run(loaded: Loaded, *nodes: str, flags: Flags = ALL, **more: bool) -> DrainResult:
     def make(changed: Loaded) -> Any:
         return make_scheduler(changed.of(Node), changed.of(Pod), objects=changed.others())
 
@@ -44,14 +44,14 @@ def run(loaded: Loaded, *nodes: str, flags: Flags = ALL, **more: bool) -> Drain:
     return trial.drain
 
 
-def fates(drain: Drain) -> dict[str, tuple[str, int, str]]:
+def fates(drain: DrainResult) -> dict[str, tuple[str, int, str]]:
     """Pod to what becomes of it, in which round, and where it goes."""
     return {
         pod.pod.removeprefix("default/"): (pod.fate, pod.round, pod.to) for node in drain.nodes for pod in node.pods
     }
 
 
-def only(drain: Drain) -> PodFate:
+def only(drain: DrainResult) -> PodFate:
     ((pod,),) = (node.pods for node in drain.nodes)
     return pod
 

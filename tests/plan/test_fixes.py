@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.policy import PriorityClass
-from ksched_cli.api.resources import requests_of
 from ksched_cli.plan.fixes.json_patch import apply_patch, patch_pod
 from ksched_cli.plan.fixes.requests import lower_requests
 from ksched_cli.plan.fixes.values import Fix, Fixes, add, drop, pointer

@@ -14,7 +14,7 @@ from typing import get_args
 import pytest
 
 import ksched_cli
-from ksched_cli.config.profiles import expand_profile
+from ksched_cli.config.resolved_profile import expand_profile
 from ksched_cli.plan.rule_changes import (
     GATE_RULES,
     MINOR_RULES,
@@ -22,7 +22,7 @@ from ksched_cli.plan.rule_changes import (
     RuleChange,
     Rules,
     family_of,
-    rules_of,
+    rule_changes_about,
     rules_that_differ,
 )
 from ksched_cli.plugins.in_tree import IN_TREE
@@ -31,7 +31,7 @@ from ksched_cli.releases.changes import SCHEDULER, TOLD_BY_SCHEDULER, ReleaseRul
 from ksched_cli.releases.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT
 from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
 from ksched_cli.releases.minors import RELEASES, Release
-from ksched_cli.wiring import Setup, make_setting
+from ksched_cli.wiring import RunOptions, make_setting
 
 PACKAGE = Path(ksched_cli.__file__).parent
 KNOWN = {plugin.name for plugin in (*IN_TREE, *REMOVED, *PREDICATES, *PRIORITIES)} | {SCHEDULER}
@@ -128,7 +128,7 @@ UNCHANGED = {"CheckNodeCondition", "GeneralPredicates"}
 
 def default_plugins_of(release: Release) -> dict[str, int]:
     """Those that take nodes or rank them, with their weights; 0 where they do not rank."""
-    setting = make_setting(Setup(kube_version=release.version))
+    setting = make_setting(RunOptions(kube_version=release.version))
     (entry,) = setting.configuration.profiles
     profile = expand_profile(entry, setting.release, setting.gates, setting.points)
     names = [name for point in ("preEnqueue", "filter", "score") for name in profile.points[point]]
@@ -146,7 +146,7 @@ def test_default_plugins_that_come_and_go_are_told(older: Release, newer: Releas
     if older.before_plugins:
         # Of some nothing but the name has changed.
         aspects = (*aspects, "fields", "message")
-    assert [name for name in other if name not in UNCHANGED and not rules_of(changed, name, aspects)] == []
+    assert [name for name in other if name not in UNCHANGED and not rule_changes_about(changed, name, aspects)] == []
 
 
 def gates_read() -> dict[str, str]:
@@ -214,7 +214,7 @@ def test_minors_come_in_order() -> None:
 )  # fmt: skip
 def test_rules_between(before: str, after: str, plugin: str, aspect: Aspect, since: list[str]) -> None:
     ends = (Rules(RELEASES[each], RELEASES[each].gates(), RELEASES[each]) for each in (before, after))
-    found = rules_of(rules_that_differ(*ends), plugin, [aspect])
+    found = rule_changes_about(rules_that_differ(*ends), plugin, [aspect])
     assert sorted(f"{rule.since} {rule.gate}".strip() for rule in found) == sorted(since)
 
 

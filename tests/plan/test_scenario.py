@@ -11,7 +11,7 @@ import pytest
 
 from ksched_cli.errors import ExpectationFailed, InputError
 from ksched_cli.plan.scenario import ScenarioResult
-from ksched_cli.wiring import Setup, gather
+from ksched_cli.wiring import RunOptions, gather
 from ksched_cli.wiring.scenarios import play_scenario
 from tests.builders import PodBuilder, make_node, make_pod, owned
 
@@ -25,11 +25,11 @@ def play(tmp_path: Path, items: list[Any], *steps: dict[str, Any]) -> ScenarioRe
     return play_scenario(_setup(tmp_path, items, *steps))[0].result
 
 
-def _setup(tmp_path: Path, items: list[Any], *steps: dict[str, Any]) -> Setup:
+def _setup(tmp_path: Path, items: list[Any], *steps: dict[str, Any]) -> RunOptions:
     cluster, scenario = tmp_path / "cluster.json", tmp_path / "scenario.yaml"
     cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [each.doc() for each in items]}))
     scenario.write_text(json.dumps({"apiVersion": "ksched/v1", "kind": "Scenario", "steps": steps}))
-    return Setup(sources=[str(cluster)], scenario=str(scenario))
+    return RunOptions(sources=[str(cluster)], scenario=str(scenario))
 
 
 # Two zones of one node each with 4 cpus; two of web run in zone a, and one more waits.

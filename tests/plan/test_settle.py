@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from ksched_cli.api.resource import ResourceClaim, ResourceClaimTemplate
+from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.framework.interfaces import PermitPlugin, ReservePlugin

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.wiring import Setup, prepare
+from ksched_cli.wiring import RunOptions, prepare
 from ksched_cli.wiring.settling import settle_cluster, settle_world
 from ksched_cli.world.results import Limits
 from tests.test_conformance import CASES
@@ -18,7 +18,7 @@ SOME = CASES[::5]
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in SOME])
 def test_it_settles_and_nobody_who_fits_is_left_behind(case: Path) -> None:
     config = case / "config.yaml"
-    setup = Setup([str(case / "cluster.json")], config=str(config) if config.exists() else None)
+    setup = RunOptions([str(case / "cluster.json")], config=str(config) if config.exists() else None)
     world, _, settled = settle_world(setup, Limits(max_time=7200))
     scheduler, found = world.scheduler, settled.world
     assert found.settled
@@ -36,7 +36,7 @@ def test_the_first_cycle_of_each_pod_is_that_of_a_plain_run() -> None:
     compared = 0
     for case in SOME:
         config = case / "config.yaml"
-        setup = Setup([str(case / "cluster.json")], config=str(config) if config.exists() else None)
+        setup = RunOptions([str(case / "cluster.json")], config=str(config) if config.exists() else None)
         plain = prepare(setup).simulate()
         if any(outcome.preemption for outcome in plain.outcomes):
             continue

@@ -10,7 +10,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.plan.verify.results import Agreement, Checked, Verification
-from ksched_cli.wiring import Setup, prepare
+from ksched_cli.wiring import RunOptions, prepare
 from ksched_cli.wiring.verifying import verify
 from tests.builders import make_node, make_pod
 from tests.failed_scheduling import in_its_own_group, of_old, written_now
@@ -48,11 +48,11 @@ def test_what_it_placed_itself_agrees(case: str, tmp_path: Path) -> None:
     for pod in pods.values():
         pod.pop("status", None)
     path = tmp_path / "cluster.json"
-    first = prepare(Setup([write(path, [*others, *pods.values()])])).simulate().outcomes
+    first = prepare(RunOptions([write(path, [*others, *pods.values()])])).simulate().outcomes
     placed = [scheduled(pods.pop(each.pod), each.node, number) for number, each in enumerate(first) if each.node]
-    second = prepare(Setup([write(path, [*others, *placed, *pods.values()])])).simulate().outcomes
+    second = prepare(RunOptions([write(path, [*others, *placed, *pods.values()])])).simulate().outcomes
     waits = [waiting(pods[each.pod], each.message) for each in second if not each.node]
-    found = verify(Setup([write(path, [*others, *placed, *waits])])).verification
+    found = verify(RunOptions([write(path, [*others, *placed, *waits])])).verification
     assert len(found.placements) == len(placed) > 0
     assert len(found.pending) == len(waits)
     assert [each for each in (*found.placements, *found.pending) if not each.agreement.agrees] == []
@@ -72,7 +72,7 @@ def test_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         waiting(make_pod("small").doc(), "0/2 nodes are available: 2 Insufficient cpu."),
         waiting(make_pod("gated").spec(schedulingGates=[{"name": "x"}]).doc(), "", "SchedulingGated"),
     ]
-    found = verify(Setup([write(tmp_path / "cluster.json", items)])).verification
+    found = verify(RunOptions([write(tmp_path / "cluster.json", items)])).verification
     assert [(each.pod, each.agreement, each.answer, each.cause) for each in found.placements] == [
         ("default/first", Agreement.SAME, "old", ""),
         ("default/second", Agreement.OTHER_NODE, "new", "not known"),
@@ -114,7 +114,7 @@ def test_events_count_where_they_are_newer(tmp_path: Path) -> None:
         of_old("told", cpu + tail, "2026-01-01T01:00:00Z"),
         in_its_own_group("gone", cpu, "2026-01-01T01:00:00Z"),
     ]
-    done = verify(Setup([write(tmp_path / "cluster.json", items)]))
+    done = verify(RunOptions([write(tmp_path / "cluster.json", items)]))
     assert [(each.pod, each.agreement, each.said_in) for each in done.verification.pending] == [
         ("default/stale", Agreement.SAME, "event"),
         ("default/told", Agreement.SAME, "event"),
@@ -140,7 +140,7 @@ def test_nobody_is_evicted_for_a_pod_that_runs(tmp_path: Path) -> None:
         scheduled(make_pod("high").requests(cpu="3").priority(9).doc(), "n1", 2),
         scheduled(make_pod("last").requests(cpu="1").doc(), "n1", 3),
     ]
-    found = verify(Setup([write(tmp_path / "cluster.json", items)])).verification
+    found = verify(RunOptions([write(tmp_path / "cluster.json", items)])).verification
     assert [each.agreement for each in found.placements] == [Agreement.SAME, Agreement.REJECTED, Agreement.REJECTED]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.plan.verify.results import Order, Verification
-from ksched_cli.wiring import Setup
+from ksched_cli.wiring import RunOptions
 from ksched_cli.wiring.verifying import verify
 
 CASES = Path(__file__).parents[2] / "fixtures" / "controlplane" / "cases"
@@ -17,7 +17,7 @@ CORDONED = {"rollout-statefulset-13": "node-4", "rollout-statefulset-14": "node-
 
 
 def verified(case: str) -> Verification:
-    return verify(Setup([str(CASES / case / "before.json")])).verification
+    return verify(RunOptions([str(CASES / case / "before.json")])).verification
 
 
 @pytest.mark.parametrize("case", NAMES)

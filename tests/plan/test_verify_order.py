@@ -12,7 +12,7 @@ import pytest
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.verify import history, order_search, replay
 from ksched_cli.plan.verify.results import Agreement, Order, Verification
-from ksched_cli.wiring import Setup
+from ksched_cli.wiring import RunOptions
 from ksched_cli.wiring.verifying import verify
 from tests.builders import make_node, make_pod
 from tests.scheduler_events import bound_event, bound_event_of_its_group, bound_event_of_old, preempted_event
@@ -26,7 +26,7 @@ def verified(tmp_path: Path) -> Verify:
     def run(*items: Document) -> Verification:
         path = tmp_path / "cluster.json"
         path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)}))
-        return verify(Setup([str(path)])).verification
+        return verify(RunOptions([str(path)])).verification
 
     return run
 
@@ -304,7 +304,7 @@ def test_pods_that_were_not_asked_for_are_part_of_the_order(tmp_path: Path) -> N
         pod["metadata"]["namespace"] = "other"
     items = [LARGE, SMALL, bound("a", "small"), other, earlier]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    found = verify(Setup([str(path)], namespace="default")).verification
+    found = verify(RunOptions([str(path)], namespace="default")).verification
     assert placements(found) == [("a", "same", Order.FOUND)]
 
 
@@ -327,7 +327,7 @@ def test_where_sampling_goes_on_nothing_is_searched(tmp_path: Path) -> None:
     path = tmp_path / "cluster.json"
     items = [LARGE, SMALL, bound("a", "small"), bound("b", "large", cpu="4")]
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    found = verify(Setup([str(path)], sampling=True)).verification
+    found = verify(RunOptions([str(path)], sampling=True)).verification
     assert placements(found)[0] == ("a", "other node", Order.NOT_FOUND)
 
 

@@ -9,8 +9,8 @@ import pytest
 from ksched_cli.api.core import Pod, PodCondition
 from ksched_cli.plan.results import GatedPod, PodOutcome
 from ksched_cli.plan.verify.evidence import Evidence
+from ksched_cli.plan.verify.pending import BOTH, CONDITION, EVENT, newest_events, pending_pods, said_of
 from ksched_cli.plan.verify.results import Agreement, Checked
-from ksched_cli.plan.verify.verdicts import BOTH, CONDITION, EVENT, newest_events, pending_pods, said_of
 from ksched_cli.sources.events import FailedScheduling
 from tests.builders import make_pod
 

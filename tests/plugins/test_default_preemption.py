@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.api.core import Node, Pod, PodCondition
 from ksched_cli.api.policy import PodDisruptionBudget
-from ksched_cli.config.model import PluginRef, Plugins, PluginSet, Profile, SchedulerConfiguration
+from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
 from ksched_cli.config.plugin_args import DefaultPreemptionArgs
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
@@ -271,7 +271,9 @@ class Forgetful(FilterPlugin[None]):
 def dry_run_with(plugin: type[FilterPlugin[None]], names: list[str]) -> Decision:
     only_this = (plugin.name, "PrioritySort", "DefaultPreemption", "DefaultBinder")
     everything_off = PluginSet(tuple(PluginRef(name) for name in only_this), (PluginRef("*"),))
-    configuration = SchedulerConfiguration(profiles=(Profile(plugins=Plugins(multi_point=everything_off)),))
+    configuration = SchedulerConfiguration(
+        profiles=(KubeSchedulerProfile(plugins=Plugins(multi_point=everything_off)),)
+    )
     running = [filler(f"on-{name}", name).obj() for name in names]
     made = [make_node(name).obj() for name in names]
     return only(make_scheduler(made, [*running, wanted().obj()], configuration=configuration, plugins=[plugin]))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.resource import ResourceClaim
+from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.engine.decision import Decision
 from ksched_cli.framework.status import unschedulable
 from ksched_cli.plugins.dynamic_resources.plugin import DynamicResources

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ksched_cli.api.resource import ResourceClaim
+from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.plugins.dynamic_resources.plugin import DynamicResources
 from ksched_cli.plugins.lib.devices.claims import AllocatedState
 from ksched_cli.plugins.lib.devices.results import alternatives_score

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import milli_value, value
-from ksched_cli.api.resources import requests_of
 from ksched_cli.config.plugin_args import NodeResourcesBalancedAllocationArgs, ResourceSpec
 from ksched_cli.framework.status import Status
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.api.pod_resources import nonzero_requests_of, requests_of, scoring_requests_of
 from ksched_cli.api.quantity import milli_value, value
-from ksched_cli.api.resources import nonzero_requests_of, requests_of, scoring_requests_of
 from ksched_cli.config.plugin_args import (
     NodeResourcesFitArgs,
     RequestedToCapacityRatioParam,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.plugins.default_preemption.budgets import Budgets
+from ksched_cli.plugins.default_preemption.budgets import PreemptionBudgets
 from ksched_cli.plugins.default_preemption.importance import Importance
 from ksched_cli.plugins.default_preemption.outcomes import Outcomes
 from tests.builders import make_node, make_pod
@@ -176,7 +176,7 @@ def test_every_budget_that_covers_a_pod_is_used() -> None:
     pods = [make_pod(name).label(app="web", tier=name).on("n").obj() for name in "ab"]
     shared, own = budget("web", 1), budget("b", 0, selector={"matchLabels": {"tier": "b"}})
     cluster = Cluster([make_node("n").obj()], pods, Catalog([shared, own]))
-    budgets = Budgets(cluster)
+    budgets = PreemptionBudgets(cluster)
     rows, one_node = np.array([0, 1]), np.array([0, 0])
     assert budgets.violating(rows, one_node).tolist() == [False, True]
     assert budgets.violating(rows[::-1], one_node).tolist() == [True, True]
@@ -185,7 +185,7 @@ def test_every_budget_that_covers_a_pod_is_used() -> None:
 
 def test_budgets_are_read_again_when_one_changes() -> None:
     cluster = Cluster([make_node("n").obj()], [pod("a", "n", "1")], Catalog([budget("a", 0)]))
-    budgets, first = Budgets(cluster), np.array([0])
+    budgets, first = PreemptionBudgets(cluster), np.array([0])
     assert budgets.violating(first, first).tolist() == [True]
     cluster.catalog.put(budget("a", 1))
     assert budgets.violating(first, first).tolist() == [False]

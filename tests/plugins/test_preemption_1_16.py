@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ksched_cli.api.policy import PodDisruptionBudget
-from ksched_cli.config.model import PluginRef, Plugins, PluginSet, Profile, SchedulerConfiguration
+from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
 from ksched_cli.engine.decision import Decision
 from ksched_cli.framework.interfaces import FilterPlugin
 from ksched_cli.framework.status import SUCCESS, unschedulable
@@ -82,7 +82,7 @@ class SaysNoOnce(FilterPlugin[None]):
 def test_a_node_that_takes_the_pod_as_it_is_is_the_best() -> None:
     nodes = [make_node(name).allocatable(cpu="4", pods=9).obj() for name in ("a", "b")]
     pods = [filler("low", "b", cpu="1").obj(), make_pod("new").requests(cpu="1").priority(9).obj()]
-    profile = Profile(plugins=Plugins(filter=PluginSet(enabled=(PluginRef("SaysNoOnce"),))))
+    profile = KubeSchedulerProfile(plugins=Plugins(filter=PluginSet(enabled=(PluginRef("SaysNoOnce"),))))
     decision = only(
         make_scheduler(
             nodes,

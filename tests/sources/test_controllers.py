@@ -12,8 +12,8 @@ from ksched_cli.api.kinds import KINDS
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.sources.controllers.daemon_sets import node_of
 from ksched_cli.sources.controllers.existing import Existing
-from ksched_cli.sources.controllers.expand import expand
-from ksched_cli.sources.controllers.jobs import read_indexes
+from ksched_cli.sources.controllers.expand import expand_workload
+from ksched_cli.sources.controllers.job_pods import read_indexes
 from ksched_cli.sources.controllers.made import Made
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod, term
 
@@ -41,7 +41,7 @@ def owned(name: str, kind: str, owner: str = "w") -> PodBuilder:
 
 
 def make(item: Any, *pods: PodBuilder, nodes: tuple[NodeBuilder, ...] = (), sets: tuple[ReplicaSet, ...] = ()) -> Made:
-    return expand(item, Existing([pod.obj() for pod in pods], sets, [node.obj() for node in nodes]))
+    return expand_workload(item, Existing([pod.obj() for pod in pods], sets, [node.obj() for node in nodes]))
 
 
 def names(made: Made) -> list[str]:

@@ -12,7 +12,7 @@ import yaml
 
 from ksched_cli.errors import InputError
 from ksched_cli.sources.dump import load_dump
-from ksched_cli.sources.events import FailedScheduling, Preemption, ScheduledPod
+from ksched_cli.sources.events import FailedScheduling, PreemptionEvent, ScheduledPod
 from tests.builders import make_node
 from tests.failed_scheduling import in_its_own_group, of_old, written_now
 from tests.scheduler_events import bound_event, bound_event_of_its_group, bound_event_of_old, preempted_event
@@ -81,7 +81,7 @@ def test_preemptions(text: str, tmp_path: Path) -> None:
     path = tmp_path / "dump.json"
     path.write_text(json.dumps({**preempted_event("low", "high", "n1", uid="u"), "message": text}))
     loaded = load_dump([str(path)], events=True)
-    assert loaded.preemptions == [Preemption("u", "default/high", "n1")]
+    assert loaded.preemptions == [PreemptionEvent("u", "default/high", "n1")]
     assert loaded.has_events
 
 

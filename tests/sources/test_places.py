@@ -11,7 +11,7 @@ import pytest
 
 from ksched_cli.api.workloads import Deployment, StatefulSet
 from ksched_cli.sources.manifests import load_manifests
-from ksched_cli.sources.places import Place, Places
+from ksched_cli.sources.places import Places, SourcePlace
 
 YAML = """# a comment
 kind: Deployment
@@ -70,7 +70,7 @@ def test_yaml(which: int, path: tuple[str | int, ...], line: int, tmp_path: Path
 def test_the_path_is_that_of_the_workload(tmp_path: Path) -> None:
     found, items = places(tmp_path, YAML)
     place = found.of_pod_field(items[0], CPU)
-    assert place == Place(str(tmp_path / "m.yaml"), 16, "spec.template.spec.containers[0].resources.requests.cpu")
+    assert place == SourcePlace(str(tmp_path / "m.yaml"), 16, "spec.template.spec.containers[0].resources.requests.cpu")
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,6 @@ def test_lists_in_yaml_and_stdin() -> None:
     body = "".join(f"  {line}\n" for line in YAML.partition("---")[0].splitlines())
     text = f"apiVersion: v1\nkind: List\nitems:\n-{body[1:]}"
     loaded = load_manifests(["-"], io.BytesIO(text.encode()))
-    assert Places(loaded).of_pod_field(loaded.of(Deployment)[0], DISK) == Place(
+    assert Places(loaded).of_pod_field(loaded.of(Deployment)[0], DISK) == SourcePlace(
         "stdin", 14, "spec.template.spec.nodeSelector.disk"
     )

@@ -19,7 +19,7 @@ from ksched_cli.api.kinds import KINDS
 from ksched_cli.cli.main import run
 from ksched_cli.sources.redaction.fields import UNREAD, UNREAD_OF, Role
 from ksched_cli.sources.redaction.unread import is_read
-from ksched_cli.wiring import Setup, prepare
+from ksched_cli.wiring import RunOptions, prepare
 from ksched_cli.wiring.snapshots import take_snapshot
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
@@ -32,7 +32,7 @@ CASES = [case for subject in SUBJECTS for case in sorted(CORPUS.glob(f"{subject}
 
 
 def placements(source: str, config: str | None) -> list[tuple[str, str, str, tuple[str, ...], tuple[str, ...]]]:
-    simulation = prepare(Setup([source], config=config)).simulate()
+    simulation = prepare(RunOptions([source], config=config)).simulate()
     return [
         (
             each.pod,
@@ -47,7 +47,7 @@ def placements(source: str, config: str | None) -> list[tuple[str, str, str, tup
 
 def check_same_placements(source: str, config: str | None, folder: Path) -> None:
     """The redacted cluster under the redacted configuration gives the same placements, under the pseudonyms."""
-    taken = take_snapshot(Setup([source], config=config), None, "", redacted=True)
+    taken = take_snapshot(RunOptions([source], config=config), None, "", redacted=True)
     path = folder / "redacted.gz"
     path.write_bytes(taken.data)
     redacted_config = None
@@ -76,7 +76,7 @@ def test_the_same_placements_under_the_renaming(case: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_no_name_is_left(case: Path) -> None:
-    taken = take_snapshot(Setup([str(case / "cluster.json")]), None, "", redacted=True)
+    taken = take_snapshot(RunOptions([str(case / "cluster.json")]), None, "", redacted=True)
     texts = set(_texts(json.loads(gzip.decompress(taken.data))["items"]))
     left = texts - {pseudonym for names in taken.names.values() for pseudonym in names.values()}
     # Claims of several kinds have names of their own, which may be words of Kubernetes as well: a container called main.
@@ -211,7 +211,7 @@ def written_cluster(tmp_path: Path, *items: dict[str, Any]) -> str:
 
 
 def redacted_items(source: str, **setup: Any) -> list[dict[str, Any]]:
-    taken = take_snapshot(Setup([source], **setup), None, "", redacted=True)
+    taken = take_snapshot(RunOptions([source], **setup), None, "", redacted=True)
     items: list[dict[str, Any]] = json.loads(gzip.decompress(taken.data))["items"]
     return items
 
@@ -418,7 +418,7 @@ def test_more_that_has_a_pseudonym(tmp_path: Path) -> None:
     node = make_node("n").label(rack="7").doc()
     hidden = make_node("m").label(rack="north-wing").doc()
     source = written_cluster(tmp_path, gated, quota, widget, node, hidden)
-    taken = take_snapshot(Setup([source]), None, "", redacted=True)
+    taken = take_snapshot(RunOptions([source]), None, "", redacted=True)
     text = gzip.decompress(taken.data).decode()
     assert not any(word in text for word in ("corp.example", "Secret", "secret", "north-wing"))
     document = json.loads(text)

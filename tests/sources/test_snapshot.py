@@ -11,10 +11,10 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
-from ksched_cli.report.document import to_document
+from ksched_cli.report.simulate_document import simulation_document
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.snapshot import FORMAT, read_snapshot, write_snapshot
-from ksched_cli.wiring import Setup, prepare
+from ksched_cli.wiring import RunOptions, prepare
 from tests.builders import make_node, make_pod
 from tests.test_conformance import CASES
 
@@ -34,8 +34,8 @@ def dumped(path: Path, items: list[Any]) -> str:
 
 def document(source: Path, case: Path) -> dict[str, Any]:
     config = case / "config.yaml"
-    setup = Setup([str(source)], config=str(config) if config.exists() else None)
-    made = to_document(prepare(setup).simulate(detail=True))
+    setup = RunOptions([str(source)], config=str(config) if config.exists() else None)
+    made = simulation_document(prepare(setup).simulate(detail=True))
     del made["stats"]
     return made
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from ksched_cli.errors import UsageError
-from ksched_cli.whatif.edits.checks import contradictions
-from ksched_cli.whatif.edits.parsing import parse
+from ksched_cli.whatif.edits.contradictions import contradictions
+from ksched_cli.whatif.edits.parsing import parse_edits
 from tests.builders import make_node, make_pod
 from tests.whatif.changing import edited_by as apply
 from tests.whatif.test_edits import edits, load, workload
@@ -62,7 +62,7 @@ def test_mistakes(flag: str, message: str) -> None:
         workload("ReplicaSet", "of-a-deployment", 1, metadata={"ownerReferences": owner}),
     )
     name, _, text = flag.partition(" ")
-    parsed, problems = parse([(name, text)])
+    parsed, problems = parse_edits([(name, text)])
     with pytest.raises(UsageError) as raised:
         apply(cluster, parsed, problems)
     (problem,) = raised.value.problems
@@ -75,7 +75,7 @@ def test_a_template_is_one_node(tmp_path: Path) -> None:
     file.write_bytes(
         msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": [make_node("a").doc(), make_node("b").doc()]})
     )
-    _, problems = parse([("add-node", str(file))])
+    _, problems = parse_edits([("add-node", str(file))])
     assert [problem.message for problem in problems] == [f"2 nodes in {file}"]
 
 

@@ -9,14 +9,14 @@ import msgspec
 import pytest
 
 from ksched_cli.api.core import Node, Pod, Taint
+from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceSlice
 from ksched_cli.api.kinds import KINDS
 from ksched_cli.api.policy import ResourceQuota
-from ksched_cli.api.resource import ResourceClaim, ResourceSlice
 from ksched_cli.api.storage import CSINode, PersistentVolumeClaim, VolumeAttachment
 from ksched_cli.api.workloads import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.changes import Changed
-from ksched_cli.whatif.edits.parsing import parse
+from ksched_cli.whatif.changes import ChangedCluster
+from ksched_cli.whatif.edits.parsing import parse_edits
 from ksched_cli.whatif.edits.values import AddNode, Cordon, Edit
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.whatif.changing import edited_by as apply
@@ -53,12 +53,12 @@ def load(*items: Any) -> Loaded:
 
 def edits(*flags: str) -> list[Edit]:
     """`"cordon n"` as `--cordon n`."""
-    parsed, problems = parse((flag.partition(" ")[0], flag.partition(" ")[2]) for flag in flags)
+    parsed, problems = parse_edits((flag.partition(" ")[0], flag.partition(" ")[2]) for flag in flags)
     assert problems == []
     return parsed
 
 
-def edited(loaded: Loaded, *flags: str) -> Changed:
+def edited(loaded: Loaded, *flags: str) -> ChangedCluster:
     """The cluster with the edits; what was loaded must be what it was."""
     before = _everything(loaded)
     done = apply(loaded, edits(*flags))
@@ -71,12 +71,12 @@ def _everything(loaded: Loaded) -> bytes:
     return msgspec.json.encode([objects, loaded.warnings, loaded.gaps])
 
 
-def where(done: Changed) -> dict[str, str]:
+def where(done: ChangedCluster) -> dict[str, str]:
     """Node of each pod, by name; generated ends of names are left out."""
     return {pod.metadata.name: pod.spec.node_name for pod in done.loaded.of(Pod)}
 
 
-def node_of(done: Changed, name: str) -> Node:
+def node_of(done: ChangedCluster, name: str) -> Node:
     found = done.loaded.named(Node, name)
     assert found is not None
     return found
@@ -229,7 +229,7 @@ def _mirrored(pods: list[Pod]) -> list[Pod]:
     return pods
 
 
-def _sorts(done: Changed) -> dict[str, str]:
+def _sorts(done: ChangedCluster) -> dict[str, str]:
     """By the pod's name, generated ones by their owner's."""
     return {
         name if name in ("db-0", "log-x", "kube-proxy", "elsewhere") else name.split("-")[0] + "-?": node

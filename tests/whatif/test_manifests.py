@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.resource import ResourceClaim
+from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
-from ksched_cli.report.document import to_document
+from ksched_cli.report.simulate_document import simulation_document
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.manifests import load_manifests
-from ksched_cli.wiring import Setup, prepare
+from ksched_cli.wiring import RunOptions, prepare
 from tests.builders import make_node, make_pod
 from tests.whatif.changing import with_manifests
 
@@ -347,7 +347,7 @@ def test_a_snapshot_of_the_cluster_gives_the_same(tmp_path: Path) -> None:
     assert run(["snapshot", "--from", cluster, "-o", snapshot]) == 0
     manifests = write(tmp_path / "m.json", deployment(replicas=3))
     documents = [
-        to_document(prepare(Setup([source], filenames=[manifests])).simulate(detail=True))
+        simulation_document(prepare(RunOptions([source], filenames=[manifests])).simulate(detail=True))
         for source in (cluster, snapshot)
     ]
     for document in documents:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ksched_cli.config.migration.carrying import Minor, OldProfile
-from ksched_cli.config.migration.notes import Notes
-from ksched_cli.config.model import EXTENSION_POINT_FIELDS, Plugins, Profile
+from ksched_cli.config.migration.migration_notes import Notes
+from ksched_cli.config.model import EXTENSION_POINT_FIELDS, KubeSchedulerProfile, Plugins
 from ksched_cli.config.plugin_args import (
     InterPodAffinityArgs,
     NodeLabelArgs,
@@ -15,7 +15,7 @@ from ksched_cli.config.plugin_args import (
 )
 from ksched_cli.config.policy.predicates import ORDER, PREEMPTION
 from ksched_cli.config.policy.profile import PREDICATES, PRIORITIES, Making
-from ksched_cli.config.profiles import merge_with_defaults
+from ksched_cli.config.resolved_profile import merge_with_defaults
 from ksched_cli.releases.configuration import LAST_WITH_POLICY
 
 # Kinds of priorities under the names that 1.22 has for them, where it has others.
@@ -29,17 +29,17 @@ _RATIO, _SPREADING, _AFFINITY = "RequestedToCapacityRatio", "SelectorSpreadPrior
 _LIMITS = "ResourceLimitsPriority"
 
 
-def in_plugins(profile: Profile, old: Minor, new: Minor, notes: Notes) -> OldProfile:
+def in_plugins(profile: KubeSchedulerProfile, old: Minor, new: Minor, notes: Notes) -> OldProfile:
     """The profile, and the default of its minor, as plugins."""
     silent = notes.apart()
-    default = _InPlugins(Profile(), old, new, silent).made()
+    default = _InPlugins(KubeSchedulerProfile(), old, new, silent).made()
     made = _InPlugins(profile, old, new, notes).made()
     # What the gates of that time decided is in the predicates; those of today say how plugins go on.
     minor = Minor(old.release, new.gates, {})
     return OldProfile(made, 0, minor, _reader(made, new).resolve(made), _reader(default, new).resolve(default))
 
 
-def _reader(profile: Profile, new: Minor) -> Minor:
+def _reader(profile: KubeSchedulerProfile, new: Minor) -> Minor:
     """To whom plugins take part wherever they are listed."""
     points: dict[str, list[str]] = {}
     for point, own in profile.plugins.points():
@@ -51,14 +51,14 @@ def _reader(profile: Profile, new: Minor) -> Minor:
 class _InPlugins:
     """One profile on its way."""
 
-    def __init__(self, profile: Profile, old: Minor, new: Minor, notes: Notes) -> None:
+    def __init__(self, profile: KubeSchedulerProfile, old: Minor, new: Minor, notes: Notes) -> None:
         self._profile = profile
         self._notes = notes
         self._making = Making(new.release, new.gates)
         enabled = merge_with_defaults(profile, old.release, old.gates).multi_point.enabled
         self._enabled = {plugin.name: plugin.weight for plugin in enabled}
 
-    def made(self) -> Profile:
+    def made(self) -> KubeSchedulerProfile:
         # Constraints of pods came later, and who gives a pod some wants them obeyed.
         self._making.add_predicate("EvenPodsSpread")
         for name in ORDER:

@@ -9,12 +9,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from ksched_cli.api.affinity import NodeAffinityTerms, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from ksched_cli.config.migration.carrying import Carried, Minor, OldProfile, listed
 from ksched_cli.config.migration.differing import differing
 from ksched_cli.config.migration.gone import AFFINITY, FIT, GONE, LABEL, SELECTOR_SPREAD, SPREAD
-from ksched_cli.config.migration.notes import Notes
-from ksched_cli.config.model import Profile
+from ksched_cli.config.migration.migration_notes import Notes
+from ksched_cli.config.model import KubeSchedulerProfile
 from ksched_cli.config.own_args import own_args
 from ksched_cli.config.plugin_args import (
     CPU_AND_MEMORY,
@@ -26,9 +26,9 @@ from ksched_cli.config.plugin_args import (
     ScoringStrategy,
     args_of,
 )
-from ksched_cli.config.profiles import ResolvedProfile
+from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.config.restate import STRATEGY_OF
-from ksched_cli.config.validate_args import complaints
+from ksched_cli.config.validate_args import args_complaints
 
 Own = Mapping[str, type[Any]]
 
@@ -80,12 +80,12 @@ def _ask_for_labels(args: dict[str, Any], before: ResolvedProfile, index: int, n
         notes.tell(text, steps, f"enable {AFFINITY} with addedAffinity", lost=True)
         return
     own = args.get(AFFINITY) or NodeAffinityArgs()
-    args[AFFINITY] = replace(own, added_affinity=_asking(own.added_affinity or NodeAffinity(), asked))
+    args[AFFINITY] = replace(own, added_affinity=_asking(own.added_affinity or NodeAffinityTerms(), asked))
     text = f"{LABEL} went away with {GONE[LABEL].since}: what it asks of nodes is addedAffinity of {AFFINITY}"
     notes.tell(text, steps, "nodes without it are told as not matching scheduler-enforced node affinity")
 
 
-def _asking(affinity: NodeAffinity, asked: tuple[NodeSelectorRequirement, ...]) -> NodeAffinity:
+def _asking(affinity: NodeAffinityTerms, asked: tuple[NodeSelectorRequirement, ...]) -> NodeAffinityTerms:
     required = affinity.required_during_scheduling_ignored_during_execution
     terms = required.node_selector_terms if required else (NodeSelectorTerm(),)
     # One term is enough to match, so that each has to ask for it.
@@ -93,7 +93,7 @@ def _asking(affinity: NodeAffinity, asked: tuple[NodeSelectorRequirement, ...]) 
     return replace(affinity, required_during_scheduling_ignored_during_execution=NodeSelector(terms))
 
 
-def _tell_unused(profile: Profile, before: ResolvedProfile, index: int, notes: Notes) -> None:
+def _tell_unused(profile: KubeSchedulerProfile, before: ResolvedProfile, index: int, notes: Notes) -> None:
     unused = [name for name in profile.args if name not in before.args and (name in GONE or name in STRATEGY_OF)]
     if unused:
         text = f"arguments of {listed(unused)} are left out: the profile does not run what they are for"
@@ -108,7 +108,7 @@ def _document(name: str, args: Any, index: int, new: Minor, own: Own, notes: Not
     document = differing(replace(args, api_version="", kind=""))
     if isinstance(args, NodeResourcesFitArgs) and "scoringStrategy" in document:
         document["scoringStrategy"] = _strategy(args.scoring_strategy)
-    for path, text in complaints(args, new.gates, new.release):
+    for path, text in args_complaints(args, new.gates, new.release):
         field = path.partition(".")[0].partition("[")[0]
         if document.pop(field, None) is not None:
             message = f"Kubernetes {new.release.version} does not take {path} of {name}: {text}"

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ksched_cli.config.migration.gone import FIT, GONE, LABEL, losses
-from ksched_cli.config.migration.notes import Notes
-from ksched_cli.config.model import EXTENSION_POINT_FIELDS, Profile
-from ksched_cli.config.profiles import ALL, ResolvedProfile, expand_profile
+from ksched_cli.config.migration.migration_notes import Notes
+from ksched_cli.config.model import EXTENSION_POINT_FIELDS, KubeSchedulerProfile
+from ksched_cli.config.resolved_profile import ALL, ResolvedProfile, expand_profile
 from ksched_cli.config.restate import STRATEGY_OF
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
@@ -27,7 +27,7 @@ class Minor:
     points: Mapping[str, Collection[str]]
     by_name: frozenset[str] = frozenset()
 
-    def resolve(self, profile: Profile) -> ResolvedProfile:
+    def resolve(self, profile: KubeSchedulerProfile) -> ResolvedProfile:
         return expand_profile(profile, self.release, self.gates, self.points)
 
 
@@ -36,7 +36,7 @@ class OldProfile:
     """A profile of the old file, as the minor that it is for runs it; `default` is what that runs when it is told
     nothing."""
 
-    profile: Profile
+    profile: KubeSchedulerProfile
     index: int
     minor: Minor
     runs: ResolvedProfile
@@ -70,7 +70,7 @@ class _Carrying:
         # What runs, what ran by default, and what does today.
         self._mine = in_new_terms(old.runs)
         self._default = in_new_terms(old.default)
-        self._now = new.resolve(Profile())
+        self._now = new.resolve(KubeSchedulerProfile())
 
     def carried(self) -> Carried:
         self._tell_scorers()

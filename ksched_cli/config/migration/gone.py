@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ksched_cli.config.plugin_args import NodeLabelArgs, PodTopologySpreadArgs
-from ksched_cli.config.profiles import ResolvedProfile
+from ksched_cli.config.resolved_profile import ResolvedProfile
 
 FIT, AFFINITY, SPREAD, LABEL = "NodeResourcesFit", "NodeAffinity", "PodTopologySpread", "NodeLabel"
 SELECTOR_SPREAD, LIMITS = "SelectorSpread", "NodeVolumeLimits"
@@ -34,14 +34,14 @@ GONE: Mapping[str, Gone] = {
 
 
 @dataclass(frozen=True)
-class Loss:
+class LostPlugin:
     """A plugin that runs in the old profile; `felt` where the profile asks for it and nothing does its work now."""
 
     plugin: str
     felt: bool
 
 
-def losses(mine: ResolvedProfile, default: ResolvedProfile) -> Iterator[Loss]:
+def losses(mine: ResolvedProfile, default: ResolvedProfile) -> Iterator[LostPlugin]:
     """Labels that NodeLabel asks of nodes are not among them: NodeAffinity can ask for them."""
     for plugin in GONE:
         points = [point for point, names in mine.points.items() if plugin in names]
@@ -49,7 +49,7 @@ def losses(mine: ResolvedProfile, default: ResolvedProfile) -> Iterator[Loss]:
             continue
         by_default = all(plugin in default.points[point] for point in points)
         as_ever = by_default and mine.score_weights.get(plugin) == default.score_weights.get(plugin)
-        yield Loss(plugin, felt=not as_ever and not _covered(plugin, mine))
+        yield LostPlugin(plugin, felt=not as_ever and not _covered(plugin, mine))
 
 
 def _prefers_labels(mine: ResolvedProfile) -> bool:

@@ -13,7 +13,7 @@ from ksched_cli.config.load import load_config
 from ksched_cli.config.migration.algorithm import in_plugins
 from ksched_cli.config.migration.arguments import carried_args
 from ksched_cli.config.migration.carrying import Carried, Minor, OldProfile, carry
-from ksched_cli.config.migration.notes import Note, Notes
+from ksched_cli.config.migration.migration_notes import MigrationNote, Notes
 from ksched_cli.config.migration.settings import (
     extenders,
     settings,
@@ -22,7 +22,7 @@ from ksched_cli.config.migration.settings import (
     tell_of_policy,
 )
 from ksched_cli.config.migration.shortest import shortest
-from ksched_cli.config.model import Plugins, Profile, SchedulerConfiguration
+from ksched_cli.config.model import KubeSchedulerProfile, Plugins, SchedulerConfiguration
 from ksched_cli.config.plugin_args import VolumeBindingArgs
 from ksched_cli.config.policy.model import Policy, is_policy, policy_document
 from ksched_cli.config.policy.profile import policy_profile
@@ -35,7 +35,7 @@ class Migration:
     """The document, and what there is to tell of it."""
 
     document: dict[str, Any]
-    notes: tuple[Note, ...]
+    notes: tuple[MigrationNote, ...]
 
     @property
     def whole(self) -> bool:
@@ -62,7 +62,7 @@ def migrate(text: str | bytes, source: str, old: Minor, new: Minor, own_models: 
             # Predicates are run in the order of kube-scheduler, whatever the order of the file.
             carried = replace(carried, ordered=carried.ordered - {"preFilter", "filter"})
         profiles.append(_profile(each, carried, carried_args(each, carried, new, own_models, notes), new, notes))
-    if profiles != [{"schedulerName": Profile().scheduler_name}]:
+    if profiles != [{"schedulerName": KubeSchedulerProfile().scheduler_name}]:
         migrated["profiles"] = profiles
     if configuration.extenders:
         migrated["extenders"] = extenders(configuration.extenders)
@@ -86,11 +86,11 @@ def _old_profiles(
             yield in_plugins(_with_bind_timeout(profile, document), old, new, notes)
             continue
         default = policy_profile(Policy(), old.release, old.gates)[0] if is_policy(document) else None
-        default = default or Profile(config_version=profile.config_version)
+        default = default or KubeSchedulerProfile(config_version=profile.config_version)
         yield OldProfile(profile, index, old, old.resolve(profile), old.resolve(default))
 
 
-def _with_bind_timeout(profile: Profile, document: dict[str, Any]) -> Profile:
+def _with_bind_timeout(profile: KubeSchedulerProfile, document: dict[str, Any]) -> KubeSchedulerProfile:
     """An argument of VolumeBinding, and a field of v1alpha1."""
     seconds = document.get("bindTimeoutSeconds")
     if seconds is None:
@@ -117,7 +117,7 @@ def _profile(old: OldProfile, carried: Carried, args: list[dict[str, Any]], new:
 
 def _tell_order(old: OldProfile, plugins: Plugins, new: Minor, notes: Notes) -> None:
     before = old.runs.points["filter"]
-    after = new.resolve(Profile(plugins=plugins)).points["filter"]
+    after = new.resolve(KubeSchedulerProfile(plugins=plugins)).points["filter"]
     if [name for name in before if name in after] != [name for name in after if name in before]:
         text = "filters run in the order of v1: of several that reject a node, another may be named"
         notes.tell(text, hint="where pods go is the same")

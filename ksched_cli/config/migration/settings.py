@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ksched_cli.config.migration.differing import differing
-from ksched_cli.config.migration.notes import Notes
+from ksched_cli.config.migration.migration_notes import Notes
 from ksched_cli.config.model import Extender
 from ksched_cli.config.policy.profile import plugins_named
 from ksched_cli.config.serving import LOCK

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ksched_cli.config.enabled_plugins import default_plugins
 from ksched_cli.config.migration.carrying import UNORDERED, Carried, Minor
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS, PluginRef, Plugins, PluginSet
-from ksched_cli.config.profiles import ALL
+from ksched_cli.config.resolved_profile import ALL
 
 _ALL_OFF = (PluginRef(ALL),)
 _NO_WEIGHTS: Mapping[str, int] = {}

@@ -10,25 +10,25 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.conversion import written
+from ksched_cli.api.conversion import path_text
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.config.model import (
     EXTENSION_POINT_FIELDS,
     Extender,
+    KubeSchedulerProfile,
     PluginConfig,
     PluginRef,
     Plugins,
     PluginSet,
-    Profile,
     SchedulerConfiguration,
 )
 from ksched_cli.config.own_args import own_args
 from ksched_cli.config.policy.model import Complaint, Policy, policy_complaints, policy_document
 from ksched_cli.config.policy.predicates import DEFAULT_PROVIDER, PROVIDERS, Algorithm
 from ksched_cli.config.policy.profile import policy_profile
-from ksched_cli.config.profiles import expand_profile
 from ksched_cli.config.reading import KIND, Reading, read_one
+from ksched_cli.config.resolved_profile import expand_profile
 from ksched_cli.config.serving import (
     ClientConnection,
     LeaderElection,
@@ -87,7 +87,7 @@ class PolicyReading(Reading):
 
     def told(self, notes: list[Complaint]) -> tuple[str, ...]:
         """What has no effect, as a warning says it."""
-        problems = (Problem(text, self.source, self.document.line_of(steps), written(steps)) for steps, text in notes)
+        problems = (Problem(text, self.source, self.document.line_of(steps), path_text(steps)) for steps, text in notes)
         return tuple(str(each) for each in problems)
 
 
@@ -254,7 +254,7 @@ class AlphaReading(Reading):
                     self.complain(text, ("pluginConfig", index, "args", *where))
         return found
 
-    def _check_profile(self, profile: Profile, points_of: Mapping[str, Collection[str]]) -> None:
+    def _check_profile(self, profile: KubeSchedulerProfile, points_of: Mapping[str, Collection[str]]) -> None:
         try:
             expand_profile(profile, self._release, self._gates, points_of, self.source)
         except ConfigError as mistake:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from ksched_cli.api.yaml_reader import read_documents
-from ksched_cli.config.durations import written
+from ksched_cli.config.durations import duration_text
 from ksched_cli.config.model import Extender, ExtenderManagedResource, ExtenderTLSConfig
 from ksched_cli.config.plugin_args import ResourceSpec, UtilizationShapePoint
 from ksched_cli.errors import ConfigError, Problem
@@ -26,7 +26,7 @@ class _Part(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
     pass
 
 
-class ServiceAffinity(_Part, frozen=True):
+class ServiceAffinityArgument(_Part, frozen=True):
     labels: tuple[str, ...] = ()
 
 
@@ -36,7 +36,7 @@ class LabelsPresence(_Part, frozen=True):
 
 
 class PredicateArgument(_Part, frozen=True):
-    service_affinity: ServiceAffinity | None = None
+    service_affinity: ServiceAffinityArgument | None = None
     labels_presence: LabelsPresence | None = None
 
 
@@ -97,7 +97,7 @@ class LegacyExtender(_Part, frozen=True):
             bind_verb=self.bind_verb,
             enable_https=self.enable_https,
             tls_config=self.tls_config,
-            http_timeout=written(self.http_timeout) if self.http_timeout else "",
+            http_timeout=duration_text(self.http_timeout) if self.http_timeout else "",
             node_cache_capable=self.node_cache_capable,
             managed_resources=self.managed_resources,
             ignorable=self.ignorable,

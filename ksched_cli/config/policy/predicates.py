@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from ksched_cli.config.enabled_plugins import default_weights
-from ksched_cli.config.model import PluginRef, Plugins, PluginSet, Profile
+from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet
 from ksched_cli.config.plugin_args import (
     CPU_AND_MEMORY,
     InterPodAffinityArgs,
@@ -84,7 +84,7 @@ class Algorithm:
         """Asked even if a Policy does not name them."""
         return ("CheckNodeUnschedulable", "PodToleratesNodeTaints") if self._by_taints else ("CheckNodeCondition",)
 
-    def profile(self, scheduler_name: str, hard_weight: int = 0, *, preempts: bool = True) -> Profile:
+    def profile(self, scheduler_name: str, hard_weight: int = 0, *, preempts: bool = True) -> KubeSchedulerProfile:
         """Of everything that was put together."""
         asked = [name for name in ORDER if name in self._predicates]
         enabled = [
@@ -95,7 +95,7 @@ class Algorithm:
         args = dict(self._args)
         if hard_weight:
             args["InterPodAffinityPriority"] = InterPodAffinityArgs(hard_pod_affinity_weight=hard_weight)
-        return Profile(
+        return KubeSchedulerProfile(
             scheduler_name,
             plugins=Plugins(multi_point=PluginSet(tuple(enabled), (PluginRef("*"),))),
             args={name: own for name, own in args.items() if name in self._weights or name in asked},

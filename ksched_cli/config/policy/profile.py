@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import fields, replace
 
-from ksched_cli.config.model import EXTENSION_POINT_FIELDS, PluginRef, Plugins, PluginSet, Profile
+from ksched_cli.config.model import EXTENSION_POINT_FIELDS, KubeSchedulerProfile, PluginRef, Plugins, PluginSet
 from ksched_cli.config.plugin_args import (
     InterPodAffinityArgs,
     NodeLabelArgs,
@@ -17,7 +17,7 @@ from ksched_cli.config.plugin_args import (
     with_defaults,
 )
 from ksched_cli.config.policy.model import Complaint, Policy, PredicatePolicy, PriorityPolicy
-from ksched_cli.config.validate_args import complaints
+from ksched_cli.config.validate_args import args_complaints
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
@@ -103,7 +103,9 @@ _IGNORED = "EqualPriority"
 _FIXED = {"queueSort": "PrioritySort", "postFilter": "DefaultPreemption", "bind": "DefaultBinder"}
 
 
-def policy_profile(policy: Policy, release: Release, gates: FeatureGates) -> tuple[Profile, list[Complaint]]:
+def policy_profile(
+    policy: Policy, release: Release, gates: FeatureGates
+) -> tuple[KubeSchedulerProfile, list[Complaint]]:
     """The one profile that the Policy makes, and what kube-scheduler would not take of it."""
     made = Making(release, gates)
     predicates = _MANDATORY | made.predicate_names(policy.predicates)
@@ -118,7 +120,7 @@ def policy_profile(policy: Policy, release: Release, gates: FeatureGates) -> tup
         weight = policy.hard_pod_affinity_symmetric_weight
         made.args["InterPodAffinity"] = InterPodAffinityArgs(hard_pod_affinity_weight=weight)
     all_filters = policy.always_check_all_predicates
-    return Profile(plugins=made.plugins(), args=made.args, checks_all_filters=all_filters), made.complaints
+    return KubeSchedulerProfile(plugins=made.plugins(), args=made.args, checks_all_filters=all_filters), made.complaints
 
 
 def plugins_named(entry: Mapping[str, Any]) -> tuple[str, ...]:
@@ -197,7 +199,7 @@ class Making:
                 text = f"no argument is read under the name {each.name}, and it cannot do without"
                 self.complaints.append((("priorities", index), text))
         for plugin, args in self.args.items():
-            for where, text in complaints(args, self._gates, self._release):
+            for where, text in args_complaints(args, self._gates, self._release):
                 section = "predicates" if where.startswith(("presentLabels[", "absentLabels[")) else "priorities"
                 self.complaints.append(((section,), f"{plugin}: {where}: {text}"))
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.config.enabled_plugins import default_weights
-from ksched_cli.config.model import PluginRef, Plugins, PluginSet, Profile
+from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet
 from ksched_cli.config.plugin_args import (
     CPU_AND_MEMORY,
     DefaultPreemptionArgs,
@@ -61,7 +61,9 @@ _MANDATORY = ("NodeUnschedulable", "TaintToleration")
 _NO_MATTER = (DefaultPreemptionArgs, DynamicResourcesArgs, VolumeBindingArgs)
 
 
-def restate_algorithm(profile: Profile, release: Release, gates: FeatureGates) -> tuple[Profile, list[Unsaid]]:
+def restate_algorithm(
+    profile: KubeSchedulerProfile, release: Release, gates: FeatureGates
+) -> tuple[KubeSchedulerProfile, list[Unsaid]]:
     """The profile, and what of it could not be said."""
     said = _Said(profile)
     unsaid = list(said.unsaid())
@@ -84,7 +86,7 @@ def restate_algorithm(profile: Profile, release: Release, gates: FeatureGates) -
 class _Said:
     """What a profile says of plugins that are there by default."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: KubeSchedulerProfile) -> None:
         self._profile = profile
         self._points = dict(profile.plugins.points())
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from ksched_cli.config.durations import parse
-from ksched_cli.config.model import Extender, Profile, SchedulerConfiguration
+from ksched_cli.config.durations import parse_duration
+from ksched_cli.config.model import Extender, KubeSchedulerProfile, SchedulerConfiguration
 from ksched_cli.config.plugin_args import (
     InterPodAffinityArgs,
     NodeLabelArgs,
@@ -16,7 +16,7 @@ from ksched_cli.config.plugin_args import (
     ServiceAffinityArgs,
 )
 from ksched_cli.config.policy.predicates import ORDER
-from ksched_cli.config.profiles import merge_with_defaults
+from ksched_cli.config.resolved_profile import merge_with_defaults
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 
@@ -44,12 +44,12 @@ def algorithm_document(configuration: SchedulerConfiguration, release: Release, 
     return document
 
 
-def _hard_weight(profile: Profile) -> int:
+def _hard_weight(profile: KubeSchedulerProfile) -> int:
     args: InterPodAffinityArgs = profile.args.get("InterPodAffinityPriority", InterPodAffinityArgs())
     return args.hard_pod_affinity_weight
 
 
-def _named(name: str, profile: Profile, kind: str) -> dict[str, Any]:
+def _named(name: str, profile: KubeSchedulerProfile, kind: str) -> dict[str, Any]:
     argument = _argument(name, profile.args.get(name), kind) if name in profile.args else {}
     return {"name": name, **({"argument": argument} if argument else {})}
 
@@ -78,5 +78,7 @@ def _extender(extender: Extender) -> dict[str, Any]:
     document: Mapping[str, Any] = msgspec.to_builtins(extender)
     spelt = {**document, "enableHttps": document["enableHTTPS"]}
     del spelt["enableHTTPS"]
-    spelt["httpTimeout"] = round((parse(extender.http_timeout) or 0.0) * _NANOSECONDS) if extender.http_timeout else 0
+    spelt["httpTimeout"] = (
+        round((parse_duration(extender.http_timeout) or 0.0) * _NANOSECONDS) if extender.http_timeout else 0
+    )
     return {key: value for key, value in spelt.items() if value not in (None, "", [], {}, (), 0)}

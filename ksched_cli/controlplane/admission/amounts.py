@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Literal
 
 from ksched_cli.api.core import Container, Pod, Quantities
+from ksched_cli.api.pod_resources import is_pod_level_resource
 from ksched_cli.api.quantity import Quantity, parse_quantity
-from ksched_cli.api.resources import is_pod_level_resource
 
 Form = Literal["decimal", "binary", "exponent"]
 

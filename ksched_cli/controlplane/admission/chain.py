@@ -23,7 +23,7 @@ K = TypeVar("K", bound=Struct)
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class AdmissionRefusal:
     """A pod that the API server would not have created, and who refused it."""
 
     pod: Pod
@@ -31,10 +31,15 @@ class Refused:
     message: str
 
 
-def admit(pods: Sequence[Pod], cluster: Loaded) -> list[Refused]:
+def admit(pods: Sequence[Pod], cluster: Loaded) -> list[AdmissionRefusal]:
     """One pod after the other, as they are made. What they ask for is filled in; quotas count up."""
     chain = Chain(cluster, pods)
-    return [Refused(pod, plugin, message) for pod in pods for plugin, message in [chain.first_refusal(pod)] if message]
+    return [
+        AdmissionRefusal(pod, plugin, message)
+        for pod in pods
+        for plugin, message in [chain.first_refusal(pod)]
+        if message
+    ]
 
 
 class HasObjects(Protocol):

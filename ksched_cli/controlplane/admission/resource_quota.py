@@ -9,8 +9,8 @@ from fractions import Fraction
 from ksched_cli.api.affinity import PodAffinityTerm
 from ksched_cli.api.core import Pod, Quantities
 from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.pod_resources import is_pod_level_resource
 from ksched_cli.api.policy import ResourceQuota, ScopedResourceSelectorRequirement
-from ksched_cli.api.resources import is_pod_level_resource
 from ksched_cli.api.selectors import SelectorError, make_requirement
 from ksched_cli.cluster.resources import is_extended
 from ksched_cli.controlplane.admission.amounts import (

@@ -20,7 +20,7 @@ from ksched_cli.sources.controllers.daemon_sets import node_of, should_run
 _SENDS_AWAY = ("NoExecute",)
 
 
-class Found(Enum):
+class DaemonAction(Enum):
     """What there may be to do on a node. Each comes with the pods that it is about."""
 
     MISSING = "a pod is to be created"
@@ -48,7 +48,7 @@ class View:
     """One node. `unsettled` counts against maxUnavailable, or with surge against maxSurge; `serves` says that the pod
     of the node is available, the old one first."""
 
-    found: dict[Found, tuple[Pod, ...]] = field(default_factory=dict)
+    found: dict[DaemonAction, tuple[Pod, ...]] = field(default_factory=dict)
     status: tuple[int, ...] = (0, 0, 0, 0, 0, 0)
     unsettled: int = 0
     serves: int = 0
@@ -73,7 +73,7 @@ class DaemonNodes:
         self._views: dict[str, View] = {}
         self._due: list[tuple[float, str]] = []
         self._sums = [0] * 8
-        self.found: dict[Found, dict[str, tuple[Pod, ...]]] = {what: {} for what in Found}
+        self.found: dict[DaemonAction, dict[str, tuple[Pod, ...]]] = {what: {} for what in DaemonAction}
         # Nodes to look at again: a dict is an ordered set.
         self._changed = dict.fromkeys(sorted(node.metadata.name for node in store.of(Node)))
         for pod in pods:
@@ -144,7 +144,7 @@ class DaemonNodes:
         runs, goes_on = self.verdict(node) if node is not None else (False, False)
         if node is None:
             # getUnscheduledPodsWithoutNode
-            _note(view, Found.WRONG, [pod for pod in _staying(pods) if not pod.spec.node_name])
+            _note(view, DaemonAction.WRONG, [pod for pod in _staying(pods) if not pod.spec.node_name])
         else:
             self._manage(view, pods, runs, goes_on, now)
             self._count(view, pods, runs, now)
@@ -171,13 +171,13 @@ class DaemonNodes:
         """podsShouldBeOnNode."""
         if not pods:
             if runs:
-                view.found[Found.MISSING] = ()
+                view.found[DaemonAction.MISSING] = ()
         elif goes_on:
-            _note(view, Found.WRONG, self._surplus(pods, now))
+            _note(view, DaemonAction.WRONG, self._surplus(pods, now))
             if runs and self._surges and all(map(is_terminal, _staying(pods))):
-                view.found[Found.MISSING] = ()
+                view.found[DaemonAction.MISSING] = ()
         else:
-            _note(view, Found.WRONG, _staying(pods))
+            _note(view, DaemonAction.WRONG, _staying(pods))
 
     def _surplus(self, pods: Iterable[Pod], now: float) -> list[Pod]:
         """Finished pods, and all but the oldest. With surge one pod of the new revision may wait beside a ready one of
@@ -208,18 +208,18 @@ class DaemonNodes:
             view.unsettled = not self._is_available(new[0], now)
         else:
             view.unsettled = not self._is_available(old[0], now)
-            _note(view, Found.REPLACE if view.unsettled else Found.UPDATE, old)
+            _note(view, DaemonAction.REPLACE if view.unsettled else DaemonAction.UPDATE, old)
 
     def _roll_by_surge(self, view: View, new: Sequence[Pod], old: Sequence[Pod], runs: bool, now: float) -> None:
         serves = any(self._is_available(pod, now) for pod in (old or new))
         view.serves = serves
         if old and new:
             view.unsettled = not self._is_available(new[0], now)
-            _note(view, Found.OVER, () if view.unsettled else old)
+            _note(view, DaemonAction.OVER, () if view.unsettled else old)
         elif old and runs:
-            _note(view, Found.UPDATE if serves else Found.REPLACE, old)
+            _note(view, DaemonAction.UPDATE if serves else DaemonAction.REPLACE, old)
         elif old:
-            _note(view, Found.ELSEWHERE if serves else Found.OVER, old)
+            _note(view, DaemonAction.ELSEWHERE if serves else DaemonAction.OVER, old)
 
     def _count(self, view: View, pods: Sequence[Pod], runs: bool, now: float) -> None:
         """updateDaemonSetStatus: the oldest pod counts."""
@@ -245,7 +245,7 @@ def _staying(pods: Iterable[Pod]) -> list[Pod]:
     return [pod for pod in pods if pod.metadata.deletion_timestamp is None]
 
 
-def _note(view: View, what: Found, pods: Iterable[Pod]) -> None:
+def _note(view: View, what: DaemonAction, pods: Iterable[Pod]) -> None:
     found = tuple(pods)
     if found:
         view.found[what] = found

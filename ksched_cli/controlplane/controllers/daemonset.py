@@ -10,7 +10,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.workloads import DaemonSet, RollingUpdate
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
-from ksched_cli.controlplane.controllers.daemon_nodes import DaemonNodes, DaemonStatus, Found, allows_surge
+from ksched_cli.controlplane.controllers.daemon_nodes import DaemonAction, DaemonNodes, DaemonStatus, allows_surge
 from ksched_cli.controlplane.controllers.deployment import scaled_value
 from ksched_cli.controlplane.controllers.revisions import REVISION_LABEL, RevisionHistory
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
@@ -130,7 +130,7 @@ class DaemonSetController(Controller):
 
     def _manage(self, item: DaemonSet, nodes: DaemonNodes) -> bool:
         """Create and delete pods so that the right nodes have one. Returns whether there was something to do."""
-        missing, wrong = nodes.found[Found.MISSING], nodes.found[Found.WRONG]
+        missing, wrong = nodes.found[DaemonAction.MISSING], nodes.found[DaemonAction.WRONG]
         if not missing and not wrong:
             return False
         self._sync_nodes(item, sorted(missing), _pods(wrong))
@@ -142,16 +142,16 @@ class DaemonSetController(Controller):
         """Without surge, old pods are deleted: those that are unavailable, and as many others as may be unavailable.
         With surge, new pods come beside old ones, which go when the new ones are available."""
         desired = nodes.status.desired
-        replaced, updated = nodes.found[Found.REPLACE], nodes.found[Found.UPDATE]
+        replaced, updated = nodes.found[DaemonAction.REPLACE], nodes.found[DaemonAction.UPDATE]
         surge, unavailable = surge_and_unavailable(item, desired)
         if not surge:
             chosen = self._some(item, updated, unavailable - nodes.unsettled)
             self._sync_nodes(item, (), [*_pods(replaced), *(pod for name in chosen for pod in updated[name])])
             return
-        elsewhere = nodes.found[Found.ELSEWHERE]
+        elsewhere = nodes.found[DaemonAction.ELSEWHERE]
         spare = self._some(item, elsewhere, nodes.serving - desired)
         allowed = [*sorted(replaced), *self._some(item, updated, surge - nodes.unsettled)]
-        leaving = [*_pods(nodes.found[Found.OVER]), *(pod for name in spare for pod in elsewhere[name])]
+        leaving = [*_pods(nodes.found[DaemonAction.OVER]), *(pod for name in spare for pod in elsewhere[name])]
         self._sync_nodes(item, allowed, leaving)
 
     def _some(self, item: DaemonSet, found: Mapping[str, object], count: int) -> list[str]:

@@ -13,7 +13,7 @@ from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.pods import is_active, is_ready, ready_since
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
-from ksched_cli.sources.controllers.jobs import (
+from ksched_cli.sources.controllers.job_pods import (
     INDEX,
     INDEXED,
     completions_of,

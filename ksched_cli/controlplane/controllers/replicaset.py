@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.meta import controller_of
 from ksched_cli.api.selectors import Selector, selector_from_map, selector_of_controller
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController
 from ksched_cli.controlplane.controllers.deletion_order import pods_to_delete
 from ksched_cli.controlplane.pods import is_active, is_available, is_ready, ready_since
-from ksched_cli.controlplane.store import Identity, controller_of, identity_of, owner_identity
+from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller
 from ksched_cli.sources.controllers.templates import owner_reference, stamp
 

@@ -20,7 +20,7 @@ from ksched_cli.controlplane.controllers.revisions import Revision, RevisionHist
 from ksched_cli.controlplane.pods import is_available, is_ready, ready_since
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
-from ksched_cli.sources.controllers.stateful_sets import claim_name, stateful_claim, stateful_pod
+from ksched_cli.sources.controllers.stateful_sets import stateful_claim, stateful_claim_name, stateful_pod
 from ksched_cli.sources.controllers.templates import owner_reference
 
 PARALLEL, ON_DELETE = "Parallel", "OnDelete"
@@ -239,7 +239,7 @@ class StatefulSetController(Controller):
         if _retention(item)[1] != _DELETE:
             return
         for template in item.spec.volume_claim_templates:
-            name = claim_name(item, template, ordinal_of(pod.metadata.name)[1])
+            name = stateful_claim_name(item, template, ordinal_of(pod.metadata.name)[1])
             claim = self.store.get(PersistentVolumeClaim, name, item.metadata.namespace)
             if claim is not None:
                 kept = tuple(each for each in claim.metadata.owner_references if not _is_of(each, item))

@@ -14,7 +14,7 @@ import numpy as np
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import SchedulerConfiguration
-from ksched_cli.engine.extenders.extender import MAX_EXTENDER_PRIORITY, Answer, HTTPExtender, NodeTexts
+from ksched_cli.engine.extenders.client import MAX_EXTENDER_PRIORITY, ExtenderAnswer, HTTPExtender, NodeTexts
 from ksched_cli.engine.faults import ExtenderError, blamed
 from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.runtime import ScoreTable
@@ -127,7 +127,7 @@ def make_extenders(
     return Extenders(made, release, blamed if timings is None else timings.calling)
 
 
-def _note(name: str, asked: NodeRows, answer: Answer, statuses: NodeStatuses, silence: Status) -> None:
+def _note(name: str, asked: NodeRows, answer: ExtenderAnswer, statuses: NodeStatuses, silence: Status) -> None:
     """A node that is left out without a word counts as one that nobody looked at."""
     unsaid = np.setdiff1d(asked.rows, answer.rows)
     if len(unsaid):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.conversion import problems_in, written
+from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.core import Node
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.faults import ExtenderError
@@ -175,6 +175,6 @@ def _typed(document: Any, struct: type[Struct]) -> Any:
         raise ExtenderError(f"the answer is not an object but {document!r:.60}")
     value, mistakes = problems_in(document, struct)
     if mistakes:
-        told = "; ".join(f"{written(path) or 'it'}: {text}" for path, text in mistakes)
+        told = "; ".join(f"{path_text(path) or 'it'}: {text}" for path, text in mistakes)
         raise ExtenderError(f"the answer cannot be used: {told}")
     return value

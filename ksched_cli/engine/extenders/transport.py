@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from ksched_cli.config.durations import parse
+from ksched_cli.config.durations import parse_duration
 from ksched_cli.config.extenders import extender_name
 from ksched_cli.config.model import Extender
 from ksched_cli.engine.extenders.tls import tls_context
@@ -166,7 +166,7 @@ class Client:
 
 def timeout_of(extender: Extender) -> float:
     """httpTimeout in seconds; nothing and zero mean five. Below zero Go waits for ever, and this an hour."""
-    seconds = (parse(extender.http_timeout) if extender.http_timeout else None) or DEFAULT_TIMEOUT
+    seconds = (parse_duration(extender.http_timeout) if extender.http_timeout else None) or DEFAULT_TIMEOUT
     return seconds if seconds > 0 else FOR_EVER
 
 

@@ -10,7 +10,7 @@ from ksched_cli.plan.causes.lockstep import Traced, trace
 from ksched_cli.plan.causes.results import Cause, Tally
 from ksched_cli.plan.causes.stations import Route
 from ksched_cli.plan.diff import Diff, PodChange, Side
-from ksched_cli.plan.settle import Settlement
+from ksched_cli.plan.settle import SettleResult
 from ksched_cli.sources.loaded import Loaded
 
 
@@ -44,7 +44,7 @@ def _tallies(changes: Sequence[PodChange], route: Route) -> tuple[Tally, ...]:
     return tuple(sorted(told, key=lambda each: -each.pods))
 
 
-def _evictions(settlement: Settlement) -> Mapping[str, str]:
+def _evictions(settlement: SettleResult) -> Mapping[str, str]:
     """Victims, and for whom they left."""
     return {
         victim: outcome.pod

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.resource import ResourceClaim
+from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store

@@ -12,7 +12,7 @@ from ksched_cli.plan.causes.results import FITS, Decider, Figure, OnNode
 from ksched_cli.plan.causes.scores import score_deciders
 from ksched_cli.plan.causes.stage import Situation, Verdict
 from ksched_cli.plan.causes.stations import Span
-from ksched_cli.plan.rule_changes import Aspect, RuleChange, rules_of
+from ksched_cli.plan.rule_changes import Aspect, RuleChange, rule_changes_about
 
 _PASSING: frozenset[Aspect] = frozenset({"filter", "fields", "search"})
 _EVICTING: frozenset[Aspect] = frozenset({"preemption", "filter", "fields"})
@@ -135,4 +135,4 @@ def _evicting(situation: Situation, decision: Decision, node: str) -> Figure:
 
 def _most_likely(rules: tuple[RuleChange, ...]) -> tuple[RuleChange, ...]:
     """Those of preemption itself, if one of them changed just where the answer did."""
-    return rules_of(rules, _PREEMPTION, _EVICTING) or rules
+    return rule_changes_about(rules, _PREEMPTION, _EVICTING) or rules

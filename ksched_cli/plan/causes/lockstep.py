@@ -12,9 +12,9 @@ from ksched_cli.plan.causes.comparison import deciders, where_it_changes
 from ksched_cli.plan.causes.results import Decider
 from ksched_cli.plan.causes.stage import Stage
 from ksched_cli.plan.causes.stations import Route
-from ksched_cli.plan.place import outcome_of
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.rule_changes import Aspect
+from ksched_cli.plan.simulate import outcome_of
 from ksched_cli.sources.loaded import Loaded
 
 # The node of each pod, or an empty string.

@@ -13,7 +13,7 @@ from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.plan.causes.results import Decider, OnNode
 from ksched_cli.plan.causes.stage import Situation
 from ksched_cli.plan.causes.stations import Span
-from ksched_cli.plan.rule_changes import Aspect, family_of, rules_of
+from ksched_cli.plan.rule_changes import Aspect, family_of, rule_changes_about
 
 _SCORING: frozenset[Aspect] = frozenset({"score", "weight", "fields"})
 
@@ -150,7 +150,7 @@ def _needed(ranking: _Ranking, before: Int64Column, after: Int64Column, changes:
 
 
 def _told(situation: Situation, ranking: _Ranking, family: str, parts: Sequence[_Change]) -> Decider:
-    rules = dict.fromkeys(rule for each in parts for rule in rules_of(each.span.rules, family, each.aspects))
+    rules = dict.fromkeys(rule for each in parts for rule in rule_changes_about(each.span.rules, family, each.aspects))
     aspect: Aspect = "weight" if all(each.aspects == {"weight"} for each in parts) else "score"
     shown = tuple(_on_node(situation, ranking, family, at) for at in (ranking.was, ranking.now))
     return Decider(family, aspect, tuple(rules), shown, any(each.span.configuration for each in parts))

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.rule_changes import Aspect, RuleChange, Rules, rules_of, rules_that_differ
+from ksched_cli.plan.rule_changes import Aspect, RuleChange, Rules, rule_changes_about, rules_that_differ
 from ksched_cli.sources.loaded import Loaded
 
 
@@ -82,12 +82,12 @@ class Route:
         cuts = [
             step
             for step, rules in enumerate(self._steps)
-            if self._reconfigured(step, step + 1) or any(rules_of(rules, each, aspects) for each in plugins)
+            if self._reconfigured(step, step + 1) or any(rule_changes_about(rules, each, aspects) for each in plugins)
         ]
         ends = [0, *cuts[1:], self.last]
         return tuple(self._span(first, last, plugins, aspects) for first, last in pairwise(ends))
 
     def _span(self, first: int, last: int, plugins: Collection[str], aspects: Collection[Aspect]) -> Span:
         rules = self._rules(first, last)
-        about = [rule for each in plugins for rule in rules_of(rules, each, aspects)]
+        about = [rule for each in plugins for rule in rule_changes_about(rules, each, aspects)]
         return Span(first, last, tuple(dict.fromkeys(about)), self._reconfigured(first, last))

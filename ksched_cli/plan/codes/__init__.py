@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from ksched_cli.plan.codes.code import SCHEDULER_ITSELF, ReasonCode
+from ksched_cli.plan.codes.reason_code import SCHEDULER_ITSELF, ReasonCode
 from ksched_cli.plan.rules import rule_of
 
 OTHER_PLUGIN, CYCLE_ERROR = "KS190", "KS191"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.plan.codes.code import SCHEDULER_ITSELF, ReasonCode
+from ksched_cli.plan.codes.reason_code import SCHEDULER_ITSELF, ReasonCode
 
 CODES = [
     ReasonCode(

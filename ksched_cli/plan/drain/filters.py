@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import OwnerReference
+from ksched_cli.api.meta import OwnerReference, controller_of
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.selectors import Selector
 from ksched_cli.api.workloads import DaemonSet
-from ksched_cli.controlplane.store import controller_of
 from ksched_cli.whatif.edits.evictions import MIRROR
 
 IGNORING_DAEMON_SETS = "ignoring DaemonSet-managed Pods"
@@ -40,7 +39,7 @@ class Flags:
 
 
 @dataclass(frozen=True, slots=True)
-class Filtered:
+class DrainFilterResult:
     """`message` is what kubectl says of it; of several warnings it says the last. `warns`: kubectl prints it although
     it goes on."""
 
@@ -55,45 +54,51 @@ class Filters:
         # A dump without any DaemonSets does not know which there are; one with some knows them all.
         self._daemon_sets = {(each.metadata.namespace, each.metadata.name) for each in sets} if sets else None
 
-    def judge(self, pod: Pod) -> Filtered:
+    def judge(self, pod: Pod) -> DrainFilterResult:
         """One filter after the other, until one keeps the pod back."""
         if not self._flags.pod_selector.matches(pod.metadata.labels):
-            return Filtered("stay", NOT_SELECTED)
-        found = Filtered("evict")
+            return DrainFilterResult("stay", NOT_SELECTED)
+        found = DrainFilterResult("evict")
         for verdict in (self._daemon_set(pod), self._mirror(pod), self._local_storage(pod), self._unmanaged(pod)):
             if verdict.verdict != "evict":
                 return verdict
             found = verdict if verdict.message else found
         return found
 
-    def _daemon_set(self, pod: Pod) -> Filtered:
+    def _daemon_set(self, pod: Pod) -> DrainFilterResult:
         """Its pods come back on the same node whatever one does; finished ones can go."""
         owner = controller_of(pod.metadata)
         if owner is None or not _is_daemon_set(owner) or is_terminal(pod):
-            return Filtered("evict")
+            return DrainFilterResult("evict")
         if self._daemon_sets is not None and (pod.metadata.namespace, owner.name) not in self._daemon_sets:
             missing = f'daemonsets.apps "{owner.name}" not found'
             if self._flags.force:
-                return Filtered("evict", missing, warns=True)
-            return Filtered("refuse", f"cannot delete {missing}")
+                return DrainFilterResult("evict", missing, warns=True)
+            return DrainFilterResult("refuse", f"cannot delete {missing}")
         if not self._flags.ignore_daemonsets:
-            return Filtered("refuse", DAEMON_SETS)
-        return Filtered("stay", IGNORING_DAEMON_SETS, warns=True)
+            return DrainFilterResult("refuse", DAEMON_SETS)
+        return DrainFilterResult("stay", IGNORING_DAEMON_SETS, warns=True)
 
-    def _mirror(self, pod: Pod) -> Filtered:
-        return Filtered("stay", MIRROR_PODS) if MIRROR in pod.metadata.annotations else Filtered("evict")
+    def _mirror(self, pod: Pod) -> DrainFilterResult:
+        return (
+            DrainFilterResult("stay", MIRROR_PODS) if MIRROR in pod.metadata.annotations else DrainFilterResult("evict")
+        )
 
-    def _local_storage(self, pod: Pod) -> Filtered:
+    def _local_storage(self, pod: Pod) -> DrainFilterResult:
         if is_terminal(pod) or all(volume.empty_dir is None for volume in pod.spec.volumes):
-            return Filtered("evict")
+            return DrainFilterResult("evict")
         if self._flags.delete_emptydir_data:
-            return Filtered("evict", DELETING_LOCAL_STORAGE, warns=True)
-        return Filtered("refuse", LOCAL_STORAGE)
+            return DrainFilterResult("evict", DELETING_LOCAL_STORAGE, warns=True)
+        return DrainFilterResult("refuse", LOCAL_STORAGE)
 
-    def _unmanaged(self, pod: Pod) -> Filtered:
+    def _unmanaged(self, pod: Pod) -> DrainFilterResult:
         if is_terminal(pod) or controller_of(pod.metadata) is not None:
-            return Filtered("evict")
-        return Filtered("evict", DELETING_UNMANAGED, warns=True) if self._flags.force else Filtered("refuse", UNMANAGED)
+            return DrainFilterResult("evict")
+        return (
+            DrainFilterResult("evict", DELETING_UNMANAGED, warns=True)
+            if self._flags.force
+            else DrainFilterResult("refuse", UNMANAGED)
+        )
 
 
 def _is_daemon_set(owner: OwnerReference) -> bool:

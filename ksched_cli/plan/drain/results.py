@@ -87,7 +87,7 @@ class BudgetChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Drain:
+class DrainResult:
     """Nodes in the order in which they are drained. `pending`: how many pods waited for a node before, and how many
     of these found one. `world`: where every pod is in the end."""
 
@@ -139,9 +139,9 @@ class Drain:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class DrainTrial:
     """Some nodes that were drained by themselves, as one of many such trials."""
 
     name: str
     nodes: tuple[str, ...]
-    drain: Drain
+    drain: DrainResult

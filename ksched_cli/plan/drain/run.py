@@ -12,9 +12,9 @@ from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.drain.budget_watch import BudgetWatch
-from ksched_cli.plan.drain.fates import Fates, SortedNode
 from ksched_cli.plan.drain.filters import Filters, Flags
-from ksched_cli.plan.drain.results import Drain
+from ksched_cli.plan.drain.pod_fates import Fates, SortedNode
+from ksched_cli.plan.drain.results import DrainResult
 from ksched_cli.plan.drain.unplaced import UnplacedReasons
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.editor import Editor
@@ -29,7 +29,7 @@ _MOST_CYCLES = 100_000
 
 def drain(
     scheduler: Scheduler, loaded: Loaded, nodes: Sequence[str], flags: Flags, *, moved_only: bool = False
-) -> Drain:
+) -> DrainResult:
     """Cordon the nodes, place the pending pods, and drain one node after the other (RunDrain). Nodes with refused
     evictions are tried again after the others, whose new pods may have helped."""
     reasons = UnplacedReasons()
@@ -46,7 +46,7 @@ def drain(
         pass
     fates = Fates(world, reasons)
     preempted = world.recorder.preempted[already:]
-    return Drain(
+    return DrainResult(
         tuple(map(fates.node_drain, going)),
         draining.budgets.changes([*draining.asked, *(each.pod for each in preempted)]),
         tuple(map(fates.evicted, preempted)),

@@ -9,7 +9,7 @@ from ksched_cli.api.core import Node
 from ksched_cli.api.selectors import Selector
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.edits.editor import nearest
+from ksched_cli.whatif.edits.editor import name_hint
 
 Each = Literal["node", "zone"]
 
@@ -23,7 +23,7 @@ def find_nodes(loaded: Loaded, names: Sequence[str], selector: Selector | None) 
     wanted = list(dict.fromkeys(name.removeprefix("node/").removeprefix("nodes/") for name in names))
     unknown = [name for name in wanted if name not in nodes]
     if unknown:
-        raise UsageError(Problem(f'there is no node "{name}"', hint=nearest(name, nodes)) for name in unknown)
+        raise UsageError(Problem(f'there is no node "{name}"', hint=name_hint(name, nodes)) for name in unknown)
     if names:
         return wanted
     return sorted(name for name, node in nodes.items() if selector is None or selector.matches(node.metadata.labels))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.engine.cycle import CycleContext
-from ksched_cli.plan.explain.results import Candidate, PreemptionStudy
+from ksched_cli.plan.explain.results import PreemptionCandidate, PreemptionStudy
 from ksched_cli.plan.explain.wording import plain_reason
 
 Figures = Mapping[str, Any]
@@ -36,8 +36,8 @@ def _study(detail: Mapping[str, Any]) -> PreemptionStudy:
     )
 
 
-def _candidate(figures: Figures, best: Figures) -> Candidate:
-    return Candidate(
+def _candidate(figures: Figures, best: Figures) -> PreemptionCandidate:
+    return PreemptionCandidate(
         figures["node"],
         tuple(figures["victims"]),
         figures["pdbViolations"],

@@ -79,7 +79,7 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PreemptionCandidate:
     """A node that the pod would fit on if the victims left it; `why` it was chosen or was not."""
 
     node: str
@@ -95,7 +95,7 @@ class PreemptionStudy:
     that were tried in vain, and how many have a problem that no eviction solves."""
 
     ineligible: str = ""
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[PreemptionCandidate, ...] = ()
     others: Mapping[str, str] = field(default_factory=dict)
     beyond_help: int = 0
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ksched_cli.api.resources import requests_of
+from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.inspection import Answer, Inspection, inspect
+from ksched_cli.engine.inspection import InspectedStatus, Inspection, inspect
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.status import Status
@@ -27,13 +27,13 @@ from ksched_cli.plan.explain.results import (
     Standing,
 )
 from ksched_cli.plan.explain.subject import Subject
-from ksched_cli.plan.explain.summary import notes_of, summarise
+from ksched_cli.plan.explain.summary import explanation_notes, summarise
 from ksched_cli.plan.explain.trial import decide, row_of, run_up_to
-from ksched_cli.plan.fixes.propose import Situation
+from ksched_cli.plan.fixes.propose import FixSituation
 from ksched_cli.plan.fixes.search import find_fixes
-from ksched_cli.plan.place import outcome_of
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.rules import detail_of, rule_of, rules_of
+from ksched_cli.plan.simulate import outcome_of
 from ksched_cli.sources.loaded import Loaded
 
 Occupants = Mapping[str, Sequence[tuple[str, Mapping[str, int]]]]
@@ -46,13 +46,13 @@ def explain(subject: Subject, make: Make, node: str = "", *, fixes: bool = True)
     scheduler = make(subject.loaded)
     profiles = tuple(sorted(scheduler.runtimes))
     found, on = _look(subject, scheduler)
-    found = replace(found, summary=summarise(found, profiles), notes=notes_of(found))
+    found = replace(found, summary=summarise(found, profiles), notes=explanation_notes(found))
     if node and found.outcome is not None:
         weights = scheduler.runtimes[found.scheduler].profile.weights
         found = focus_on(found, node, weights, lambda *change: _placed_with(subject, make, *change))
     on_node = node if found.focus and found.focus.rejections else ""
     if fixes and (found.unplaced or on_node):
-        found = replace(found, fixes=find_fixes(Situation(subject, found, on, profiles, on_node), make))
+        found = replace(found, fixes=find_fixes(FixSituation(subject, found, on, profiles, on_node), make))
     return found
 
 
@@ -126,7 +126,7 @@ def _facts(subject: Subject, scheduler: Scheduler) -> dict[str, Any]:
     }
 
 
-def _answer(answer: Answer) -> PluginAnswer:
+def _answer(answer: InspectedStatus) -> PluginAnswer:
     nodes = None if answer.node_names is None else tuple(sorted(answer.node_names))
     return PluginAnswer(answer.plugin, answer.status.code.go_name, answer.status.reasons, nodes)
 

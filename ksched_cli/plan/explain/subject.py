@@ -103,7 +103,7 @@ def _unknown(pods: list[Pod], name: str, namespace: str) -> str:
         near = get_close_matches(namespace, known, 1, 0.6)
         hint = f" (did you mean {near[0]}?)" if near else ""
         return f"{text}: no pod is in namespace {namespace}{hint}"
-    near = nearest(pods, name, namespace)
+    near = similar_names(pods, name, namespace)
     if near:
         return f"{text}; the nearest names are {', '.join(near)}"
     waiting = sorted(pod_key(pod) for pod in pods if not pod.spec.node_name and not is_terminal(pod))
@@ -111,7 +111,7 @@ def _unknown(pods: list[Pod], name: str, namespace: str) -> str:
     return f"{text}; pending pods are {', '.join(waiting[:_NEAREST])}{more}" if waiting else text
 
 
-def nearest(pods: list[Pod], name: str, namespace: str) -> list[str]:
+def similar_names(pods: list[Pod], name: str, namespace: str) -> list[str]:
     """Names that one may have meant: beginning alike, or much alike."""
     here = [pod for pod in pods if namespace in ("", pod.metadata.namespace)] or pods
     names = {pod.metadata.name for pod in here}

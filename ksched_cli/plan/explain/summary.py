@@ -218,7 +218,7 @@ def _shortage(rejection: Rejection) -> float:
     return sum((float(each["short"]) / max(each["asked"], 1) for each in rejection.detail.values()), 0.0)
 
 
-def notes_of(found: Explanation) -> tuple[str, ...]:
+def explanation_notes(found: Explanation) -> tuple[str, ...]:
     """How the answer was come by."""
     notes = []
     place = found.queue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.queue import Queue, let_in
+from ksched_cli.engine.queueing.pending import PendingQueue, let_in
 from ksched_cli.engine.scheduler import Scheduler, Turn
 from ksched_cli.plan.explain.results import QueuePlace
 from ksched_cli.plan.explain.subject import Subject
@@ -29,7 +29,7 @@ class Approach:
     place: QueuePlace
 
 
-def run_up_to(scheduler: Scheduler, queue: Queue, pod_row: int) -> Approach:
+def run_up_to(scheduler: Scheduler, queue: PendingQueue, pod_row: int) -> Approach:
     """A pod that is held back has the turn that it would have if it were let in."""
     if pod_row in queue.gated:
         let_in(queue, pod_row, scheduler.cluster, scheduler.runtimes)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import OwnerReference
+from ksched_cli.api.meta import OwnerReference, controller_of
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.api.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.plan.explain.amounts import amount_text
-from ksched_cli.plan.fixes.values import Change, edited, kubectl
+from ksched_cli.plan.fixes.values import FixChange, edited, kubectl
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.values import Delete, Reference, Scale
 
@@ -28,14 +28,14 @@ class Occupants:
         self._on = on
         self._pods = {pod_key(pod): pod for pod in loaded.of(Pod)}
 
-    def lightest(self, node: str, short: Mapping[str, int]) -> list[Change]:
+    def lightest(self, node: str, short: Mapping[str, int]) -> list[FixChange]:
         """The smallest pods of the node each of which would leave enough, one of each owner."""
         enough = [
             (sum(held.get(name, 0) / amount for name, amount in short.items()), key)
             for key, held in self._on.get(node, ())
             if all(name == "pods" or held.get(name, 0) >= amount for name, amount in short.items())
         ]
-        changes: dict[str, Change] = {}
+        changes: dict[str, FixChange] = {}
         for _, key in sorted(enough):
             change = self.remove(key, self._freed(key, node, short))
             if change is not None:
@@ -49,13 +49,13 @@ class Occupants:
         parts = [f"{amount_text(name, held[name])} {name}" for name in short if held.get(name)]
         return f" ({', '.join(parts)} on {node})" if parts else ""
 
-    def remove(self, key: str, note: str = "") -> Change | None:
+    def remove(self, key: str, note: str = "") -> FixChange | None:
         """None for a pod that comes back on the same node, is going already, or is of the same controller: it would
         be one replica for another."""
         pod = self._pods.get(key)
         if pod is None or pod.metadata.deletion_timestamp is not None:
             return None
-        owner = controller_of(pod.metadata.owner_references)
+        owner = controller_of(pod.metadata)
         if owner is not None and (owner.kind in ("DaemonSet", "Node") or self._is_own(owner, pod)):
             return None
         scaled = self._scaled(pod, owner) if owner else None
@@ -75,7 +75,7 @@ class Occupants:
         return edited(f"delete {reference}{note}", "delete", 3.5, Delete(reference), command)
 
     def _is_own(self, owner: OwnerReference, pod: Pod) -> bool:
-        mine = controller_of(self._pod.metadata.owner_references)
+        mine = controller_of(self._pod.metadata)
         return (
             mine is not None
             and (mine.kind, mine.name) == (owner.kind, owner.name)
@@ -90,14 +90,10 @@ class Occupants:
         item: Any = self._loaded.named(kind, owner.name, pod.metadata.namespace)
         if item is None:
             return None
-        above = controller_of(item.metadata.owner_references)
+        above = controller_of(item.metadata)
         if kind is ReplicaSet and above is not None and above.kind == "Deployment":
             deployment = self._loaded.named(Deployment, above.name, pod.metadata.namespace)
             if deployment is not None:
                 kind, item = Deployment, deployment
         replicas = item.spec.replicas if item.spec.replicas is not None else 1
         return (kind, item.metadata.name, replicas) if replicas > 0 and item.spec.template is not None else None
-
-
-def controller_of(owners: Iterable[OwnerReference]) -> OwnerReference | None:
-    return next((each for each in owners if each.controller), None)

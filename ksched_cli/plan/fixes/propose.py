@@ -9,16 +9,16 @@ from itertools import islice, product
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import pod_priority
+from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.policy import PriorityClass
 from ksched_cli.api.quantity import approximate, parse_quantity
-from ksched_cli.api.resources import requests_of
 from ksched_cli.plan.explain.results import ExplainedNode, Explanation, Rejection
 from ksched_cli.plan.explain.subject import Subject
 from ksched_cli.plan.explain.summary import by_distance
 from ksched_cli.plan.fixes.occupants import Occupants
-from ksched_cli.plan.fixes.remedies import Place, label_node, remedies
+from ksched_cli.plan.fixes.remedies import RejectingNode, label_node, remedies
 from ksched_cli.plan.fixes.requests import quantity_text
-from ksched_cli.plan.fixes.values import Change, Proposal, add, edited, patched
+from ksched_cli.plan.fixes.values import FixChange, Proposal, add, edited, patched
 from ksched_cli.whatif.edits.node_templates import read_template
 from ksched_cli.whatif.edits.values import AddNode, CloneNode, EditMistake
 
@@ -48,7 +48,7 @@ _ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 
 
 @dataclass(frozen=True)
-class Situation:
+class FixSituation:
     """The pod as it was explained, and who was on which node at that moment with how much of what. `node`: the only
     one that it is to fit on."""
 
@@ -59,7 +59,7 @@ class Situation:
     node: str = ""
 
 
-def propose(situation: Situation) -> list[Proposal]:
+def propose(situation: FixSituation) -> list[Proposal]:
     """Sorted by cost. What is needed in any case, such as leaving out gates, is part of each."""
     base = _needed_anyway(situation)
     if base is None:
@@ -71,7 +71,7 @@ def propose(situation: Situation) -> list[Proposal]:
     return sorted(unique.values(), key=lambda proposal: (round(proposal.cost, 6), len(proposal.changes)))
 
 
-def _needed_anyway(situation: Situation) -> tuple[Change, ...] | None:
+def _needed_anyway(situation: FixSituation) -> tuple[FixChange, ...] | None:
     """None where the pod is held back by something that no change of it or of nodes can end."""
     found, pod = situation.found, situation.subject.pod
     if pod.metadata.deletion_timestamp is not None:
@@ -88,7 +88,7 @@ def _needed_anyway(situation: Situation) -> tuple[Change, ...] | None:
     return (patched(f"remove its scheduling gates ({gates})", "gates", 1, add([], "spec", "schedulingGates")),)
 
 
-def _ways(situation: Situation) -> Iterator[tuple[Change, ...]]:
+def _ways(situation: FixSituation) -> Iterator[tuple[FixChange, ...]]:
     found = situation.found
     if any(each.rejects for each in found.pre_filter):
         return
@@ -106,9 +106,9 @@ def _ways(situation: Situation) -> Iterator[tuple[Change, ...]]:
         yield from _priorities(situation)
 
 
-def _on_node(found: ExplainedNode, node: Node, pod: Pod, occupants: Occupants) -> Iterator[tuple[Change, ...]]:
+def _on_node(found: ExplainedNode, node: Node, pod: Pod, occupants: Occupants) -> Iterator[tuple[FixChange, ...]]:
     """A remedy for each rejection. The same change may help against several."""
-    place = Place(
+    place = RejectingNode(
         pod,
         node,
         any(each.rule == "NodeUnschedulable" for each in found.rejections),
@@ -120,7 +120,7 @@ def _on_node(found: ExplainedNode, node: Node, pod: Pod, occupants: Occupants) -
     yield from islice(sorted(together, key=lambda changes: sum(each.cost for each in changes)), _PER_NODE)
 
 
-def _one_more_node(rejected: Sequence[ExplainedNode], nodes: Mapping[str, Node]) -> Iterator[tuple[Change, ...]]:
+def _one_more_node(rejected: Sequence[ExplainedNode], nodes: Mapping[str, Node]) -> Iterator[tuple[FixChange, ...]]:
     """One of each make that would do if it were empty, the smallest first."""
     makes: dict[object, Node] = {}
     for each in rejected:
@@ -133,7 +133,7 @@ def _one_more_node(rejected: Sequence[ExplainedNode], nodes: Mapping[str, Node])
         yield (edited(f"one more node like {name}", "node", 4 + rank / 10, CloneNode(name)),)
 
 
-def _node_of_its_own(pod: Pod, nodes: Mapping[str, Node]) -> Iterator[tuple[Change, ...]]:
+def _node_of_its_own(pod: Pod, nodes: Mapping[str, Node]) -> Iterator[tuple[FixChange, ...]]:
     """A node as large as the pod, or twice that where DaemonSets come to it too, with the labels that it selects."""
     asked = {name: amount for name, amount in requests_of(pod, use_status=False).items() if amount} or {"cpu": 1000}
     labels = _selected_labels(pod)
@@ -185,7 +185,7 @@ def _size(node: Node) -> tuple[float, ...]:
     return tuple(approximate(parse_quantity(node.status.allocatable.get(name, 0))) for name in ("cpu", "memory"))
 
 
-def _priorities(situation: Situation) -> Iterator[tuple[Change, ...]]:
+def _priorities(situation: FixSituation) -> Iterator[tuple[FixChange, ...]]:
     """A class of a higher priority, or a number higher than that of pods that run: the lowest few."""
     pod, loaded = situation.subject.pod, situation.subject.loaded
     own = pod_priority(pod)

@@ -9,7 +9,7 @@ from typing import Any
 from ksched_cli.api.core import Node, Pod, Taint
 from ksched_cli.plan.explain.results import Rejection
 from ksched_cli.plan.fixes.requests import lower_requests
-from ksched_cli.plan.fixes.values import Change, Operation, add, drop, edited, joined, kubectl, patched
+from ksched_cli.plan.fixes.values import FixChange, Operation, add, drop, edited, joined, kubectl, patched
 from ksched_cli.whatif.edits.values import RemoveTaint, SetLabel, Uncordon
 
 _CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
@@ -20,32 +20,32 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(frozen=True)
-class Place:
+class RejectingNode:
     """The pod and the node that rejects it. `changes`: what can be done about pods that are there, by their names."""
 
     pod: Pod
     node: Node
     cordoned: bool
-    remove_pod: Callable[[str], Change | None]
-    lightest: Callable[[Mapping[str, int]], Sequence[Change]]
+    remove_pod: Callable[[str], FixChange | None]
+    lightest: Callable[[Mapping[str, int]], Sequence[FixChange]]
 
 
-def remedies(rejection: Rejection, place: Place) -> list[tuple[Change, ...]]:
+def remedies(rejection: Rejection, place: RejectingNode) -> list[tuple[FixChange, ...]]:
     """Ways to do away with the rejection, each of one or more changes; none where nothing is known."""
     finder = _FINDERS.get(rejection.rule)
     return [way for way in finder(rejection.detail, place) if way] if finder and rejection.detail else []
 
 
-def _cordoned(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change, ...]]:
+def _cordoned(detail: Mapping[str, Any], place: RejectingNode) -> Iterator[tuple[FixChange, ...]]:
     yield (_uncordon(place.node.metadata.name),)
     yield (_tolerate(place.pod, _CORDONED),)
 
 
-def _uncordon(node: str) -> Change:
+def _uncordon(node: str) -> FixChange:
     return edited(f"uncordon {node}", "uncordon", 1, Uncordon(node), kubectl("uncordon", node))
 
 
-def _taints(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change, ...]]:
+def _taints(detail: Mapping[str, Any], place: RejectingNode) -> Iterator[tuple[FixChange, ...]]:
     wanted = set(detail["taints"])
     taints = [taint for taint in place.node.spec.taints if str(taint) in wanted]
     yield tuple(_tolerate(place.pod, taint) for taint in taints)
@@ -65,7 +65,7 @@ def _taints(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change, .
     )
 
 
-def _tolerate(pod: Pod, taint: Taint) -> Change:
+def _tolerate(pod: Pod, taint: Taint) -> FixChange:
     toleration = {"key": taint.key, "operator": "Equal" if taint.value else "Exists", "effect": taint.effect}
     if taint.value:
         toleration["value"] = taint.value
@@ -80,7 +80,7 @@ def add_to(item: Mapping[str, Any], present: Sequence[Any], name: str) -> Operat
     return add(dict(item), "spec", name, "-") if present else add([dict(item)], "spec", name)
 
 
-def _resources(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change, ...]]:
+def _resources(detail: Mapping[str, Any], place: RejectingNode) -> Iterator[tuple[FixChange, ...]]:
     short = {name: each["short"] for name, each in detail.items()}
     if "pods" not in short:
         yield lower_requests(place.pod, {name: each["free"] for name, each in detail.items()})
@@ -89,7 +89,7 @@ def _resources(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change
             yield (change,)
 
 
-def _labels(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change, ...]]:
+def _labels(detail: Mapping[str, Any], place: RejectingNode) -> Iterator[tuple[FixChange, ...]]:
     if "enforced" in detail:
         return
     unmet, terms = detail.get("nodeSelector", ()), detail.get("terms")
@@ -106,17 +106,17 @@ def _labels(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change, .
             yield tuple(label_node(place.node.metadata.name, key, value) for key, value in labels.items())
 
 
-def _unselect(each: Mapping[str, Any]) -> Change:
+def _unselect(each: Mapping[str, Any]) -> FixChange:
     text = f"leave {each['key']}={each['wanted']} out of the node selector"
     return patched(text, "node selector", 2, drop("spec", "nodeSelector", each["key"]))
 
 
-def label_node(node: str, key: str, value: str) -> Change:
+def label_node(node: str, key: str, value: str) -> FixChange:
     command = kubectl("label", "nodes", node, f"{key}={value}", "--overwrite")
     return edited(f"label {node} {key}={value}", "label", 2, SetLabel(node, key, value), command)
 
 
-def _relaxed_terms(terms: Sequence[Sequence[Mapping[str, Any]]], pod: Pod) -> Iterator[Change]:
+def _relaxed_terms(terms: Sequence[Sequence[Mapping[str, Any]]], pod: Pod) -> Iterator[FixChange]:
     """Of the alternatives the one that is nearest to being met, made to let the node in."""
     affinity = pod.spec.affinity
     required = (
@@ -163,7 +163,7 @@ def _labels_for(terms: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[dict[s
             yield {each["key"]: each["values"][0] if each["values"] else "true" for each in term}
 
 
-def _ports(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change, ...]]:
+def _ports(detail: Mapping[str, Any], place: RejectingNode) -> Iterator[tuple[FixChange, ...]]:
     taken = {each["port"] for each in detail["ports"]}
     changes = []
     for index, container in enumerate(place.pod.spec.containers):
@@ -178,7 +178,7 @@ def _ports(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change, ..
     yield from _pods_gone({holder for each in detail["ports"] for holder in each["heldBy"]}, place)
 
 
-def _pods_gone(names: set[str], place: Place) -> Iterator[tuple[Change, ...]]:
+def _pods_gone(names: set[str], place: RejectingNode) -> Iterator[tuple[FixChange, ...]]:
     """One pod that is in the way; several are no small change."""
     if len(names) == 1:
         change = place.remove_pod(names.pop())
@@ -186,7 +186,7 @@ def _pods_gone(names: set[str], place: Place) -> Iterator[tuple[Change, ...]]:
             yield (change,)
 
 
-def _spread(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change, ...]]:
+def _spread(detail: Mapping[str, Any], place: RejectingNode) -> Iterator[tuple[FixChange, ...]]:
     raised, softened = [], []
     for broken in detail["constraints"]:
         found = [
@@ -214,9 +214,9 @@ def _spread(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change, .
     yield tuple(softened)
 
 
-def _pod_affinity(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change, ...]]:
+def _pod_affinity(detail: Mapping[str, Any], place: RejectingNode) -> Iterator[tuple[FixChange, ...]]:
     affinity = place.pod.spec.affinity
-    own: list[Change] = []
+    own: list[FixChange] = []
     if "podAffinity" in detail:
         own.append(
             patched(
@@ -242,11 +242,11 @@ def _pod_affinity(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Cha
         yield from _pods_gone(others, place)
 
 
-def _volume_use(detail: Mapping[str, Any], place: Place) -> Iterator[tuple[Change, ...]]:
+def _volume_use(detail: Mapping[str, Any], place: RejectingNode) -> Iterator[tuple[FixChange, ...]]:
     yield from _pods_gone({*detail.get("usedBy", ()), *detail.get("disksHeldBy", ())}, place)
 
 
-_FINDERS: Mapping[str, Callable[[Mapping[str, Any], Place], Iterator[tuple[Change, ...]]]] = {
+_FINDERS: Mapping[str, Callable[[Mapping[str, Any], RejectingNode], Iterator[tuple[FixChange, ...]]]] = {
     "NodeUnschedulable": _cordoned,
     "TaintToleration": _taints,
     "NodeResourcesFit": _resources,

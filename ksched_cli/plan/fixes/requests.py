@@ -6,21 +6,21 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from ksched_cli.api.core import Container, Pod
+from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import format_bytes, format_milli, parse_quantity
-from ksched_cli.api.resources import requests_of
 from ksched_cli.cluster.resources import is_extended
 from ksched_cli.plan.explain.amounts import amount_text, is_bytes
 from ksched_cli.plan.fixes.json_patch import patch_pod
-from ksched_cli.plan.fixes.values import Change, Operation, add, patched
+from ksched_cli.plan.fixes.values import FixChange, Operation, add, patched
 
 # What is left of a request has to be worth something: a pod that asks for a tenth is another pod.
 _LEAST_SHARE = 10
 _ROUND = 2**20
 
 
-def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[Change, ...]:
+def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[FixChange, ...]:
     """Ask for no more of each resource than is free; nothing where that is no remedy."""
-    changes: list[Change] = []
+    changes: list[FixChange] = []
     for resource, most in free.items():
         change = _lower(pod, resource, most)
         if change is None:
@@ -31,7 +31,7 @@ def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-def _lower(pod: Pod, resource: str, free: int) -> Change | None:
+def _lower(pod: Pod, resource: str, free: int) -> FixChange | None:
     """Takes from the containers that ask for most."""
     asked = requests_of(pod, use_status=False).get(resource, 0)
     if free * _LEAST_SHARE < asked or free <= 0:

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
+from ksched_cli.api.meta import controller_of
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.plan.explain.subject import Subject
-from ksched_cli.plan.fixes.occupants import controller_of
-from ksched_cli.plan.fixes.propose import Situation, propose
+from ksched_cli.plan.fixes.propose import FixSituation, propose
 from ksched_cli.plan.fixes.trial import NOTHING, FixTrials, Make, TrialResult
 from ksched_cli.plan.fixes.values import Fix, Fixes, Operation, Proposal, kubectl
 from ksched_cli.world.results import FinalPod, WorldResult
@@ -21,7 +21,7 @@ _FAILURES = 3
 _NONE_NEEDED = "none is needed, the pod has a node once nothing moves any more (simulate --settle shows how)"
 
 
-def find_fixes(situation: Situation, make: Make) -> Fixes:
+def find_fixes(situation: FixSituation, make: Make) -> Fixes:
     """At most one of each kind: the smallest. Where one kind of change does, that and another is not looked at."""
     proposals = propose(situation)
     if not proposals:
@@ -50,7 +50,7 @@ def find_fixes(situation: Situation, make: Make) -> Fixes:
 class _Bench:
     """Where proposals are tried, each in a world of its own."""
 
-    def __init__(self, situation: Situation, make: Make) -> None:
+    def __init__(self, situation: FixSituation, make: Make) -> None:
         self._subject = situation.subject
         self._node = situation.node
         self._trials = FixTrials(situation.subject, situation.node, make)
@@ -114,17 +114,17 @@ def _patch_command(subject: Subject, operations: tuple[Operation, ...]) -> list[
 
 
 def _note(subject: Subject) -> str:
-    owner = controller_of(subject.pod.metadata.owner_references)
+    owner = controller_of(subject.pod.metadata)
     if owner is None:
         return "Patches are JSON patches of the pod, for its manifest: most of a pod cannot be changed once it is made."
     replicas = subject.loaded.named(ReplicaSet, owner.name, subject.pod.metadata.namespace)
     if owner.kind == "ReplicaSet" and replicas is not None:
-        owner = controller_of(replicas.metadata.owner_references) or owner
+        owner = controller_of(replicas.metadata) or owner
     whose = f"{owner.kind} {owner.name}"
     return f"Patches are JSON patches of the pod; in the template of {whose} their paths begin with /spec/template."
 
 
-def _why_none(situation: Situation) -> str:
+def _why_none(situation: FixSituation) -> str:
     found = situation.found
     if situation.subject.pod.metadata.deletion_timestamp is not None:
         return "none, it is being deleted"

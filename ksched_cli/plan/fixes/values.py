@@ -14,7 +14,7 @@ Operation = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Change:
+class FixChange:
     """One thing that is done: to the pod, by a JSON patch, or to the cluster, by an edit. `kind` says what sort of
     thing it is, `cost` how large it is among its like and others, `command` how kubectl does it."""
 
@@ -35,21 +35,21 @@ def kubectl(*words: str) -> str:
     return shlex.join(("kubectl", *words))
 
 
-def patched(text: str, kind: str, cost: float, *operations: Operation, command: str = "") -> Change:
+def patched(text: str, kind: str, cost: float, *operations: Operation, command: str = "") -> FixChange:
     """A change of the pod."""
-    return Change(text, kind, cost, tuple(tuple(each.items()) for each in operations), None, command)
+    return FixChange(text, kind, cost, tuple(tuple(each.items()) for each in operations), None, command)
 
 
-def edited(text: str, kind: str, cost: float, edit: Edit, command: str = "") -> Change:
+def edited(text: str, kind: str, cost: float, edit: Edit, command: str = "") -> FixChange:
     """A change of the cluster."""
-    return Change(text, kind, cost, (), edit, command)
+    return FixChange(text, kind, cost, (), edit, command)
 
 
 @dataclass(frozen=True)
 class Proposal:
     """Changes that together may make the pod fit."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[FixChange, ...]
 
     @property
     def cost(self) -> float:

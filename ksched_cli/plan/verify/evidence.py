@@ -12,7 +12,7 @@ from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.pod_facts import parse_time, pod_key
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.plan.verify.history import History, Placed
-from ksched_cli.plan.verify.past_cluster import Answer
+from ksched_cli.plan.verify.past_cluster import ReplayAnswer
 from ksched_cli.plan.verify.results import NOT_KNOWN, Agreement
 from ksched_cli.sources.events import ScheduledPod
 
@@ -37,14 +37,14 @@ class Evidence:
     ready: Mapping[str, str] = field(default_factory=dict)
     bound: Sequence[float] = ()
 
-    def of_placement(self, placed: Placed, answer: Answer) -> str:
+    def of_placement(self, placed: Placed, answer: ReplayAnswer) -> str:
         """What is known of the time at which the pod was placed."""
         found = [*self._of_nodes(placed, answer), *self._of_pods(placed.bound.seconds)]
         if answer.unseen:
             found.append("kube-scheduler looks at a part of the nodes only (percentageOfNodesToScore)")
         return "; ".join(found) or NOT_KNOWN
 
-    def _of_nodes(self, placed: Placed, answer: Answer) -> Iterator[str]:
+    def _of_nodes(self, placed: Placed, answer: ReplayAnswer) -> Iterator[str]:
         ready = self.ready.get(answer.text) if answer.agreement is Agreement.OTHER_NODE else None
         if ready and parse_time(ready) > placed.bound.seconds:
             yield f"{answer.text} became ready later, at {ready}"

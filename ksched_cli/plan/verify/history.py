@@ -12,7 +12,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.pod_facts import is_terminal, parse_time, pod_key, pod_priority
 from ksched_cli.plan.verify.binding_times import BindingTime, binding_time, newest_bindings
-from ksched_cli.sources.events import Preemption, ScheduledPod
+from ksched_cli.sources.events import PreemptionEvent, ScheduledPod
 
 _MIRROR = "kubernetes.io/config.mirror"
 # Each time that nodes come, all that is known of nodes is computed again. Past this number of times nodes come in
@@ -47,7 +47,7 @@ class Leaving:
 
 
 @dataclass
-class Step:
+class BindingSecond:
     """One second in which pods were bound, and what came before it since the step before."""
 
     second: int
@@ -80,7 +80,7 @@ def read_history(
     schedulers: Collection[str],
     nodes: Collection[str],
     bindings: Iterable[ScheduledPod] = (),
-    preemptions: Iterable[Preemption] = (),
+    preemptions: Iterable[PreemptionEvent] = (),
 ) -> History:
     """The history of all pods with a node. Those that are `wanted`, by id, and that one of the schedulers placed, are
     tried, together with those that were bound in the same seconds."""
@@ -158,9 +158,12 @@ def _births(history: History, nodes: Iterable[Node]) -> dict[str, float]:
     return births
 
 
-def steps_of(history: History, nodes: Sequence[Node]) -> Iterator[Step]:
+def binding_seconds(history: History, nodes: Sequence[Node]) -> Iterator[BindingSecond]:
     """The seconds in which pods were bound that are tried, with what happened until then."""
-    steps = [Step(second, list(group)) for second, group in groupby(history.tried, key=lambda each: each.bound.second)]
+    steps = [
+        BindingSecond(second, list(group))
+        for second, group in groupby(history.tried, key=lambda each: each.bound.second)
+    ]
     _let_nodes_come(steps, _births(history, nodes), nodes)
     others = _Upcoming((each.bound.second, each) for each in history.others)
     everyone = [*history.tried, *history.others]
@@ -199,7 +202,7 @@ def _finished(placed: Placed) -> float:
     return max([placed.bound.second + 1.0, *stamps])
 
 
-def _let_nodes_come(steps: Sequence[Step], births: Mapping[str, float], nodes: Sequence[Node]) -> None:
+def _let_nodes_come(steps: Sequence[BindingSecond], births: Mapping[str, float], nodes: Sequence[Node]) -> None:
     """Each node comes with the first step that it is old enough for; where these are many, with an earlier one."""
     if not steps:
         return

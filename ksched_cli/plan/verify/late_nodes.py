@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ksched_cli.api.core import Node
 from ksched_cli.api.pod_facts import parse_time
-from ksched_cli.plan.verify.history import History, Step, version_of
+from ksched_cli.plan.verify.history import BindingSecond, History, version_of
 
 _NEVER = float("inf")
 
@@ -22,7 +22,7 @@ class LateNodes:
             first = self._first_pod.get(placed.node, _NEVER)
             self._first_pod[placed.node] = min(first, placed.bound.second)
 
-    def among(self, names: Iterable[str], step: Step) -> list[str]:
+    def among(self, names: Iterable[str], step: BindingSecond) -> list[str]:
         """Those of the nodes that may have been late in this second."""
         return [
             name
@@ -30,7 +30,7 @@ class LateNodes:
             if self._first_pod.get(name, _NEVER) > step.second and self._changed_later(self._nodes[name], step)
         ]
 
-    def _changed_later(self, node: Node, step: Step) -> bool:
+    def _changed_later(self, node: Node, step: BindingSecond) -> bool:
         written = [version_of(each.pod.metadata) for each in step.tried]
         # A pod's version is that of its last change, which is after its binding.
         if all(written) and version_of(node.metadata) > min(written):

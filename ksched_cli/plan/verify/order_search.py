@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.volumes import Volume
 from ksched_cli.plan.verify.history import Placed
-from ksched_cli.plan.verify.past_cluster import Answer, PastCluster
+from ksched_cli.plan.verify.past_cluster import PastCluster, ReplayAnswer
 from ksched_cli.plan.verify.results import Agreement
 
 # No scheduler binds more in a second: so many with one time have it from something else, such as a restored backup.
@@ -26,11 +26,11 @@ _MOST_CYCLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TriedPod:
     """A pod that was tried when its turn came."""
 
     placed: Placed
-    answer: Answer
+    answer: ReplayAnswer
 
 
 @dataclass
@@ -40,7 +40,7 @@ class CycleBudget:
     left: int
 
 
-def find_order(cluster: PastCluster, members: Sequence[Placed], budget: CycleBudget) -> list[Turn]:
+def find_order(cluster: PastCluster, members: Sequence[Placed], budget: CycleBudget) -> list[TriedPod]:
     """The members in an order that explains all placements, or else as many as were found to be explained by one. They
     are on their nodes afterwards."""
     best = [_take(cluster, placed) for placed in members]
@@ -56,21 +56,21 @@ def find_order(cluster: PastCluster, members: Sequence[Placed], budget: CycleBud
     return best
 
 
-def take_back(cluster: PastCluster, turns: Sequence[Turn]) -> None:
+def take_back(cluster: PastCluster, turns: Sequence[TriedPod]) -> None:
     for turn in turns:
         cluster.take_back(turn.placed)
 
 
-def is_explained(turns: Sequence[Turn]) -> bool:
+def is_explained(turns: Sequence[TriedPod]) -> bool:
     return _explained(turns) == len(turns)
 
 
-def _explained(turns: Sequence[Turn]) -> int:
+def _explained(turns: Sequence[TriedPod]) -> int:
     return sum(turn.answer.agreement.agrees for turn in turns)
 
 
-def _take(cluster: PastCluster, placed: Placed) -> Turn:
-    turn = Turn(placed, cluster.answer(cluster.decide(placed), placed))
+def _take(cluster: PastCluster, placed: Placed) -> TriedPod:
+    turn = TriedPod(placed, cluster.answer(cluster.decide(placed), placed))
     cluster.put(placed)
     return turn
 
@@ -95,9 +95,9 @@ class _Search:
         self._counts = [0] * len(kinds)
         self._to_come = Counter(each.node for each in members)
 
-    def run(self) -> list[Turn]:
+    def run(self) -> list[TriedPod]:
         """Where no next member is explained, the likeliest one is taken without."""
-        turns: list[Turn] = []
+        turns: list[TriedPod] = []
         while True:
             turns += self._explain_most()
             first = next((number for number, taken in enumerate(self._taken) if not taken), None)
@@ -105,10 +105,10 @@ class _Search:
                 return turns
             self.spent += 1
             placed = self._members[first]
-            turns.append(Turn(placed, self._cluster.answer(self._cluster.decide(placed), placed)))
+            turns.append(TriedPod(placed, self._cluster.answer(self._cluster.decide(placed), placed)))
             self._put(first)
 
-    def _explain_most(self) -> list[Turn]:
+    def _explain_most(self) -> list[TriedPod]:
         """The longest row of explained members that was found, in force."""
         path: list[int] = []
         best: list[int] = []
@@ -134,7 +134,7 @@ class _Search:
             branches.append(self._explained_next())
         self._go_over(path, best)
         members = [self._members[number] for number in best]
-        return [Turn(placed, Answer(Agreement.SAME, placed.node)) for placed in members]
+        return [TriedPod(placed, ReplayAnswer(Agreement.SAME, placed.node)) for placed in members]
 
     def _explained_next(self) -> Iterator[int]:
         """Members that would go to their nodes now, one of each kind."""

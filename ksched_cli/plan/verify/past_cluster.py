@@ -9,12 +9,12 @@ import numpy as np
 
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.verify.history import Placed, Step
+from ksched_cli.plan.verify.history import BindingSecond, Placed
 from ksched_cli.plan.verify.results import Agreement
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReplayAnswer:
     """The node that was chosen, or the reason why the pod's node was rejected. `unseen`: there were more feasible nodes
     than kube-scheduler looks for."""
 
@@ -38,7 +38,7 @@ class PastCluster:
         other people's servers."""
         return not self._scheduler.handle.sampling and self._scheduler.extenders is None
 
-    def advance(self, step: Step) -> None:
+    def advance(self, step: BindingSecond) -> None:
         """What happened up to the step's second, but for the pods that are tried in it."""
         self._cluster.add_nodes(step.arriving)
         for placed in step.others:
@@ -68,19 +68,19 @@ class PastCluster:
         nominator.delete(row)
         return decision
 
-    def answer(self, decision: Decision, placed: Placed) -> Answer:
+    def answer(self, decision: Decision, placed: Placed) -> ReplayAnswer:
         """How the decision compares with the node that the pod is on."""
         if decision.result == "error":
-            return Answer(Agreement.ERROR, decision.message)
+            return ReplayAnswer(Agreement.ERROR, decision.message)
         there = self._cluster.nodes.row_of[placed.node]
         if decision.row is not None and (decision.row == there or there in decision.ties.tolist()):
-            return Answer(Agreement.SAME, placed.node)
+            return ReplayAnswer(Agreement.SAME, placed.node)
         if decision.row is not None and there in decision.feasible.tolist():
             unseen = len(decision.feasible) > self._scheduler.sample_size(decision.pod_row)
-            return Answer(Agreement.OTHER_NODE, self._cluster.nodes.names[decision.row], unseen)
+            return ReplayAnswer(Agreement.OTHER_NODE, self._cluster.nodes.names[decision.row], unseen)
         assert decision.diagnosis is not None
         status = decision.diagnosis.pre_filter or decision.diagnosis.nodes.status(there)
-        return Answer(Agreement.REJECTED, f"{status.plugin}: {status.message}")
+        return ReplayAnswer(Agreement.REJECTED, f"{status.plugin}: {status.message}")
 
     def best_nodes(self, placed: Placed) -> frozenset[str]:
         """The node that the pod would go to now, and those as good."""

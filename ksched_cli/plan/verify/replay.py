@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from ksched_cli.api.core import Node
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.verify.evidence import Evidence
-from ksched_cli.plan.verify.history import History, Step, steps_of
+from ksched_cli.plan.verify.history import BindingSecond, History, binding_seconds
 from ksched_cli.plan.verify.late_nodes import LateNodes, assumption
-from ksched_cli.plan.verify.order_search import CycleBudget, Turn, find_order, is_explained, take_back
+from ksched_cli.plan.verify.order_search import CycleBudget, TriedPod, find_order, is_explained, take_back
 from ksched_cli.plan.verify.past_cluster import PastCluster
 from ksched_cli.plan.verify.results import Agreement, Checked, Order
 
@@ -25,8 +25,8 @@ _MOST_LATE = 8
 class _Solved:
     """A step with its pods in the order that was found, and the nodes that were assumed to be late."""
 
-    step: Step
-    turns: list[Turn]
+    step: BindingSecond
+    turns: list[TriedPod]
     late: Sequence[str] = ()
 
     @property
@@ -37,7 +37,7 @@ class _Solved:
 def replay(scheduler: Scheduler, history: History, nodes: Sequence[Node], evidence: Evidence) -> Iterator[Checked]:
     """One cycle for each pod, with those before it where they are in truth. The scheduler's cluster knows the pods as
     pending and the first nodes of the history; all `nodes` come in their time."""
-    for solved in _Replay(scheduler, history, nodes).solve(list(steps_of(history, nodes))):
+    for solved in _Replay(scheduler, history, nodes).solve(list(binding_seconds(history, nodes))):
         order, assumed = _order_of(solved), assumption(solved.late)
         for turn in filter(_is_reported, solved.turns):
             yield _checked(turn, order, assumed, evidence)
@@ -49,7 +49,7 @@ class _Replay:
         self._budget = CycleBudget(max(_CYCLES, _NODE_CYCLES // max(1, len(nodes))))
         self._late = LateNodes(nodes, history)
 
-    def solve(self, steps: Sequence[Step]) -> list[_Solved]:
+    def solve(self, steps: Sequence[BindingSecond]) -> list[_Solved]:
         """Each step by itself, or two in one where that explains them: pods are bound in parallel, so that one that was
         scheduled first may be bound in the next second."""
         solved: list[_Solved] = []
@@ -70,14 +70,14 @@ class _Replay:
             solved.append(joint or found)
         return solved
 
-    def _may_mix(self, first: Step, second: Step) -> bool:
+    def _may_mix(self, first: BindingSecond, second: BindingSecond) -> bool:
         """Whether pods may have been scheduled in one of the steps and bound in the other."""
         in_time = second.second == first.second + 1 and second.quiet and first.hidden == second.hidden
         pods = [*first.tried, *second.tried]
         known = in_time and all(each.bound.known for each in pods)
         return known and self._budget.left >= len(pods) and self._cluster.repeatable
 
-    def _solve_as_one(self, done: Sequence[_Solved], upcoming: Step | None = None) -> _Solved | None:
+    def _solve_as_one(self, done: Sequence[_Solved], upcoming: BindingSecond | None = None) -> _Solved | None:
         """All pods of the steps, those of `done` being on their nodes; None where that does not explain them all."""
         steps = [*(each.step for each in done), *([upcoming] if upcoming else [])]
         members = [placed for step in steps for placed in step.tried]
@@ -92,7 +92,7 @@ class _Replay:
             self._cluster.put(turn.placed)
         return None
 
-    def _solve(self, step: Step) -> _Solved:
+    def _solve(self, step: BindingSecond) -> _Solved:
         solved = _Solved(step, find_order(self._cluster, step.tried, self._budget))
         if solved.explained or not self._cluster.repeatable:
             return solved
@@ -117,11 +117,11 @@ class _Replay:
         return _Solved(step, turns, late) if is_explained(turns) else before
 
 
-def _is_reported(turn: Turn) -> bool:
+def _is_reported(turn: TriedPod) -> bool:
     return turn.placed.reported
 
 
-def _checked(turn: Turn, order: Order, assumed: str, evidence: Evidence) -> Checked:
+def _checked(turn: TriedPod, order: Order, assumed: str, evidence: Evidence) -> Checked:
     placed, answer = turn.placed, turn.answer
     known = answer.agreement in (Agreement.SAME, Agreement.ERROR)
     return Checked(

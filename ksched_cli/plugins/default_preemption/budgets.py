@@ -8,10 +8,10 @@ from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.api.selectors import Selector, SelectorError, compile_selector
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
-from ksched_cli.plugins.default_preemption.rules import Rules
+from ksched_cli.plugins.default_preemption.rules import DefaultPreemptionRules
 
 
-class Budgets:
+class PreemptionBudgets:
     """The budgets of a cluster; where they are not `heeded` there are none. Which of them cover a pod is asked once for
     every set of labels."""
 
@@ -24,7 +24,7 @@ class Budgets:
         self._disrupted: list[frozenset[str]] = []
         self._covering: dict[tuple[int, int], tuple[int, ...]] = {}
         # Else a budget that allows one eviction allows any number, and knows of none that is under way.
-        self._counts = Rules.of(cluster.release).counts_evictions
+        self._counts = DefaultPreemptionRules.of(cluster.release).counts_evictions
 
     def violating(self, pod_rows: RowColumn, owner: RowColumn) -> BoolColumn:
         """Whose eviction goes beyond what a budget allows, when those before it of the same owner leave as well."""

@@ -14,10 +14,10 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.handle import Trial
 from ksched_cli.framework.status import error, unresolvable
-from ksched_cli.plugins.default_preemption.budgets import Budgets
+from ksched_cli.plugins.default_preemption.budgets import PreemptionBudgets
 from ksched_cli.plugins.default_preemption.importance import Importance
 from ksched_cli.plugins.default_preemption.outcomes import PRIORITY_OFFSET, Outcomes
-from ksched_cli.plugins.default_preemption.rules import Rules
+from ksched_cli.plugins.default_preemption.rules import DefaultPreemptionRules
 
 NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
 
@@ -55,9 +55,9 @@ class DryRun:
         self._cluster = cluster
         self._allowed = allowed
         self._importance = Importance(cluster)
-        self._budgets = Budgets(cluster, heeded=heeds_budgets)
+        self._budgets = PreemptionBudgets(cluster, heeded=heeds_budgets)
         # Else a node that takes the pod as it is, maybe one that an extender left out, is the best there can be.
-        self._needs_victims = Rules.of(cluster.release).needs_victims
+        self._needs_victims = DefaultPreemptionRules.of(cluster.release).needs_victims
 
     def started(self, pod_rows: RowColumn) -> FloatColumn:
         """When the pods started, in seconds since the epoch."""
@@ -155,7 +155,7 @@ class DryRun:
         for each in mixed.tolist():
             members = np.nonzero(owner == each)[0]
             first = members[np.argsort(~violating[members], kind="stable")]
-            if Rules.of(self._cluster.release).sorts_mixed_victims:
+            if DefaultPreemptionRules.of(self._cluster.release).sorts_mixed_victims:
                 first = first[self._importance.sort(victims[first].tolist())]
             ordered[members] = victims[first]
         return ordered

@@ -21,7 +21,7 @@ from ksched_cli.framework.handle import Candidate, CycleHandle, Nominator
 from ksched_cli.framework.status import Code, unresolvable
 from ksched_cli.plugins.default_preemption.dry_run import Allowed, DryRun
 from ksched_cli.plugins.default_preemption.outcomes import Outcomes
-from ksched_cli.plugins.default_preemption.rules import Rules
+from ksched_cli.plugins.default_preemption.rules import DefaultPreemptionRules
 
 NOT_HELPFUL = unresolvable("Preemption is not helpful for scheduling")
 
@@ -42,7 +42,7 @@ class _Remembered:
 
 
 @dataclass
-class Found:
+class PreemptionSearch:
     """The nodes that preemption could help (`potential`), and of these the candidates."""
 
     potential: RowColumn
@@ -93,7 +93,7 @@ class Evaluator:
         self._dry_run = DryRun(cluster, allowed, heeds_budgets=heeds_budgets)
         self._remembered: OrderedDict[_Key, _Remembered] = OrderedDict()
 
-    def find_candidates(self, cycle: CycleHandle, pod: PodInfo, *, afresh: bool = False) -> Found:
+    def find_candidates(self, cycle: CycleHandle, pod: PodInfo, *, afresh: bool = False) -> PreemptionSearch:
         """findCandidates and DryRunPreemption. `afresh` tries node by node and remembers nothing."""
         potential = self._potential(cycle.diagnosis.nodes)
         with cycle.trial() as trial:
@@ -105,12 +105,12 @@ class Evaluator:
         for row in todo[~together].reshape(-1, 1):
             with cycle.trial() as trial:
                 self._dry_run.run(trial, pod, row, outcomes)
-        return Found(potential, outcomes)
+        return PreemptionSearch(potential, outcomes)
 
     def _potential(self, statuses: NodeStatuses) -> RowColumn:
         """nodesWherePreemptionMightHelp. Nodes that PreFilter left out, of which nothing is known, count
         unless they are skipped."""
-        if Rules.of(self._cluster.release).skips_nodes_left_out:
+        if DefaultPreemptionRules.of(self._cluster.release).skips_nodes_left_out:
             return statuses.rows_with(Code.UNSCHEDULABLE)
         hopeless = statuses.rows_with(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
         return statuses.once("helpable", lambda: np.setdiff1d(np.arange(len(statuses)), hopeless))

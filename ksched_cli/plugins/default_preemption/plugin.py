@@ -17,10 +17,10 @@ from ksched_cli.framework.handle import CycleHandle, Handle
 from ksched_cli.framework.interfaces import Detail, PostFilterPlugin, PostFilterResult, PreEnqueuePlugin
 from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedulable
-from ksched_cli.plugins.default_preemption.evaluator import Evaluator, Found
+from ksched_cli.plugins.default_preemption.evaluator import Evaluator, PreemptionSearch
 from ksched_cli.plugins.default_preemption.importance import NOT_STARTED
 from ksched_cli.plugins.default_preemption.outcomes import PRIORITY_OFFSET, Outcomes
-from ksched_cli.plugins.default_preemption.rules import Rules
+from ksched_cli.plugins.default_preemption.rules import DefaultPreemptionRules
 
 NEVER = "not eligible due to preemptionPolicy=Never."
 STILL_LEAVING = "not eligible due to a terminating pod on the nominated node."
@@ -39,7 +39,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
         # A scheduler that has the gate off reads no budgets.
-        self._rules = Rules.of(handle.release)
+        self._rules = DefaultPreemptionRules.of(handle.release)
         blind = self._rules.budgets_have_a_gate and not handle.gates.enabled("PodDisruptionBudget")
         self._evaluator = Evaluator(
             handle.cluster, handle.nominator, self.is_preemption_allowed, heeds_budgets=not blind
@@ -78,7 +78,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
             best = self._evaluator.best_of(left)
         return PostFilterResult(nodes.names[best.row], best.victims, best.pdb_violations), SUCCESS
 
-    def _without_candidate(self, found: Found) -> tuple[PostFilterResult | None, Status]:
+    def _without_candidate(self, found: PreemptionSearch) -> tuple[PostFilterResult | None, Status]:
         # Else a pod keeps its nomination where eviction is tried and does not help.
         loses = self._rules.failed_pods_lose_nomination or not len(found.potential)
         lost = PostFilterResult("") if loses else None
@@ -161,7 +161,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
                 return condition.status == "True" and condition.reason == "PreemptionByScheduler"
         return False
 
-    def _shortlist(self, found: Found) -> RowColumn:
+    def _shortlist(self, found: PreemptionSearch) -> RowColumn:
         """With sampling the search ends at as many candidates as the arguments ask for, one of them within budgets
         (calculateNumCandidates; Go starts at a random node, here it is the first). Else it goes on to the end."""
         candidates = found.candidates

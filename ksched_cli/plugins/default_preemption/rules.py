@@ -5,7 +5,7 @@ from __future__ import annotations
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
 
 
-class Rules(ReleaseRules, plugins="DefaultPreemption"):
+class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
     skips_nodes_left_out = Change(
         "1.28",
         before=False,

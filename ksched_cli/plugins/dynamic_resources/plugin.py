@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.dynamic_resources import DeviceRequest, ResourceClaim
 from ksched_cli.api.pod_facts import is_same_pod
-from ksched_cli.api.resource import DeviceRequest, ResourceClaim
 from ksched_cli.api.resource_claims import deallocated, is_reserved_for, reserved, unreserved, with_allocation
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.cluster.catalog import Catalog
@@ -39,7 +39,13 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.devices.claims import ClaimError, ClaimTracker, key_of, pod_claims
 from ksched_cli.plugins.lib.devices.extended import IN_MEMORY_NAME, ExtendedResourceIndex, special_claim
 from ksched_cli.plugins.lib.devices.inventory import Features, Inventory
-from ksched_cli.plugins.lib.devices.node_search import ExtendedWish, Memory, NodeAllocation, NodeSearch, instantiated
+from ksched_cli.plugins.lib.devices.node_search import (
+    ClaimMemory,
+    ExtendedWish,
+    NodeAllocation,
+    NodeSearch,
+    instantiated,
+)
 from ksched_cli.plugins.lib.devices.results import allocation_of, alternatives_score, binding_failed
 
 NOT_FOUND = "not found"
@@ -109,7 +115,7 @@ class DynamicResources(
         self._inventory = Inventory(handle.cluster, self._features)
         self._extended = ExtendedResourceIndex(catalog, enabled=gates.enabled("DRAExtendedResource"))
         self._tracker = ClaimTracker(catalog, shareable=self._features.consumable)
-        self._memory = Memory(self._inventory, self._tracker)
+        self._memory = ClaimMemory(self._inventory, self._tracker)
         timed = gates.enabled("DRASchedulerFilterTimeout")
         self._filter_timeout = seconds((args and args.filter_timeout) or FILTER_TIMEOUT) if timed else 0.0
         # The pod that PreFilter has turned away itself; for PostFilter that is a pod without claims.

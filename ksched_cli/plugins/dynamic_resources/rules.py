@@ -5,7 +5,7 @@ from __future__ import annotations
 from ksched_cli.releases.changes import GateNote, Note, ReleaseRules
 
 
-class Rules(ReleaseRules, plugins="DynamicResources"):
+class DynamicResourcesRules(ReleaseRules, plugins="DynamicResources"):
     notes = (
         Note(
             "1.26",

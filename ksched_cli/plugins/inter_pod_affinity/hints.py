@@ -8,7 +8,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.cluster.affinity_terms import AffinityTerm, PodTerms, TermParser
 
 
-def pod_may_help(terms: PodTerms, pod: Pod, old: Pod | None, new: Pod | None, parser: TermParser) -> bool:
+def affinity_pod_may_help(terms: PodTerms, pod: Pod, old: Pod | None, new: Pod | None, parser: TermParser) -> bool:
     """A pod has come that the pod wants to be near, or one has gone that was in its way; a change can be either."""
     near, far = terms.required_affinity, terms.required_anti_affinity
     if old is None:
@@ -29,7 +29,7 @@ def _match_all(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
     return bool(terms) and all(term.may_match(pod) for term in terms)
 
 
-def node_may_help(terms: PodTerms, old: Node | None, new: Node) -> bool:
+def affinity_node_may_help(terms: PodTerms, old: Node | None, new: Node) -> bool:
     """A node has come into a topology that the pod wants, or has left the one that it avoids."""
     if old is None:
         near = any(term.topology_key in new.metadata.labels for term in terms.required_affinity)

@@ -28,9 +28,9 @@ from ksched_cli.framework.interfaces import (
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.plugins.inter_pod_affinity.hints import node_may_help, pod_may_help
+from ksched_cli.plugins.inter_pod_affinity.hints import affinity_node_may_help, affinity_pod_may_help
 from ksched_cli.plugins.inter_pod_affinity.index import AffinityIndex
-from ksched_cli.plugins.inter_pod_affinity.rules import Rules
+from ksched_cli.plugins.inter_pod_affinity.rules import InterPodAffinityRules
 from ksched_cli.plugins.inter_pod_affinity.topology_counts import TopologyCounts, TrialCounts
 from ksched_cli.plugins.lib.blocking_pods import pods_that
 
@@ -119,7 +119,7 @@ class InterPodAffinity(
         self._incoming: dict[PodTerms, IncomingTerms] = {}
         self._generation = 0
         # Else a pod that is only nominated to a node is nobody that one can want to be with or apart from.
-        self._follows_nominated = Rules.of(handle.release).follows_nominated_pods
+        self._follows_nominated = InterPodAffinityRules.of(handle.release).follows_nominated_pods
 
     # Queueing hints
 
@@ -132,8 +132,8 @@ class InterPodAffinity(
         if terms.error:
             return True
         if event.resource == "Node":
-            return node_may_help(terms, old, new)
-        return pod_may_help(terms, pod.pod, old, new, self._index.parser)
+            return affinity_node_may_help(terms, old, new)
+        return affinity_pod_may_help(terms, pod.pod, old, new, self._index.parser)
 
     # PreFilter
 
@@ -235,7 +235,7 @@ class InterPodAffinity(
         if state is None:
             missing = error('error reading "PreFilterInterPodAffinity" from cycleState: not found')
             return Verdict.from_statuses([missing] * len(nodes))
-        group, rules = np.zeros(len(nodes), dtype=np.int32), Rules.of(self.handle.release)
+        group, rules = np.zeros(len(nodes), dtype=np.int32), InterPodAffinityRules.of(self.handle.release)
         crowded = state.existing.crowded(nodes)
         group[crowded] = _EXISTING
         group[state.anti_affinity.crowded(nodes)] = _ANTI_AFFINITY
@@ -253,7 +253,7 @@ class InterPodAffinity(
         to 1.16 not even those."""
         first = state.affinity.empty and state.terms.affinity_matches(pod)
         lacks = np.zeros(len(nodes), dtype=np.bool_)
-        if first and not Rules.of(self.handle.release).first_pod_needs_labels:
+        if first and not InterPodAffinityRules.of(self.handle.release).first_pod_needs_labels:
             return lacks
         for key in state.terms.affinity_keys:
             column = nodes.cluster.nodes.labels.column(key)
@@ -319,7 +319,7 @@ class InterPodAffinity(
         weighted = [(tally, weight) for tally, weight in self._resolve(terms).preferred if tally.total]
         matching = self._index.preferences.matching(pod, self._namespace_labels(pod))
         weighted += [(carried.counts, carried.weight) for carried in matching]
-        if not weighted and Rules.of(self.handle.release).skips_without_preferences:
+        if not weighted and InterPodAffinityRules.of(self.handle.release).skips_without_preferences:
             return SKIP
         worth: dict[str, tuple[IdColumn, Int64Column]] = {}
         for tally, weight in weighted:
@@ -339,7 +339,7 @@ class InterPodAffinity(
     def normalize(self, state: Preferences, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """The least score becomes 0 and the highest 100, in float64 and cut off as Go does. Up to 1.20 the least was 0
         at most and the highest 0 at least."""
-        from_zero = not Rules.of(self.handle.release).scores_from_the_lowest
+        from_zero = not InterPodAffinityRules.of(self.handle.release).scores_from_the_lowest
         lowest = scores.min(initial=0 if from_zero else np.iinfo(np.int64).max)
         spread = scores.max(initial=0 if from_zero else np.iinfo(np.int64).min) - lowest
         if not len(scores) or spread <= 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
 
 
-class Rules(ReleaseRules, plugins="InterPodAffinity"):
+class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
     follows_nominated_pods = Change(
         "1.17",
         before=False,

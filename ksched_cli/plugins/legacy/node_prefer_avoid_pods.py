@@ -17,7 +17,7 @@ ANNOTATION = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 _KINDS = ("ReplicationController", "ReplicaSet")
 
 
-class Rules(ReleaseRules, plugins="NodePreferAvoidPods"):
+class NodePreferAvoidPodsRules(ReleaseRules, plugins="NodePreferAvoidPods"):
     notes = (
         Note(
             "1.22",

@@ -15,7 +15,7 @@ from ksched_cli.plugins.lib.resource_strategies import most_requested
 from ksched_cli.releases.changes import Change, ReleaseRules
 
 
-class Rules(ReleaseRules, plugins="NodeResourcesMostAllocated"):
+class MostAllocatedRules(ReleaseRules, plugins="NodeResourcesMostAllocated"):
     exceeded_resource_is_used_up = Change(
         "1.20",
         before=False,
@@ -39,6 +39,6 @@ class NodeResourcesMostAllocated(ScorePlugin[None]):
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         allocation = self._resources.allocation(pod, nodes)
         release = self.handle.release
-        exceeding_is_nothing = not Rules.of(release).exceeded_resource_is_used_up
+        exceeding_is_nothing = not MostAllocatedRules.of(release).exceeded_resource_is_used_up
         scores = most_requested(allocation, release.max_node_score, exceeding_is_nothing=exceeding_is_nothing)
         return self._resources.mean(scores, allocation)

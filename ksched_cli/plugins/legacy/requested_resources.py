@@ -15,7 +15,7 @@ from ksched_cli.plugins.lib.resource_strategies import mean_over_all, weighted_m
 from ksched_cli.releases.changes import Change, ReleaseRules
 
 
-class Rules(ReleaseRules, plugins="NodeResourcesFit"):
+class RequestedResourcesRules(ReleaseRules, plugins="NodeResourcesFit"):
     measures_as_strategies = Change("1.22", before=False, now=True, told_by="NodeResourcesFit")
 
 
@@ -26,7 +26,7 @@ class RequestedResources:
         self._names = [each.name for each in resources]
         self.weights = [each.weight or 1 for each in resources]
         self._totals = DeviceTotals(handle)
-        self.as_strategies = Rules.of(handle.release).measures_as_strategies
+        self.as_strategies = RequestedResourcesRules.of(handle.release).measures_as_strategies
 
     def allocation(self, pod: PodInfo, nodes: NodeRows) -> Allocation:
         if not self.as_strategies:

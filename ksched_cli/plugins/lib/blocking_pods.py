@@ -12,7 +12,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 NAMED = 5
 
 
-def largest_holders(cluster: Cluster, row: int, resource: int) -> dict[str, Any]:
+def largest_blocking_pods(cluster: Cluster, row: int, resource: int) -> dict[str, Any]:
     """The pods that hold most of a resource on a node, and what the others hold together."""
     held = [(dict(cluster.pods.infos[pod].requests).get(resource, 0), pod) for pod in cluster.pods_on(row)]
     held = sorted((each for each in held if each[0]), key=lambda each: (-each[0], cluster.pods.infos[each[1]].key))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ksched_cli.api.core import Container
+from ksched_cli.api.pod_resources import DEFAULT_MEMORY, DEFAULT_MILLI_CPU, requests_of, scoring_requests_of
 from ksched_cli.api.quantity import milli_value, value
-from ksched_cli.api.resources import DEFAULT_MEMORY, DEFAULT_MILLI_CPU, requests_of, scoring_requests_of
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, MEMORY, is_scalar

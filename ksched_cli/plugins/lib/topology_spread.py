@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ksched_cli.api.affinity import TopologySpreadConstraint
 from ksched_cli.api.core import Pod, Service
-from ksched_cli.api.meta import OwnerReference
+from ksched_cli.api.meta import OwnerReference, controller_of
 from ksched_cli.api.selectors import (
     EVERYTHING,
     Selector,
@@ -44,7 +44,7 @@ class SpreadRules(ReleaseRules, plugins="PodTopologySpread SelectorSpread"):
 
 
 @dataclass(frozen=True)
-class Constraint:
+class SpreadConstraint:
     """A spread constraint with everything filled in (topologySpreadConstraint)."""
 
     max_skew: int
@@ -57,10 +57,10 @@ class Constraint:
 
 def constraints_of(
     constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str], action: str, *, match_label_keys: bool
-) -> tuple[Constraint, ...]:
+) -> tuple[SpreadConstraint, ...]:
     """filterTopologySpreadConstraints: those of one kind, compiled. Raises SelectorError."""
     return tuple(
-        Constraint(
+        SpreadConstraint(
             max_skew=each.max_skew,
             topology_key=each.topology_key,
             selector=_selector(each, labels, match_label_keys),
@@ -100,7 +100,7 @@ class DefaultSelectors:
         if self._version != self._catalog.version:
             self._known.clear()
             self._version = self._catalog.version
-        key = pod.metadata.namespace, frozenset(pod.metadata.labels.items()), controller_of(pod)
+        key = pod.metadata.namespace, frozenset(pod.metadata.labels.items()), controller_of(pod.metadata)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = default_selector(pod, self._catalog, self._release)
@@ -109,7 +109,7 @@ class DefaultSelectors:
 
 def default_constraints_of(
     defaults: Sequence[TopologySpreadConstraint], pod: Pod, selectors: DefaultSelectors, action: str
-) -> tuple[Constraint, ...]:
+) -> tuple[SpreadConstraint, ...]:
     """buildDefaultConstraints: the defaults, over the pods that belong together with this one."""
     constraints = constraints_of(defaults, pod.metadata.labels, action, match_label_keys=False)
     if not constraints:
@@ -118,11 +118,6 @@ def default_constraints_of(
     if selector.everything:
         return ()
     return tuple(replace(each, selector=selector) for each in constraints)
-
-
-def controller_of(pod: Pod) -> OwnerReference | None:
-    """metav1.GetControllerOfNoCopy."""
-    return next((each for each in pod.metadata.owner_references if each.controller), None)
 
 
 def default_selector(pod: Pod, catalog: Catalog, release: Release = NEWEST) -> Selector:
@@ -137,7 +132,7 @@ def default_selector(pod: Pod, catalog: Catalog, release: Release = NEWEST) -> S
         return merged(
             selector_from_map(labels | _of_replication_controllers(pod, catalog)), _of_controllers(pod, catalog)
         )
-    owner = controller_of(pod)
+    owner = controller_of(pod.metadata)
     if owner is None:
         return selector_from_map(labels)
     namespace = pod.metadata.namespace

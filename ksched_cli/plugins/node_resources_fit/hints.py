@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.dynamic_resources import DeviceClass
 from ksched_cli.api.pod_facts import is_same_pod
+from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import milli_value, value
-from ksched_cli.api.resource import DeviceClass
-from ksched_cli.api.resources import requests_of
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import ResourceIndex, is_scalar
 from ksched_cli.plugins.lib.devices.extended import IMPLICIT_PREFIX, ExtendedResourceIndex

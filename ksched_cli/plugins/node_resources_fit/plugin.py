@@ -29,7 +29,7 @@ from ksched_cli.framework.pod_groups import GroupKey
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Code, Status, error, unresolvable
 from ksched_cli.framework.verdict import Reasons, Verdict
-from ksched_cli.plugins.lib.blocking_pods import largest_holders
+from ksched_cli.plugins.lib.blocking_pods import largest_blocking_pods
 from ksched_cli.plugins.lib.devices.extended import ExtendedResourceIndex
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.plugins.lib.resource_scoring import (
@@ -46,7 +46,7 @@ from ksched_cli.plugins.lib.resource_strategies import (
     weighted_mean,
 )
 from ksched_cli.plugins.node_resources_fit.hints import AskedOfNode, class_may_help, scale_down_may_help
-from ksched_cli.plugins.node_resources_fit.rules import Rules
+from ksched_cli.plugins.node_resources_fit.rules import NodeResourcesFitRules
 
 _HOPELESS, _SHORT = np.int8(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), np.int8(Code.UNSCHEDULABLE)
 TOO_MANY_PODS = "Too many pods"
@@ -84,7 +84,7 @@ class NodeResourcesFit(
         enabled = handle.gates.enabled("DRAExtendedResource")
         self._extended = ExtendedResourceIndex(handle.cluster.catalog, enabled=enabled)
         self._totals = DeviceTotals(handle)
-        rules = Rules.of(handle.release)
+        rules = NodeResourcesFitRules.of(handle.release)
         # Else every lack of resources is one that eviction may mend.
         self._sees_hopeless = rules.sees_hopeless_nodes
         # Else a node with more requested than it has takes no pod that asks for anything at all.
@@ -165,7 +165,11 @@ class NodeResourcesFit(
 
     def _reasons(self, state: FitState, combination: int) -> Reasons:
         names = self.handle.cluster.resources.names
-        too_many = TOO_MANY_PODS if Rules.of(self.handle.release).reason_says_too_many_pods else "Insufficient pods"
+        too_many = (
+            TOO_MANY_PODS
+            if NodeResourcesFitRules.of(self.handle.release).reason_says_too_many_pods
+            else "Insufficient pods"
+        )
         texts = (too_many, *(f"Insufficient {names[resource]}" for resource, _ in state.requests))
         return tuple(text for bit, text in enumerate(texts) if combination >> bit & 1)
 
@@ -181,7 +185,7 @@ class NodeResourcesFit(
             name = cluster.resources.names[resource]
             delegated = self._extended.backs(name) and limit == 0
             if amount > limit - used and not delegated:
-                numbers[name] = {**_figures(amount, used, limit), **largest_holders(cluster, row, resource)}
+                numbers[name] = {**_figures(amount, used, limit), **largest_blocking_pods(cluster, row, resource)}
         return numbers
 
     def pre_score(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> list[MeasuredResource]:

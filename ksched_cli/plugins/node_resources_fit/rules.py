@@ -5,7 +5,7 @@ from __future__ import annotations
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
 
 
-class Rules(ReleaseRules, plugins="NodeResourcesFit"):
+class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
     sees_hopeless_nodes = Change(
         "1.34",
         before=False,

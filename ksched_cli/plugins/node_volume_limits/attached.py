@@ -23,7 +23,7 @@ from ksched_cli.plugins.lib.volumes.migration import (
     volume_handle,
     zones_of,
 )
-from ksched_cli.plugins.node_volume_limits.rules import Rules
+from ksched_cli.plugins.node_volume_limits.rules import NodeVolumeLimitsRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 
@@ -54,7 +54,7 @@ def attachable_volumes(
 ) -> Attached:
     """The pod's volumes that a driver has to attach; with `required` all its claims have to be there."""
     migrated = partial(counts_as_csi, csi_node=csi_node, gates=gates, release=release)
-    inline = Rules.of(release).counts_disks_of_the_pod
+    inline = NodeVolumeLimitsRules.of(release).counts_disks_of_the_pod
     found: Attached = dict(_inline_volumes(pod, migrated)) if inline else {}
     for name, ephemeral in claim_names(pod):
         if ephemeral and not LimitRules.of(release).follows_all_claims:

@@ -26,7 +26,7 @@ from ksched_cli.plugins.node_volume_limits.attached import (
     attachable_volumes,
     attached_by_controller,
 )
-from ksched_cli.plugins.node_volume_limits.rules import Rules
+from ksched_cli.plugins.node_volume_limits.rules import NodeVolumeLimitsRules
 
 _TOO_MANY = unschedulable("node(s) exceed max volume count")
 
@@ -107,7 +107,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
                 continue
             if (
                 driver.spec.prevent_pod_scheduling_if_missing
-                or not Rules.of(self.handle.release).missing_drivers_opt_in
+                or not NodeVolumeLimitsRules.of(self.handle.release).missing_drivers_opt_in
             ):
                 return name
         return None
@@ -120,7 +120,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
             present |= self._volumes(cluster.pods.infos[other].pod, csi_node, required=False)
         wanted = self._volumes(pod.pod, csi_node, required=True)
         new = Counter(driver for name, driver in wanted.items() if name not in present)
-        if Rules.of(self.handle.release).counts_attachments:
+        if NodeVolumeLimitsRules.of(self.handle.release).counts_attachments:
             present |= attached_by_controller(cluster.nodes.names[row], cluster.catalog)
         return new, Counter(present.values())
 
@@ -136,7 +136,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         """Drivers that say how many volumes they can attach to the node; up to 1.31 the node itself could say it too,
         as a resource named after the driver."""
         limits: dict[str, int] = {}
-        if not Rules.of(self.handle.release).counts_attachments:
+        if not NodeVolumeLimitsRules.of(self.handle.release).counts_attachments:
             announced = self.handle.cluster.nodes.objects[row].status.allocatable
             prefix = "attachable-volumes-csi-"
             limits = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
 
 
-class Rules(ReleaseRules, plugins="NodeVolumeLimits"):
+class NodeVolumeLimitsRules(ReleaseRules, plugins="NodeVolumeLimits"):
     missing_drivers_opt_in = Change(
         "1.36",
         before=False,

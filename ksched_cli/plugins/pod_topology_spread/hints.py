@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import holds_place, is_same_pod
-from ksched_cli.plugins.lib.topology_spread import Constraint
+from ksched_cli.plugins.lib.topology_spread import SpreadConstraint
 
 
 def counts_for(other: Pod, pod: Pod) -> bool:
@@ -16,7 +16,7 @@ def counts_for(other: Pod, pod: Pod) -> bool:
     return holds_place(other) and other.metadata.namespace == pod.metadata.namespace
 
 
-def pod_may_help(constraints: Sequence[Constraint], pod: Pod, old: Pod | None, new: Pod | None) -> bool:
+def spread_pod_may_help(constraints: Sequence[SpreadConstraint], pod: Pod, old: Pod | None, new: Pod | None) -> bool:
     """A pod that is counted has come or gone, or one is counted that was not, or the other way round."""
     if old is None or new is None:
         changed = new or old
@@ -28,7 +28,7 @@ def pod_may_help(constraints: Sequence[Constraint], pod: Pod, old: Pod | None, n
     return any(each.selector.matches(before) != each.selector.matches(now) for each in constraints)
 
 
-def node_may_help(constraints: Sequence[Constraint], old: Node | None, new: Node | None) -> bool:
+def spread_node_may_help(constraints: Sequence[SpreadConstraint], old: Node | None, new: Node | None) -> bool:
     """A node with all the topology keys has come or gone, or has moved to another domain, or has other taints."""
     was, now = _has_keys(constraints, old), _has_keys(constraints, new)
     if old is None or new is None or was != now:
@@ -38,5 +38,5 @@ def node_may_help(constraints: Sequence[Constraint], old: Node | None, new: Node
     return now and (moved or old.spec.taints != new.spec.taints)
 
 
-def _has_keys(constraints: Sequence[Constraint], node: Node | None) -> bool:
+def _has_keys(constraints: Sequence[SpreadConstraint], node: Node | None) -> bool:
     return node is not None and all(each.topology_key in node.metadata.labels for each in constraints)

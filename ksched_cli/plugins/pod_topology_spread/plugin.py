@@ -35,13 +35,13 @@ from ksched_cli.plugins.lib.topology_spread import (
     HOSTNAME,
     SOFT,
     SYSTEM_DEFAULTS,
-    Constraint,
     DefaultSelectors,
+    SpreadConstraint,
     constraints_of,
     default_constraints_of,
 )
-from ksched_cli.plugins.pod_topology_spread.hints import counts_for, node_may_help, pod_may_help
-from ksched_cli.plugins.pod_topology_spread.rules import Rules
+from ksched_cli.plugins.pod_topology_spread.hints import counts_for, spread_node_may_help, spread_pod_may_help
+from ksched_cli.plugins.pod_topology_spread.rules import PodTopologySpreadRules
 
 _MISMATCH = "node(s) didn't match pod topology spread constraints"
 _STATUSES = (SUCCESS, unresolvable(f"{_MISMATCH} (missing required label)"), unschedulable(_MISMATCH))
@@ -54,7 +54,7 @@ _NO_MINIMUM = 2**31 - 1
 class Domains:
     """A hard constraint's topology: matching pods by label value id, and which values have an eligible node."""
 
-    constraint: Constraint
+    constraint: SpreadConstraint
     ids: IdColumn
     counts: Int64Column
     present: BoolColumn
@@ -87,7 +87,7 @@ class SpreadState:
 class SoftDomains:
     """A soft constraint's counts as the nodes see them, and the weight of its topology."""
 
-    constraint: Constraint
+    constraint: SpreadConstraint
     seen: Int64Column
     labelled: BoolColumn
     weight: float
@@ -124,7 +124,7 @@ class PodTopologySpread(
 
     # Constraints
 
-    def _constraints(self, pod: PodInfo, action: str) -> tuple[Constraint, ...]:
+    def _constraints(self, pod: PodInfo, action: str) -> tuple[SpreadConstraint, ...]:
         own = pod.pod.spec.topology_spread_constraints
         if own:
             keys = self.handle.gates.enabled("MatchLabelKeysInPodTopologySpread")
@@ -133,7 +133,7 @@ class PodTopologySpread(
         defaults = SYSTEM_DEFAULTS if system else self.args.default_constraints
         return default_constraints_of(defaults, pod.pod, self._selectors, action)
 
-    def _included(self, constraint: Constraint, pod: PodInfo) -> BoolColumn:
+    def _included(self, constraint: SpreadConstraint, pod: PodInfo) -> BoolColumn:
         """matchNodeInclusionPolicies for every node."""
         cluster = self.handle.cluster
         included = np.ones(len(cluster.nodes), dtype=np.bool_)
@@ -149,7 +149,7 @@ class PodTopologySpread(
             included &= np.array(tolerated, dtype=np.bool_)[cluster.nodes.taint_set]
         return included
 
-    def _fully_labelled(self, constraints: Sequence[Constraint]) -> BoolColumn:
+    def _fully_labelled(self, constraints: Sequence[SpreadConstraint]) -> BoolColumn:
         """Nodes that have every topology key."""
         nodes = self.handle.cluster.nodes
         labelled = np.ones(len(nodes), dtype=np.bool_)
@@ -157,8 +157,11 @@ class PodTopologySpread(
             labelled &= nodes.labels.column(each.topology_key).present
         return labelled
 
-    def _counts(self, constraint: Constraint, pod: PodInfo) -> Int64Column:
-        if constraint.selector.everything and Rules.of(self.handle.release).empty_selector_counts_no_pods:
+    def _counts(self, constraint: SpreadConstraint, pod: PodInfo) -> Int64Column:
+        if (
+            constraint.selector.everything
+            and PodTopologySpreadRules.of(self.handle.release).empty_selector_counts_no_pods
+        ):
             return np.zeros(len(self.handle.cluster.nodes), dtype=np.int64)
         return self.handle.cluster.counts.per_node(pod.namespace, constraint.selector)
 
@@ -171,10 +174,10 @@ class PodTopologySpread(
             # kube-scheduler cannot tell either, and tries again.
             constraints = None
         if event.resource == "Node":
-            return constraints is None or node_may_help(constraints, old, new)
+            return constraints is None or spread_node_may_help(constraints, old, new)
         if not all(counts_for(each, pod.pod) for each in (old, new) if each is not None):
             return False
-        return constraints is None or pod_may_help(constraints, pod.pod, old, new)
+        return constraints is None or spread_pod_may_help(constraints, pod.pod, old, new)
 
     # Filter
 
@@ -188,13 +191,13 @@ class PodTopologySpread(
         labelled = self._fully_labelled(constraints)
         return PreFilterResult(SpreadState(tuple(self._domains(each, pod, labelled) for each in constraints)))
 
-    def _domains(self, constraint: Constraint, pod: PodInfo, labelled: BoolColumn) -> Domains:
+    def _domains(self, constraint: SpreadConstraint, pod: PodInfo, labelled: BoolColumn) -> Domains:
         column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
         eligible = labelled & self._included(constraint, pod)
         size = len(column.values)
         present = np.bincount(column.ids[eligible], minlength=size) > 0
         counted = eligible
-        if not Rules.of(self.handle.release).counts_eligible_nodes_only:
+        if not PodTopologySpreadRules.of(self.handle.release).counts_eligible_nodes_only:
             # Nodes that the pod may not go to count too, where a domain has one that it may go to.
             counted, eligible = present[column.ids], labelled & present[column.ids]
         weights = self._counts(constraint, pod)[counted]
@@ -265,11 +268,11 @@ class PodTopologySpread(
             constraints = self._constraints(pod, SOFT)
         except SelectorError as problem:
             return error(f"calculating preScoreState: obtaining pod's soft topology spread constraints: {problem}")
-        if not constraints and Rules.of(self.handle.release).skips_without_constraints:
+        if not constraints and PodTopologySpreadRules.of(self.handle.release).skips_without_constraints:
             return SKIP
         # Under the system's defaults a node without a zone is still spread over by host.
         require_all = bool(pod.pod.spec.topology_spread_constraints) or self.args.defaulting_type != "System"
-        require_all |= not Rules.of(self.handle.release).spreads_over_nodes_without_zone
+        require_all |= not PodTopologySpreadRules.of(self.handle.release).spreads_over_nodes_without_zone
         size = len(nodes.cluster.nodes)
         labelled = self._fully_labelled(constraints) if require_all else np.ones(size, dtype=np.bool_)
         scored = np.zeros(size, dtype=np.bool_)
@@ -279,7 +282,7 @@ class PodTopologySpread(
         return SoftState(domains, ~labelled)
 
     def _soft(
-        self, constraint: Constraint, pod: PodInfo, scored: BoolColumn, labelled: BoolColumn, *, bare: bool
+        self, constraint: SpreadConstraint, pod: PodInfo, scored: BoolColumn, labelled: BoolColumn, *, bare: bool
     ) -> SoftDomains:
         column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
         counts = self._counts(constraint, pod)
@@ -301,7 +304,9 @@ class PodTopologySpread(
         for each in state.domains:
             share = nodes.take(each.seen).astype(np.float64) * each.weight + float(each.constraint.max_skew - 1)
             total = total + np.where(nodes.take(each.labelled), share, 0.0)
-        whole = go_round(total) if Rules.of(self.handle.release).rounds_scores else total.astype(np.int64)
+        whole = (
+            go_round(total) if PodTopologySpreadRules.of(self.handle.release).rounds_scores else total.astype(np.int64)
+        )
         return np.where(nodes.take(state.ignored), 0, whole)
 
     def normalize(self, state: SoftState, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:

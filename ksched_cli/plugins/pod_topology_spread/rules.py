@@ -5,7 +5,7 @@ from __future__ import annotations
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
 
 
-class Rules(ReleaseRules, plugins="PodTopologySpread"):
+class PodTopologySpreadRules(ReleaseRules, plugins="PodTopologySpread"):
     empty_selector_counts_no_pods = Change(
         "1.27",
         before=False,

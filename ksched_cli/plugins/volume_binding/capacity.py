@@ -9,7 +9,7 @@ from ksched_cli.api.selectors import Selector, SelectorError, compile_selector
 from ksched_cli.api.storage import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
-from ksched_cli.plugins.volume_binding.rules import Rules
+from ksched_cli.plugins.volume_binding.rules import VolumeBindingRules
 from ksched_cli.releases.minors import NEWEST, Release
 
 
@@ -55,7 +55,7 @@ def _large_enough(
 def largest_volume(pool: CSIStorageCapacity, release: Release = NEWEST) -> int:
     """The driver's own limit where it gives one, where the minor reads it; a pool that says nothing holds
     nothing."""
-    limited = pool.maximum_volume_size is not None and Rules.of(release).reads_largest_volume
+    limited = pool.maximum_volume_size is not None and VolumeBindingRules.of(release).reads_largest_volume
     limit = pool.maximum_volume_size if limited else pool.capacity
     return -1 if limit is None else value(limit)
 

@@ -23,7 +23,7 @@ from ksched_cli.plugins.lib.volumes.claims import SELECTED_NODE, class_of_claim,
 from ksched_cli.plugins.lib.volumes.migration import in_tree_plugin, is_migrated, translated_terms
 from ksched_cli.plugins.volume_binding.capacity import with_enough_capacity
 from ksched_cli.plugins.volume_binding.matching import candidates_for
-from ksched_cli.plugins.volume_binding.rules import Rules
+from ksched_cli.plugins.volume_binding.rules import VolumeBindingRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 
@@ -59,7 +59,7 @@ class StaticChoice:
 
 
 @dataclass
-class Placement:
+class VolumePlacement:
     """The answer for every node of the cluster: what is wrong, and what would be bound or provisioned."""
 
     size: int
@@ -92,14 +92,14 @@ def _status_of(bits: int, texts: Sequence[str]) -> Status:
 
 
 def _reasons(release: Release) -> tuple[str, ...]:
-    rules = Rules.of(release)
+    rules = VolumeBindingRules.of(release)
     if rules.reason_says_node_affinity:
         return _REASONS
     return _REASONS_1_32 if rules.reason_says_nodes_lack_volumes else _REASONS_1_22
 
 
-def place_claims(cluster: Cluster, claims: PodClaims, gates: FeatureGates) -> Placement:
-    placement = Placement(len(cluster.nodes), _reasons(cluster.release))
+def place_claims(cluster: Cluster, claims: PodClaims, gates: FeatureGates) -> VolumePlacement:
+    placement = VolumePlacement(len(cluster.nodes), _reasons(cluster.release))
     _check_bound(cluster, claims.bound, placement, gates)
     on_selected = _selected_rows(cluster, claims.delayed)
     placement.failing[_BIND] = ~on_selected
@@ -119,14 +119,14 @@ def affinity_mask(cluster: Cluster, volume: PersistentVolume) -> BoolColumn:
 
 
 def _check_bound(
-    cluster: Cluster, claims: Sequence[PersistentVolumeClaim], placement: Placement, gates: FeatureGates
+    cluster: Cluster, claims: Sequence[PersistentVolumeClaim], placement: VolumePlacement, gates: FeatureGates
 ) -> None:
     """The first claim that fails on a node is the one that is reported there."""
     undecided = np.ones(placement.size, dtype=np.bool_)
     for claim in claims:
         volume = cluster.catalog.get(PersistentVolume, claim.spec.volume_name)
         if volume is None:
-            if Rules.of(cluster.release).missing_volumes_reject:
+            if VolumeBindingRules.of(cluster.release).missing_volumes_reject:
                 placement.failing[_EXISTS] |= undecided
             else:
                 placement.raise_error(undecided, f'could not find v1.PersistentVolume "{claim.spec.volume_name}"')
@@ -164,14 +164,14 @@ def _match(
     cluster: Cluster,
     claims: Sequence[PersistentVolumeClaim],
     rows: BoolColumn,
-    placement: Placement,
+    placement: VolumePlacement,
     gates: FeatureGates,
 ) -> list[tuple[PersistentVolumeClaim, BoolColumn]]:
     """Gives out existing volumes, the smallest claim first, and returns where each claim is left without one."""
     left: list[tuple[PersistentVolumeClaim, BoolColumn]] = []
     taken: dict[str, BoolColumn] = {}
     # An API server that has the gate off keeps no such classes.
-    by_attributes = Rules.of(cluster.release).matches_attributes and gates.enabled("VolumeAttributesClass")
+    by_attributes = VolumeBindingRules.of(cluster.release).matches_attributes and gates.enabled("VolumeAttributesClass")
     for claim in sorted(claims, key=lambda each: requested_storage(each) or 0):
         prebound, others = candidates_for(claim, cluster.catalog, by_attributes=by_attributes)
         choice = StaticChoice(claim, [*prebound, *others], np.full(placement.size, _NONE, dtype=np.int32))
@@ -195,7 +195,7 @@ def _match(
 def _provision(
     cluster: Cluster,
     claims: Sequence[tuple[PersistentVolumeClaim, BoolColumn]],
-    placement: Placement,
+    placement: VolumePlacement,
     gates: FeatureGates,
 ) -> None:
     """Claims without a volume are fine where their class can make one; the first that cannot be decides."""

@@ -37,8 +37,8 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.volumes.claims import SELECTED_NODE, is_fully_bound, waits_for_consumer
 from ksched_cli.plugins.lib.volumes.migration import migrated_plugins
 from ksched_cli.plugins.volume_binding.capacity import largest_volume
-from ksched_cli.plugins.volume_binding.placement import Placement, PodClaims, affinity_mask, place_claims
-from ksched_cli.plugins.volume_binding.rules import Rules
+from ksched_cli.plugins.volume_binding.placement import PodClaims, VolumePlacement, affinity_mask, place_claims
+from ksched_cli.plugins.volume_binding.rules import VolumeBindingRules
 from ksched_cli.plugins.volume_binding.scoring import Shape, storage_scores
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
@@ -58,7 +58,7 @@ class Volumes:
     gates: FeatureGates
 
     @cached_property
-    def placement(self) -> Placement:
+    def placement(self) -> VolumePlacement:
         return place_claims(self.cluster, self.claims, self.gates)
 
     @cached_property
@@ -129,7 +129,7 @@ class VolumeBinding(
         if len(delayed) < len(unbound):
             return _IMMEDIATE
         bound = tuple(claim for claim in found if is_fully_bound(claim))
-        narrows = Rules.of(self.handle.release).narrows_to_local_volumes
+        narrows = VolumeBindingRules.of(self.handle.release).narrows_to_local_volumes
         names = _nodes_of_local_volumes(bound, catalog) if narrows else None
         return PreFilterResult(Volumes(self.handle.cluster, PodClaims(bound, tuple(delayed)), self.handle.gates), names)
 
@@ -228,7 +228,7 @@ def _claims_of(pod: Pod, catalog: Catalog, release: Release) -> list[PersistentV
     found: list[PersistentVolumeClaim] = []
     for name, ephemeral in claim_names(pod):
         claim = find_claim(catalog, pod, name)
-        if claim is None and ephemeral and Rules.of(release).names_the_awaited_controller:
+        if claim is None and ephemeral and VolumeBindingRules.of(release).names_the_awaited_controller:
             return unresolvable(f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"')
         if claim is None:
             return unresolvable(missing_claim(name))
@@ -241,7 +241,7 @@ def _claims_of(pod: Pod, catalog: Catalog, release: Release) -> list[PersistentV
 
 def _problem_of(claim: PersistentVolumeClaim, release: Release) -> str | None:
     name = claim.metadata.name
-    if claim.status.phase == _LOST and Rules.of(release).lost_claims_reject:
+    if claim.status.phase == _LOST and VolumeBindingRules.of(release).lost_claims_reject:
         return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{claim.spec.volume_name}"'
     if claim.metadata.deletion_timestamp is not None:
         return f'persistentvolumeclaim "{name}" is being deleted'

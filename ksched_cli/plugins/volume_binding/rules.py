@@ -5,7 +5,7 @@ from __future__ import annotations
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
 
 
-class Rules(ReleaseRules, plugins="VolumeBinding"):
+class VolumeBindingRules(ReleaseRules, plugins="VolumeBinding"):
     reads_largest_volume = Change("1.21", before=False, now=True, told_by="VolumeBinding")
     narrows_to_local_volumes = Change(
         "1.27",

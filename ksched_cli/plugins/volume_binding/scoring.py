@@ -14,7 +14,7 @@ from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.framework.scoring import MAX_UTILIZATION, broken_linear
 from ksched_cli.plugins.lib.volumes.claims import class_of_claim
 from ksched_cli.plugins.volume_binding.capacity import capacity_for
-from ksched_cli.plugins.volume_binding.placement import Placement
+from ksched_cli.plugins.volume_binding.placement import VolumePlacement
 
 Shape = Sequence[tuple[int, int]]
 
@@ -32,7 +32,7 @@ class _Use:
         return np.where(self.used, line[percent], 0)
 
 
-def storage_scores(cluster: Cluster, placement: Placement, shape: Shape) -> Int64Column:
+def storage_scores(cluster: Cluster, placement: VolumePlacement, shape: Shape) -> Int64Column:
     """Volumes that exist decide on nodes where any would be bound; elsewhere the pools that volumes are made in."""
     bound, some = _bound(placement)
     line = np.array([broken_linear(shape, percent) for percent in range(MAX_UTILIZATION + 1)], dtype=np.int64)
@@ -40,7 +40,7 @@ def storage_scores(cluster: Cluster, placement: Placement, shape: Shape) -> Int6
     return np.where(some, _mean(bound, line, size), _mean(_made(cluster, placement), line, size))
 
 
-def _bound(placement: Placement) -> tuple[list[_Use], np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+def _bound(placement: VolumePlacement) -> tuple[list[_Use], np.ndarray[tuple[int], np.dtype[np.bool_]]]:
     uses: dict[str, _Use] = defaultdict(lambda: _Use(placement.size))
     some = np.zeros(placement.size, dtype=np.bool_)
     for choice in placement.static:
@@ -54,7 +54,7 @@ def _bound(placement: Placement) -> tuple[list[_Use], np.ndarray[tuple[int], np.
     return list(uses.values()), some
 
 
-def _made(cluster: Cluster, placement: Placement) -> list[_Use]:
+def _made(cluster: Cluster, placement: VolumePlacement) -> list[_Use]:
     """A pool's capacity counts once, however many of the pod's volumes would be made in it."""
     uses: dict[str, _Use] = defaultdict(lambda: _Use(placement.size))
     for claim, rows in placement.provisioned:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ksched_cli.api.core import Pod, PodResourceClaimStatus
+from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.meta import ObjectMeta, OwnerReference
-from ksched_cli.api.resource import ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.sources.controllers.naming import generated, uid_of
 from ksched_cli.sources.controllers.templates import copied, owner_reference

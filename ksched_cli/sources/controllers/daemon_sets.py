@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import Affinity, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from ksched_cli.api.affinity import Affinity, NodeAffinityTerms, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from ksched_cli.api.core import Node, Pod, PodSpec, Toleration
 from ksched_cli.api.node_affinity import RequiredNodeAffinity
 from ksched_cli.api.selectors import SelectorError, compile_selector
@@ -104,7 +104,7 @@ def bound_to(affinity: Affinity | None, node: str) -> Affinity:
     by_name = NodeSelectorRequirement(_NODE_NAME, "In", (node,))
     required = NodeSelector((NodeSelectorTerm(match_fields=(by_name,)),))
     affinity = affinity or Affinity()
-    node_affinity = affinity.node_affinity or NodeAffinity()
+    node_affinity = affinity.node_affinity or NodeAffinityTerms()
     return replace(
         affinity,
         node_affinity=replace(node_affinity, required_during_scheduling_ignored_during_execution=required),

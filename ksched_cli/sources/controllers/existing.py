@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.meta import ObjectMeta, OwnerReference
+from ksched_cli.api.meta import ObjectMeta, controller_of
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.selectors import Selector
 from ksched_cli.api.workloads import ReplicaSet
@@ -80,10 +80,6 @@ class Existing:
                 called = f"{metadata.name}-{pod.metadata.labels.get('pod-template-hash', '')}"
                 if (name in known or name == called) and selector.matches(pod.metadata.labels):
                     yield pod
-
-
-def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
-    return next((owner for owner in metadata.owner_references if owner.controller), None)
 
 
 def _adoptable(pod: Pod, selector: Selector) -> bool:

@@ -19,7 +19,7 @@ from ksched_cli.api.workloads import (
 )
 from ksched_cli.sources.controllers.daemon_sets import daemon_set
 from ksched_cli.sources.controllers.existing import Existing
-from ksched_cli.sources.controllers.jobs import cron_job, job
+from ksched_cli.sources.controllers.job_pods import cron_job, job
 from ksched_cli.sources.controllers.made import Made
 from ksched_cli.sources.controllers.replicas import deployment, replica_set, replication_controller
 from ksched_cli.sources.controllers.stateful_sets import stateful_set
@@ -46,6 +46,6 @@ _CONTROLLERS: Mapping[type[Struct], Callable[[Any, Existing], Made]] = {
 WORKLOADS = tuple(_CONTROLLERS)
 
 
-def expand(item: Struct, existing: Existing) -> Made:
+def expand_workload(item: Struct, existing: Existing) -> Made:
     """The pods that are missing of a workload."""
     return _CONTROLLERS[type(item)](item, existing)

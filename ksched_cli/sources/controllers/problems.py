@@ -27,7 +27,7 @@ from ksched_cli.api.workloads import (
     StatefulSetUpdateStrategy,
     UpdateStrategy,
 )
-from ksched_cli.sources.validate import Complaint, complaints
+from ksched_cli.sources.validate import Complaint, object_complaints
 
 # Several times what Kubernetes is made for in a whole cluster.
 MAX_PODS = 1_000_000
@@ -52,7 +52,7 @@ def _template(template: PodTemplateSpec | None, path: str) -> Iterator[Complaint
         yield path, "there is no pod template"
         return
     pod = Pod(ObjectMeta(name="template"), template.spec)
-    for where, text in complaints(pod):
+    for where, text in object_complaints(pod):
         yield f"{path}.{where}", text
     yield from _containers(pod, f"{path}.spec")
 

@@ -51,7 +51,7 @@ def stateful_pod(item: StatefulSet, ordinal: int, revision: str) -> Pod:
     pod.metadata.labels |= {POD_NAME_LABEL: name, POD_INDEX_LABEL: str(ordinal), REVISION_LABEL: revision}
     pod.spec.hostname = name
     pod.spec.subdomain = item.spec.service_name
-    claims = {each.metadata.name: claim_name(item, each, ordinal) for each in item.spec.volume_claim_templates}
+    claims = {each.metadata.name: stateful_claim_name(item, each, ordinal) for each in item.spec.volume_claim_templates}
     kept = tuple(volume for volume in pod.spec.volumes if volume.name not in claims)
     mounted = tuple(
         Volume(template, persistent_volume_claim=PersistentVolumeClaimVolumeSource(claim))
@@ -61,7 +61,7 @@ def stateful_pod(item: StatefulSet, ordinal: int, revision: str) -> Pod:
     return pod
 
 
-def claim_name(item: StatefulSet, template: PersistentVolumeClaimTemplate, ordinal: int) -> str:
+def stateful_claim_name(item: StatefulSet, template: PersistentVolumeClaimTemplate, ordinal: int) -> str:
     """getPersistentVolumeClaimName."""
     return f"{template.metadata.name}-{item.metadata.name}-{ordinal}"
 
@@ -69,7 +69,7 @@ def claim_name(item: StatefulSet, template: PersistentVolumeClaimTemplate, ordin
 def stateful_claim(item: StatefulSet, template: PersistentVolumeClaimTemplate, ordinal: int) -> PersistentVolumeClaim:
     """Labelled with what the set selects by, and owned by nobody, so that it outlives its pod."""
     own = copied(template)
-    name, namespace = claim_name(item, template, ordinal), item.metadata.namespace
+    name, namespace = stateful_claim_name(item, template, ordinal), item.metadata.namespace
     selected = item.spec.selector.match_labels if item.spec.selector else {}
     metadata = ObjectMeta(
         name=name,

@@ -27,7 +27,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0
 _TRIES = 8
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The server's answer is an error. `wait`: how long it wants a client to wait before the next request."""
 
     def __init__(self, status: int, message: str, wait: float | None = None) -> None:
@@ -50,7 +50,7 @@ class _Status(Struct, rename="camel"):
 
 
 @dataclass
-class ApiServer:
+class LiveApiServer:
     """`headers` returns the credentials; `hint`: what went wrong while they were read; `insecure`: the server's
     certificate is not checked; `pause` is replaced in tests, which do not wait."""
 
@@ -156,7 +156,7 @@ class ApiServer:
             return self.unreadable(f"it does not know you: {said}", hint)
         if 300 <= status < 400:
             return self.unreadable(f"it sends elsewhere ({status}), which is not followed")
-        return Refused(status, said, wait)
+        return RequestRefused(status, said, wait)
 
     def unreadable(self, text: str, hint: str = "") -> ClusterUnreadable:
         return ClusterUnreadable(Problem(text, self.host, hint=hint))

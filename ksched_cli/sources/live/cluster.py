@@ -10,8 +10,8 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.decode import Found, decode_item
-from ksched_cli.sources.live.api_server import ApiServer, Refused
+from ksched_cli.api.decode import DecodedObject, decode_item
+from ksched_cli.sources.live.api_server import LiveApiServer, RequestRefused
 from ksched_cli.sources.live.listing import Missing, Page, read_events, read_lists
 from ksched_cli.sources.live.resources import Resource
 
@@ -37,14 +37,14 @@ class LiveCluster:
 
     server_version: str
     namespace: str
-    found: dict[type[Struct], list[Found]] = field(default_factory=dict)
+    found: dict[type[Struct], list[DecodedObject]] = field(default_factory=dict)
     missing: dict[type[Struct], str] = field(default_factory=dict)
     absent: list[type[Struct]] = field(default_factory=list)
     versions: dict[type[Struct], tuple[Resource, str]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 
-def read_cluster(server: ApiServer, progress: Progress | None = None, events: Sequence[str] = ()) -> LiveCluster:
+def read_cluster(server: LiveApiServer, progress: Progress | None = None, events: Sequence[str] = ()) -> LiveCluster:
     """Raises ClusterUnreadable for anything short of the whole, but for kinds that the server refuses to show. Events
     are those of these reasons."""
     cluster = LiveCluster(_server_version(server), server.namespace)
@@ -68,17 +68,17 @@ def read_cluster(server: ApiServer, progress: Progress | None = None, events: Se
     return cluster
 
 
-def _server_version(server: ApiServer) -> str:
+def _server_version(server: LiveApiServer) -> str:
     """Also the first that is asked, so that a server that cannot be reached is noticed once and not for every list."""
     try:
         return msgspec.json.decode(server.get("/version"), type=_Version).git_version
-    except Refused:
+    except RequestRefused:
         return ""
     except msgspec.MsgspecError:
         raise server.unreadable("/version: this is no Kubernetes API server") from None
 
 
-def _decoded(page: Page, offset: int) -> Iterator[Found]:
+def _decoded(page: Page, offset: int) -> Iterator[DecodedObject]:
     resource = page.resource
     source = f"live: {resource.plural}"
     for number, item in enumerate(page.items, start=offset):

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from ksched_cli.errors import ClusterUnreadable, Problem
-from ksched_cli.sources.live.api_server import ApiServer
+from ksched_cli.sources.live.api_server import LiveApiServer
 from ksched_cli.sources.live.options import LiveOptions
 from ksched_cli.sources.live.resources import READ
 
 _TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 
-def connect(options: LiveOptions) -> ApiServer:
+def connect(options: LiveOptions) -> LiveApiServer:
     """Nothing is asked of the server yet."""
     from kubernetes.client import ApiClient, Configuration
 
@@ -37,7 +37,7 @@ def connect(options: LiveOptions) -> ApiServer:
         pool = ApiClient(configuration).rest_client.pool_manager
     except (OSError, ValueError) as mistake:
         raise ClusterUnreadable(Problem(_one_line(mistake), configuration.host)) from None
-    return ApiServer(
+    return LiveApiServer(
         host=configuration.host,
         pool=pool,
         headers=lambda: _headers(configuration, options),

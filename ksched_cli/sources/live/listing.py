@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ksched_cli.api.events import Event
-from ksched_cli.sources.live.api_server import ApiServer, Refused, TooLarge
+from ksched_cli.sources.live.api_server import LiveApiServer, RequestRefused, TooLarge
 from ksched_cli.sources.live.resources import NEEDED, READ, Resource, resources_of
 
 PAGE = 500
@@ -62,7 +62,7 @@ class Missing:
 Answer = Page | Missing
 
 
-def read_lists(server: ApiServer, kinds: Sequence[type[Struct]] = READ, namespace: str = "") -> Iterator[Answer]:
+def read_lists(server: LiveApiServer, kinds: Sequence[type[Struct]] = READ, namespace: str = "") -> Iterator[Answer]:
     """Everything of these kinds, in the order in which it arrives; an end without an exception is the whole."""
     answers: queue.Queue[Answer | BaseException | None] = queue.Queue(maxsize=_READERS)
     stop = threading.Event()
@@ -108,7 +108,7 @@ def _until_all_ended(answers: queue.Queue[Answer | BaseException | None], runnin
 
 
 def read_kind(
-    server: ApiServer, kind: type[Struct], namespace: str = "", *, from_cache: bool = True
+    server: LiveApiServer, kind: type[Struct], namespace: str = "", *, from_cache: bool = True
 ) -> Iterator[Answer]:
     """One kind under the newest version that the server has. The server's cache may be older than what was read
     before."""
@@ -116,7 +116,7 @@ def read_kind(
         try:
             within = namespace if resource.namespaced else ""
             yield from _read_resource(server, resource, within, from_cache=from_cache)
-        except Refused as refusal:
+        except RequestRefused as refusal:
             if refusal.status == NOT_FOUND:
                 continue
             if refusal.status == FORBIDDEN and kind not in NEEDED:
@@ -129,12 +129,12 @@ def read_kind(
     yield Missing(kind, "not served", absent=True)
 
 
-def read_events(server: ApiServer, reasons: Sequence[str]) -> Iterator[Answer]:
+def read_events(server: LiveApiServer, reasons: Sequence[str]) -> Iterator[Answer]:
     """Those of the reasons. Every server has them in the core group, however they were written."""
     try:
         for reason in reasons:
             yield from _whole(_read_resource(server, Resource(Event, "v1"), "", {"fieldSelector": f"reason={reason}"}))
-    except Refused as refusal:
+    except RequestRefused as refusal:
         yield Missing(Event, "forbidden" if refusal.status == FORBIDDEN else refusal.message)
 
 
@@ -149,7 +149,7 @@ def _whole(pages: Iterable[Page]) -> list[Page]:
 
 
 def _read_resource(
-    server: ApiServer,
+    server: LiveApiServer,
     resource: Resource,
     namespace: str,
     selection: Mapping[str, str] = _EVERYTHING,
@@ -167,7 +167,7 @@ def _read_resource(
         except TooLarge:
             if start > 0:
                 raise server.unreadable(f"{path}: {PAGE} objects are more than is taken into memory at once") from None
-        except Refused as refusal:
+        except RequestRefused as refusal:
             if refusal.status != GONE:
                 raise
         else:
@@ -176,7 +176,7 @@ def _read_resource(
 
 
 def _pages(
-    server: ApiServer,
+    server: LiveApiServer,
     resource: Resource,
     path: str,
     selection: Mapping[str, str],
@@ -195,7 +195,7 @@ def _pages(
         parameters = {"limit": str(PAGE), **selection, "continue": meta.continue_}
 
 
-def _decoded(server: ApiServer, path: str, parameters: dict[str, str]) -> _List:
+def _decoded(server: LiveApiServer, path: str, parameters: dict[str, str]) -> _List:
     """A body that is no list may be cut off by something between the server and here: it is asked for once more."""
     for last in (False, True):
         body = server.get(path, parameters)

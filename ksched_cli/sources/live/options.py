@@ -25,10 +25,10 @@ class LiveOptions:
 
 def parse_timeout(text: str) -> float | None:
     """kubectl's --request-timeout: 0 is no timeout."""
-    return parse_time(text, "--request-timeout") or None
+    return parse_seconds(text, "--request-timeout") or None
 
 
-def parse_time(text: str, flag: str) -> float:
+def parse_seconds(text: str, flag: str) -> float:
     """A number of seconds or a duration as Go writes it."""
     if text.replace(".", "", 1).isdigit():
         return float(text)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Node, Pod, Service
+from ksched_cli.api.dynamic_resources import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from ksched_cli.api.kinds import CLUSTER_SCOPED, versions_of
 from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
-from ksched_cli.api.resource import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from ksched_cli.api.scheduling import PodGroup
 from ksched_cli.api.storage import (
     CSIDriver,

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ksched_cli.api.affinity import NodeAffinity
+from ksched_cli.api.affinity import NodeAffinityTerms
 
 # Everything else at the top says where kube-scheduler listens and how it reaches the API server.
 _KEPT = (
@@ -37,41 +37,41 @@ _AFFINITY = "addedAffinity"
 
 
 @dataclass(frozen=True)
-class Taken:
+class RedactableConfig:
     """A configuration without private text. `affinities` are the node affinities in it, whose label values still have
     to be replaced. `left_out` are the plugins whose arguments are unknown and so left out."""
 
     document: dict[str, Any]
-    affinities: tuple[NodeAffinity, ...]
+    affinities: tuple[NodeAffinityTerms, ...]
     left_out: tuple[str, ...]
 
-    def with_affinities(self, redacted: Collection[NodeAffinity]) -> dict[str, Any]:
+    def with_affinities(self, redacted: Collection[NodeAffinityTerms]) -> dict[str, Any]:
         """The whole document, with these in the place of `affinities`."""
         left = iter(redacted)
         profiles = [_with_args(each, left) for each in self.document.get("profiles") or ()]
         return {**self.document, "profiles": profiles} if profiles else self.document
 
 
-def take(document: Mapping[str, Any], known_plugins: Collection[str]) -> Taken:
+def take(document: Mapping[str, Any], known_plugins: Collection[str]) -> RedactableConfig:
     """`document` is a valid configuration; the arguments of `known_plugins` hold names only in affinities."""
-    affinities: list[NodeAffinity] = []
+    affinities: list[NodeAffinityTerms] = []
     left_out: list[str] = []
     kept = {key: document[key] for key in _KEPT if document.get(key) is not None}
     if "profiles" in kept:
         kept["profiles"] = [_profile(each, known_plugins, affinities, left_out) for each in kept["profiles"]]
     if document.get("extenders"):
         kept["extenders"] = [_extender(each, at) for at, each in enumerate(document["extenders"], start=1)]
-    return Taken(kept, tuple(affinities), tuple(left_out))
+    return RedactableConfig(kept, tuple(affinities), tuple(left_out))
 
 
 def _profile(
-    profile: Mapping[str, Any], known: Collection[str], affinities: list[NodeAffinity], left_out: list[str]
+    profile: Mapping[str, Any], known: Collection[str], affinities: list[NodeAffinityTerms], left_out: list[str]
 ) -> dict[str, Any]:
     configs = profile.get("pluginConfig") or ()
     left_out += [each["name"] for each in configs if each["name"] not in known and each.get("args")]
     kept = [each for each in configs if each["name"] in known]
     found = ((each.get("args") or {}).get(_AFFINITY) for each in kept)
-    affinities += [msgspec.convert(each, NodeAffinity) for each in found if each]
+    affinities += [msgspec.convert(each, NodeAffinityTerms) for each in found if each]
     return {**profile, "pluginConfig": kept} if configs else dict(profile)
 
 

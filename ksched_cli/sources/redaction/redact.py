@@ -11,10 +11,10 @@ from typing import Any
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.resource import DeviceClass, DeviceSelector, ResourceClaim, ResourceClaimTemplate
+from ksched_cli.api.dynamic_resources import DeviceClass, DeviceSelector, ResourceClaim, ResourceClaimTemplate
 from ksched_cli.cluster.ports import ANY_ADDRESS
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.redaction.expressions import only_compare_strings
+from ksched_cli.sources.redaction.cel_strings import only_compare_strings
 from ksched_cli.sources.redaction.fields import Role
 from ksched_cli.sources.redaction.unread import without_unread
 from ksched_cli.sources.redaction.walk import Walk, numeric_keys

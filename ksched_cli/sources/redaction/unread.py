@@ -15,8 +15,8 @@ import msgspec
 from msgspec import NODEFAULT, Struct
 
 from ksched_cli.api.core import PodCondition
+from ksched_cli.api.dynamic_resources import DeviceCapacity
 from ksched_cli.api.meta import ObjectMeta
-from ksched_cli.api.resource import DeviceCapacity
 from ksched_cli.api.workloads import PodTemplateSpec
 from ksched_cli.sources.redaction.fields import (
     ANNOTATIONS,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.sources.redaction import expressions
+from ksched_cli.sources.redaction import cel_strings as expressions
 from ksched_cli.sources.redaction.fields import (
     ANNOTATIONS,
     AVOID_PODS_ANNOTATION,

@@ -26,7 +26,7 @@ class Editor:
         found = self.store.get(Node, name)
         if found is None:
             names = [node.metadata.name for node in self.store.of(Node)]
-            raise EditMistake(f'there is no node "{name}"', nearest(name, names))
+            raise EditMistake(f'there is no node "{name}"', name_hint(name, names))
         return found
 
     def relabel(self, node: Node, labels: dict[str, str]) -> None:
@@ -39,7 +39,7 @@ class Editor:
         return [next(free) for _ in range(wanted)]
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
+def name_hint(name: str, names: Iterable[str]) -> str:
     """A hint at names that may have been meant."""
     known = sorted(set(names))
     close = difflib.get_close_matches(name, known, 3, 0.6)

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.meta import controller_of
 from ksched_cli.api.pod_facts import is_terminal, pod_key
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.controlplane.controllers.standin import blank_copy
 from ksched_cli.controlplane.pods import is_active
-from ksched_cli.controlplane.store import controller_of, owner_identity
+from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.sources.controllers.daemon_sets import bound_to
 from ksched_cli.whatif.edits.editor import Editor
 

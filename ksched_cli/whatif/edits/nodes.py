@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, NodeCondition, NodeStatus, Taint
+from ksched_cli.api.dynamic_resources import ResourceSlice
 from ksched_cli.api.meta import ObjectMeta
-from ksched_cli.api.resource import ResourceSlice
 from ksched_cli.api.storage import CSINode, VolumeAttachment
 from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied

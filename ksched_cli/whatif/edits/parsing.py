@@ -34,7 +34,7 @@ EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NUMBER = re.compile(r"\d+", re.ASCII)
 
 
-def parse(given: Iterable[tuple[str, str]]) -> tuple[list[Edit], list[Problem]]:
+def parse_edits(given: Iterable[tuple[str, str]]) -> tuple[list[Edit], list[Problem]]:
     """Pairs of flag and text, `("cordon", "node-1")`; the edits that they mean, and all mistakes."""
     edits: list[Edit] = []
     problems: list[Problem] = []

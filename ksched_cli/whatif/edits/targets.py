@@ -9,13 +9,12 @@ from typing import Any
 from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Pod
-from ksched_cli.api.meta import metadata_of
+from ksched_cli.api.meta import controller_of, metadata_of
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.workloads import Deployment, ReplicaSet
 from ksched_cli.controlplane.admission.chain import HasObjects
-from ksched_cli.controlplane.store import controller_of
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.edits.editor import nearest
+from ksched_cli.whatif.edits.editor import name_hint
 from ksched_cli.whatif.edits.values import EditMistake, Reference
 
 _HASH_LABEL = "pod-template-hash"
@@ -48,7 +47,7 @@ def find(loaded: HasObjects, target: Reference, namespace: str) -> Any:
 
 
 def _hint(loaded: HasObjects, target: Reference) -> str:
-    hint = nearest(target.name, _names(loaded.of(target.kind)))
+    hint = name_hint(target.name, _names(loaded.of(target.kind)))
     return hint or f"the input has none: add {target.kind.__name__.lower()}s to it"
 
 

@@ -11,7 +11,7 @@ from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.apply import attempt_edits
 from ksched_cli.whatif.manifests import apply_manifests
-from ksched_cli.whatif.scenario.model import PlacedEdit, Step
+from ksched_cli.whatif.scenario.model import PlacedEdit, ScenarioStep
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class StepChanges(Changes):
         return problems
 
 
-def read_step(source: str, step: Step, namespace: str) -> tuple[StepChanges, list[Problem]]:
+def read_step(source: str, step: ScenarioStep, namespace: str) -> tuple[StepChanges, list[Problem]]:
     """The changes of the step, with its manifests read, and what is wrong with the manifests."""
     manifests, problems = Loaded(), list[Problem]()
     try:

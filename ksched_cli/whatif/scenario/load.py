@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from ksched_cli.api.conversion import problems_in, type_name, written
+from ksched_cli.api.conversion import path_text, problems_in, type_name
 from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.yaml_reader import Document, read_documents
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.whatif.edits.checks import clashes
+from ksched_cli.whatif.edits.contradictions import edit_clashes
 from ksched_cli.whatif.edits.parsing import FLAGS, parse_one, reference
 from ksched_cli.whatif.edits.values import EditMistake, Reference
 from ksched_cli.whatif.scenario.document import (
@@ -30,12 +30,12 @@ from ksched_cli.whatif.scenario.model import (
     Expectation,
     NoPreemption,
     On,
-    Place,
     PlacedEdit,
     Scenario,
+    ScenarioPlace,
+    ScenarioStep,
     Schedulable,
     Spread,
-    Step,
     Survives,
 )
 
@@ -89,7 +89,7 @@ class _Reader:
         name = outer.metadata.name if outer else ""
         return Scenario(name or Path(self._source).stem, self._source, tuple(self._steps(value.get("steps"))))
 
-    def _steps(self, value: Any) -> Iterator[Step]:
+    def _steps(self, value: Any) -> Iterator[ScenarioStep]:
         """Each by itself, so that one that is hopeless does not hide what is wrong with the others."""
         if not isinstance(value, list) or not value:
             text = "there are no steps" if not value else f"expected a list, got {type_name(value)}"
@@ -112,18 +112,18 @@ class _Reader:
         place = self._place(tuple(steps))
         self.problems.append(Problem(message, self._source, place.line, place.path, hint))
 
-    def _place(self, steps: _Steps) -> Place:
-        return Place(self._document.line_of(steps), written(steps))
+    def _place(self, steps: _Steps) -> ScenarioPlace:
+        return ScenarioPlace(self._document.line_of(steps), path_text(steps))
 
-    def _step(self, step: StepDocument, index: int) -> Step:
+    def _step(self, step: StepDocument, index: int) -> ScenarioStep:
         at: _Steps = ("steps", index)
         edits = tuple(self._edits(step, at))
-        for edit, text, hint in clashes([each.edit for each in edits]):
+        for edit, text, hint in edit_clashes([each.edit for each in edits]):
             place = next(each.place for each in edits if each.edit == edit)
             self.problems.append(Problem(text, self._source, place.line, place.path, hint))
         expectations = tuple(self._expectations(step.expect, (*at, "expect")))
         manifests = tuple(self._manifests(step.apply, (*at, "apply")))
-        return Step(step.name or f"step {index + 1}", self._place(at), manifests, edits, expectations)
+        return ScenarioStep(step.name or f"step {index + 1}", self._place(at), manifests, edits, expectations)
 
     def _manifests(self, paths: Texts, at: _Steps) -> Iterator[str]:
         for path, steps in _each(paths, at):
@@ -189,7 +189,7 @@ class _Reader:
             self._complain(f"{key!r} cannot be a label's key", steps, f"or one of {', '.join(TOPOLOGY)}")
         return good
 
-    def _targets(self, texts: bool | Texts, at: _Steps) -> Iterator[tuple[Reference, Place]]:
+    def _targets(self, texts: bool | Texts, at: _Steps) -> Iterator[tuple[Reference, ScenarioPlace]]:
         for text, steps in () if isinstance(texts, bool) else _each(texts, at):
             try:
                 yield reference(text), self._place(steps)

@@ -9,7 +9,7 @@ from ksched_cli.whatif.edits.values import Edit, Reference
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScenarioPlace:
     """Where something stands in the file."""
 
     line: int
@@ -20,7 +20,7 @@ class Place:
 class Schedulable:
     """Every pod that was pending has a node, or every pod of the target; or none of them has."""
 
-    place: Place
+    place: ScenarioPlace
     target: Reference | None = None
     wanted: bool = True
 
@@ -33,7 +33,7 @@ class Schedulable:
 class On:
     """All pods of the target are on these nodes, or none of them is."""
 
-    place: Place
+    place: ScenarioPlace
     target: Reference
     nodes: tuple[str, ...]
     wanted: bool = True
@@ -46,7 +46,7 @@ class On:
 class Spread:
     """The numbers of the target's pods in the domains of a label differ by so much at most."""
 
-    place: Place
+    place: ScenarioPlace
     target: Reference
     topology_key: str
     max_skew: int
@@ -57,7 +57,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class NoPreemption:
-    place: Place
+    place: ScenarioPlace
 
     def __str__(self) -> str:
         return "no preemption"
@@ -67,7 +67,7 @@ class NoPreemption:
 class Survives:
     """Whichever so many nodes, or domains of a label, are lost: all pods that controllers make anew find a node."""
 
-    place: Place
+    place: ScenarioPlace
     what: str
     count: int
 
@@ -80,14 +80,14 @@ Expectation: TypeAlias = Schedulable | On | Spread | NoPreemption | Survives
 
 @dataclass(frozen=True, slots=True)
 class PlacedEdit:
-    place: Place
+    place: ScenarioPlace
     edit: Edit
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScenarioStep:
     name: str
-    place: Place
+    place: ScenarioPlace
     manifests: tuple[str, ...]
     edits: tuple[PlacedEdit, ...]
     expectations: tuple[Expectation, ...]
@@ -97,7 +97,7 @@ class Step:
 class Scenario:
     name: str
     source: str
-    steps: tuple[Step, ...]
+    steps: tuple[ScenarioStep, ...]
 
 
 TOPOLOGY = {

@@ -12,11 +12,20 @@ from ksched_cli.controlplane.store import Store
 from ksched_cli.errors import Problem
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.whatif.edits.editor import nearest
+from ksched_cli.whatif.edits.editor import name_hint
 from ksched_cli.whatif.edits.targets import pods_meant
 from ksched_cli.whatif.edits.values import EditMistake
 from ksched_cli.whatif.scenario.changes import StepChanges, read_step
-from ksched_cli.whatif.scenario.model import TOPOLOGY, On, Place, Scenario, Schedulable, Spread, Step, Survives
+from ksched_cli.whatif.scenario.model import (
+    TOPOLOGY,
+    On,
+    Scenario,
+    ScenarioPlace,
+    ScenarioStep,
+    Schedulable,
+    Spread,
+    Survives,
+)
 
 # Each of them is a run of its own.
 MAX_CASES = 2000
@@ -42,7 +51,7 @@ def rehearse(
     return steps, problems
 
 
-def _meaningless(step: Step, loaded: Loaded, namespace: str) -> Iterator[tuple[Place, EditMistake]]:
+def _meaningless(step: ScenarioStep, loaded: Loaded, namespace: str) -> Iterator[tuple[ScenarioPlace, EditMistake]]:
     nodes = loaded.of(Node)
     names = [node.metadata.name for node in nodes]
     for each in step.expectations:
@@ -54,7 +63,7 @@ def _meaningless(step: Step, loaded: Loaded, namespace: str) -> Iterator[tuple[P
         if isinstance(each, On):
             for pattern in each.nodes:
                 if not any(fnmatchcase(name, pattern) for name in names):
-                    yield each.place, EditMistake(f'there is no node "{pattern}"', nearest(pattern, names))
+                    yield each.place, EditMistake(f'there is no node "{pattern}"', name_hint(pattern, names))
         key = each.topology_key if isinstance(each, Spread) else ""
         if isinstance(each, Survives) and each.what != "node":
             key = TOPOLOGY.get(each.what, each.what)
@@ -64,7 +73,7 @@ def _meaningless(step: Step, loaded: Loaded, namespace: str) -> Iterator[tuple[P
             yield from _too_many_cases(each, len({node.metadata.labels.get(key) for node in nodes} if key else nodes))
 
 
-def _too_many_cases(wanted: Survives, choices: int) -> Iterator[tuple[Place, EditMistake]]:
+def _too_many_cases(wanted: Survives, choices: int) -> Iterator[tuple[ScenarioPlace, EditMistake]]:
     cases = comb(choices, wanted.count)
     if cases > MAX_CASES:
         text = f"any {wanted.count} of {choices} are {cases} cases, and no more than {MAX_CASES} are tried"

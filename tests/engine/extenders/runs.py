@@ -13,7 +13,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.releases.minors import RELEASES
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring import Setting, Setup, make_registry, plugin_points
+from ksched_cli.wiring import RunOptions, SchedulerSpec, make_registry, plugin_points
 from ksched_cli.wiring import make_scheduler as wire
 from tests.builders import make_node, make_pod
 
@@ -44,8 +44,8 @@ def scheduler_with(
     current = RELEASES[version]
     registry = make_registry((), current)
     whole = msgspec.structs.replace(configuration or SchedulerConfiguration(), extenders=tuple(extenders))
-    setting = Setting(version, current, current.gates(""), registry, plugin_points(registry, current), whole)
-    return wire(replace(Setup(allow_extenders=called), **options), loaded, setting)
+    setting = SchedulerSpec(version, current, current.gates(""), registry, plugin_points(registry, current), whole)
+    return wire(replace(RunOptions(allow_extenders=called), **options), loaded, setting)
 
 
 def run(scheduler: Scheduler) -> dict[str, Decision]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.config.model import PluginRef, Plugins, PluginSet, Profile, SchedulerConfiguration
+from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
 from ksched_cli.errors import ConfigError
 from tests.builders import make_node, make_pod
 from tests.engine.extenders.runs import extender, feasible, node_of, only, run, scheduler_with, statuses
@@ -162,7 +162,7 @@ def test_what_extenders_keep_count_of_is_not_looked_at(called: bool) -> None:
 
 def test_a_profile_that_cannot_leave_a_resource_to_an_extender() -> None:
     disabled = PluginSet(disabled=(PluginRef("NodeResourcesFit"),))
-    configuration = SchedulerConfiguration(profiles=(Profile(plugins=Plugins(multi_point=disabled)),))
+    configuration = SchedulerConfiguration(profiles=(KubeSchedulerProfile(plugins=Plugins(multi_point=disabled)),))
     with pytest.raises(ConfigError, match=r"no NodeResourcesFit to leave example.com/gpu"):
         scheduler_with([extender("http://h", **IGNORED)], configuration=configuration, called=False)
 
@@ -175,7 +175,7 @@ def test_an_extender_without_a_filter_lets_all_pass() -> None:
 
 
 WITHOUT_SCORES = SchedulerConfiguration(
-    profiles=(Profile(plugins=Plugins(score=PluginSet(disabled=(PluginRef("*"),)))),)
+    profiles=(KubeSchedulerProfile(plugins=Plugins(score=PluginSet(disabled=(PluginRef("*"),)))),)
 )
 
 

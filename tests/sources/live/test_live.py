@@ -96,7 +96,7 @@ def test_a_cache_that_sends_all_at_once_is_asked_again_for_pages(
 ) -> None:
     kube.whole_from_cache = True
     monkeypatch.setattr(listing, "PAGE", 3)
-    monkeypatch.setattr(api_server.ApiServer.get, "__defaults__", (None, 1500))
+    monkeypatch.setattr(api_server.LiveApiServer.get, "__defaults__", (None, 1500))
     assert names(read(kube, tmp_path)) == ALL
     asked = [request.query for request in kube.requests if request.path == PODS]
     assert asked[:2] == [{"limit": "3", "resourceVersion": "0"}, {"limit": "3"}]

@@ -18,11 +18,12 @@ from ksched_cli.cli.watch import sentence
 from ksched_cli.plan import watch as plan_watch
 from ksched_cli.plan.results import PodOutcome, Preemption, Simulation
 from ksched_cli.plan.watch import Kind, News, Watch, picture
-from ksched_cli.sources.live import api_server, watching
+from ksched_cli.sources.live import api_server
+from ksched_cli.sources.live import watch as watching
 from ksched_cli.sources.live.cluster import read_cluster
 from ksched_cli.sources.live.connection import connect
 from ksched_cli.sources.live.options import LiveOptions
-from ksched_cli.sources.live.watching import Changed, Event, Follower, Listed, Lost, Reached
+from ksched_cli.sources.live.watch import Event, Follower, Listed, Lost, ObjectChange, Reached
 from tests.builders import make_node, make_pod
 from tests.sources.live.kube_server import Handler, KubeServer, refuses, running, sends_and_ends, serving
 
@@ -54,7 +55,7 @@ class Following:
         """The name of the next object that changed, or those of a list; troubles are skipped."""
         while True:
             event = self.next()
-            if isinstance(event, Changed):
+            if isinstance(event, ObjectChange):
                 return (event.key[1],)
             if isinstance(event, Listed):
                 return tuple(sorted(each.value.metadata.name for each in event.found))  # type: ignore[union-attr]
@@ -65,14 +66,14 @@ def test_a_quiet_watch_outlives_the_time_to_connect(
 ) -> None:
     """urllib3.Timeout(a, b) is the total and the time to connect: a quiet watch ended after 30 seconds."""
     seen: list[Any] = []
-    kept = api_server.ApiServer._open
+    kept = api_server.LiveApiServer._open
 
     def noted(self: Any, url: str, timeout: Any) -> Any:
         if "watch=1" in url:
             seen.append(timeout)
         return kept(self, url, timeout)
 
-    monkeypatch.setattr(api_server.ApiServer, "_open", noted)
+    monkeypatch.setattr(api_server.LiveApiServer, "_open", noted)
     with serving([make_pod("p0").doc()], ca) as kube:
         following = Following(kube, tmp_path, Pod)
         kube.until_watched(PODS, 1)
@@ -153,7 +154,7 @@ def test_a_server_that_is_busy_is_given_time(ca: trustme.CA, tmp_path: Path, mon
         kube.change("ADDED", make_pod("p1").doc())
         kinds = [type(events.get(timeout=PATIENCE)) for _ in range(6)]
         follower.stop.set()
-    assert kinds == [Lost, Lost, Lost, Lost, Reached, Changed]
+    assert kinds == [Lost, Lost, Lost, Lost, Reached, ObjectChange]
     assert waited[0] == 7.0
     assert 0.01 * 2 * 0.75 <= waited[1] < waited[2] < waited[3] < 0.2
 

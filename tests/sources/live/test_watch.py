@@ -16,12 +16,12 @@ from ksched_cli.api.core import Pod
 from ksched_cli.cli.main import run
 from ksched_cli.plan import watch as plan_watch
 from ksched_cli.plan.watch import Kind, News, Picture, Watch, news
-from ksched_cli.sources.live import watching
+from ksched_cli.sources.live import watch as watching
 from ksched_cli.sources.live.cluster import read_cluster
 from ksched_cli.sources.live.connection import connect
 from ksched_cli.sources.live.options import LiveOptions
-from ksched_cli.sources.live.watching import Changed, Event, Follower, Listed, Lost, Mirror, Reached
-from ksched_cli.wiring import Setup
+from ksched_cli.sources.live.watch import ClusterMirror, Event, Follower, Listed, Lost, ObjectChange, Reached
+from ksched_cli.wiring import RunOptions
 from ksched_cli.wiring.following import Following, follow
 from tests.builders import make_node, make_pod
 from tests.sources.live.kube_server import (
@@ -75,7 +75,7 @@ def told(events: queue.Queue[Event]) -> Any:
 def names(event: Event) -> Any:
     if isinstance(event, Listed):
         return "listed", [each.value.metadata.name for each in event.found]  # type: ignore[union-attr]
-    if isinstance(event, Changed):
+    if isinstance(event, ObjectChange):
         return ("gone" if event.found is None else "is"), event.key[1]
     return "lost", event.kind.__name__
 
@@ -162,8 +162,8 @@ def test_trouble_is_told_and_the_watch_goes_on(trouble: Any, kube: KubeServer, t
     follower.stop.set()
 
 
-def mirror(kube: KubeServer, tmp_path: Path) -> Mirror:
-    return Mirror(read_cluster(connect(LiveOptions(kubeconfig=kube.kubeconfig(tmp_path)))))
+def mirror(kube: KubeServer, tmp_path: Path) -> ClusterMirror:
+    return ClusterMirror(read_cluster(connect(LiveOptions(kubeconfig=kube.kubeconfig(tmp_path)))))
 
 
 def test_a_mirror_knows_what_scheduling_does_not_read(kube: KubeServer, tmp_path: Path) -> None:
@@ -171,12 +171,12 @@ def test_a_mirror_knows_what_scheduling_does_not_read(kube: KubeServer, tmp_path
     found = {each.value.metadata.name: each for each in mine.cluster().found[Pod]}  # type: ignore[union-attr]
     again = {each.value.metadata.name: each for each in mirror(kube, tmp_path).cluster().found[Pod]}  # type: ignore[union-attr]
     again["p0"].value.metadata.resource_version = "999"  # type: ignore[union-attr]
-    assert not mine.apply(Changed(Pod, ("default", "p0"), again["p0"]))
+    assert not mine.apply(ObjectChange(Pod, ("default", "p0"), again["p0"]))
     again["p0"].value.spec.node_name = "n1"  # type: ignore[union-attr]
     assert found["p0"].value is not again["p0"].value
     assert not mine.apply(Lost(Pod, "x"))
-    assert mine.apply(Changed(Pod, ("default", "p0"), None))
-    assert not mine.apply(Changed(Pod, ("default", "p0"), None))
+    assert mine.apply(ObjectChange(Pod, ("default", "p0"), None))
+    assert not mine.apply(ObjectChange(Pod, ("default", "p0"), None))
     assert mine.apply(Listed(Pod, [again["p0"]]))
     assert not mine.apply(Listed(Pod, [again["p0"]]))
 
@@ -221,7 +221,7 @@ def test_a_lost_server_is_told_once_and_so_is_its_return() -> None:
 
 
 def test_a_cluster_followed_to_the_end(kube: KubeServer, tmp_path: Path) -> None:
-    setup = Setup(live=LiveOptions(kubeconfig=kube.kubeconfig(tmp_path)))
+    setup = RunOptions(live=LiveOptions(kubeconfig=kube.kubeconfig(tmp_path)))
     told: queue.Queue[News] = queue.Queue()
     stop = threading.Event()
 

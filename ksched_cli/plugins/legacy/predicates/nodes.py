@@ -47,7 +47,7 @@ class _ByConditions(Predicate, FilterPlugin[None]):
         return Verdict.from_statuses([self.judge(objects[row], pod.pod) for row in nodes.rows.tolist()])
 
     def sign(self, pod: PodInfo) -> Hashable:
-        return is_best_effort(pod.pod)
+        return has_best_effort_qos(pod.pod)
 
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         return {each.type: each.status for each in nodes.cluster.nodes.objects[nodes.rows[index]].status.conditions}
@@ -87,7 +87,7 @@ class CheckNodeMemoryPressure(_UnderPressure):
     refusal = unresolvable("node(s) had memory pressure")
 
     def judge(self, node: Node, pod: Pod) -> Status:
-        return super().judge(node, pod) if is_best_effort(pod) else SUCCESS
+        return super().judge(node, pod) if has_best_effort_qos(pod) else SUCCESS
 
 
 class CheckNodePIDPressure(_UnderPressure):
@@ -104,7 +104,7 @@ class CheckNodeDiskPressure(_UnderPressure):
     refusal = unresolvable("node(s) had disk pressure")
 
 
-def is_best_effort(pod: Pod) -> bool:
+def has_best_effort_qos(pod: Pod) -> bool:
     """v1qos.GetPodQOS: no container asks for cpu or memory or has a limit on them."""
     containers = (*pod.spec.containers, *pod.spec.init_containers)
     lists = (quantities for each in containers for quantities in (each.resources.requests, each.resources.limits))

@@ -19,7 +19,7 @@ from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesB
 from ksched_cli.releases.changes import GateNote, ReleaseRules
 
 
-class Rules(ReleaseRules, plugins="ResourceLimitsPriority"):
+class ResourceLimitsRules(ReleaseRules, plugins="ResourceLimitsPriority"):
     notes = (
         GateNote(
             "ResourceLimitsPriorityFunction",

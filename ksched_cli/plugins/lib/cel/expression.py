@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from ksched_cli.api.dynamic_resources import Device, DeviceAttribute
 from ksched_cli.api.quantity import parse_quantity
-from ksched_cli.api.resource import Device, DeviceAttribute
 from ksched_cli.plugins.lib.cel.cost import (
     METER,
     NEW_LIST,
@@ -54,17 +54,17 @@ from ksched_cli.plugins.lib.cel.operators import (
 from ksched_cli.plugins.lib.cel.syntax import (
     Binary,
     Call,
+    CelLiteral,
     Conditional,
     Index,
     ListOf,
-    Literal,
     Logical,
     MapOf,
     Name,
     Node,
     Select,
     Unary,
-    parse,
+    parse_cel,
     room_to_recurse,
 )
 from ksched_cli.plugins.lib.cel.types import result_type, static_type
@@ -75,8 +75,8 @@ from ksched_cli.plugins.lib.cel.values import (
     DefaultingMap,
     ObjectValue,
     Semver,
+    cel_type_name,
     parse_semver,
-    type_name,
 )
 
 _DEVICE_FIELDS = ("driver", "attributes", "capacity")
@@ -88,7 +88,7 @@ _PAIRED = {name: (3, 4) if name.startswith("transform") else (3,) for name in PA
 _SHALLOW = 200
 
 
-class Selector:
+class CelSelector:
     """A compiled expression."""
 
     def __init__(self, expression: str, *, shareable: bool, lists: bool) -> None:
@@ -97,7 +97,7 @@ class Selector:
         self.lists = lists
         fields = (*_DEVICE_FIELDS, "allowMultipleAllocations") if shareable else _DEVICE_FIELDS
         with room_to_recurse():
-            tree = parse(expression)
+            tree = parse_cel(expression)
             program = _Compiler(fields, GATED if lists else {}).compile(tree)
             self._run = program if len(expression) <= _SHALLOW else _run_deep(program)
             self.type = static_type(tree, device=True)
@@ -110,7 +110,7 @@ class Selector:
         except CostLimitExceeded as problem:
             raise CelError(str(problem)) from None
         if not isinstance(result, bool):
-            name = type_name(result)
+            name = cel_type_name(result)
             raise CelError(
                 f"CEL result of type {name} could not be converted to bool: "
                 f"type conversion error from '{name}' to 'bool'"
@@ -127,11 +127,11 @@ def _run_deep(program: Program) -> Program:
 
 
 @lru_cache(maxsize=4096)
-def compile_selector(expression: str, *, shareable: bool = True, lists: bool = False) -> Selector:
+def compile_cel_selector(expression: str, *, shareable: bool = True, lists: bool = False) -> CelSelector:
     """CelCompileError as kube-scheduler words it. `shareable` says whether the DRAConsumableCapacity gate is on,
     `lists` the same of DRAListTypeAttributes."""
     try:
-        selector = Selector(expression, shareable=shareable, lists=lists)
+        selector = CelSelector(expression, shareable=shareable, lists=lists)
     except CelCompileError as problem:
         raise CelCompileError(f"compilation failed: {problem}") from None
     if selector.type not in ("bool", None):
@@ -226,7 +226,7 @@ class _Compiler:
 
     def compile(self, node: Node) -> Program:
         match node:
-            case Literal(value=value):
+            case CelLiteral(value=value):
                 return lambda _: value
             case Name(name=name):
                 return self._name(name)
@@ -299,7 +299,7 @@ class _Compiler:
             raise CelCompileError(f"undeclared reference to '{name}' (in container '')")
         if not fits:
             raise CelCompileError(f"found no matching overload for '{name}'")
-        if isinstance(last := operands[-1] if operands else None, Literal) and isinstance(last.value, str):
+        if isinstance(last := operands[-1] if operands else None, CelLiteral) and isinstance(last.value, str):
             self._check_literal(node.function, last.value)
         return _called(name, found[0], tuple(map(self.compile, operands)))
 

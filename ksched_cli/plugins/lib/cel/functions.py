@@ -27,12 +27,12 @@ from ksched_cli.plugins.lib.cel.values import (
     Maybe,
     Semver,
     UInt,
+    cel_type_name,
     equal,
     no_overload,
     normalized_semver,
     parse_semver,
     to_quantity,
-    type_name,
     whole_number,
 )
 
@@ -286,7 +286,7 @@ GLOBAL: dict[str, tuple[Function, tuple[int, ...]]] = {
     "duration": (to_duration, (1,)),
     "timestamp": (to_timestamp, (1,)),
     "dyn": (lambda value: value, (1,)),
-    "type": (type_name, (1,)),
+    "type": (cel_type_name, (1,)),
     "matches": (_matches, (2,)),
     "quantity": (_quantity, (1,)),
     "isQuantity": (_is_quantity, (1,)),

@@ -9,11 +9,11 @@ from typing import Any
 from ksched_cli.plugins.lib.cel.values import (
     CelError,
     Maybe,
+    cel_type_name,
     compare,
     equal,
     is_number,
     no_overload,
-    type_name,
     whole_number,
 )
 
@@ -80,7 +80,7 @@ def _flattened(items: list[Any], depth: int) -> list[Any]:
 
 
 def _sort(items: Any) -> list[Any]:
-    if len({type_name(item) for item in _list(items)}) > 1:
+    if len({cel_type_name(item) for item in _list(items)}) > 1:
         raise CelError("list elements must have the same type")
     return sorted(items, key=cmp_to_key(compare))
 

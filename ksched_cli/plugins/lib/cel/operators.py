@@ -11,12 +11,12 @@ from ksched_cli.plugins.lib.cel.values import (
     CelError,
     DefaultingMap,
     Maybe,
+    cel_type_name,
     compare,
     equal,
     is_number,
     no_overload,
     not_iterable,
-    type_name,
     whole_number,
 )
 
@@ -49,7 +49,7 @@ def _look_up(container: Any, key: Any) -> Any:
     if not isinstance(container, list):
         raise no_overload()
     if not is_number(key) or key != int(key):
-        raise CelError(f"unsupported index type '{type_name(key)}' in list")
+        raise CelError(f"unsupported index type '{cel_type_name(key)}' in list")
     if not 0 <= key < len(container):
         raise CelError(f"index out of bounds: {int(key)}")
     return container[int(key)]

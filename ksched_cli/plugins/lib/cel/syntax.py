@@ -20,7 +20,7 @@ _FRAMES = 5000
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class CelLiteral:
     value: Any
 
 
@@ -92,7 +92,7 @@ class MapOf:
     entries: tuple[tuple[Node, Node], ...]
 
 
-Node = Literal | Name | Select | Index | Call | Unary | Binary | Logical | Conditional | ListOf | MapOf
+Node = CelLiteral | Name | Select | Index | Call | Unary | Binary | Logical | Conditional | ListOf | MapOf
 
 _TOKEN = re.compile(
     r"""
@@ -140,7 +140,7 @@ _LEVELS = {
 }
 
 
-def parse(source: str) -> Node:
+def parse_cel(source: str) -> Node:
     """The expression's tree; CelCompileError with the place of the first mistake."""
     if len(source) > MAX_CODE_POINTS:
         text = f"expression code point size exceeds limit: size: {len(source)}, limit {MAX_CODE_POINTS}"
@@ -284,10 +284,10 @@ class _Parser:
             return self._number(negative=False)
         if kind == "string":
             self.at += 1
-            return Literal(_string(self.source, text, place))
+            return CelLiteral(_string(self.source, text, place))
         if kind == "name" and text in _LITERALS:
             self.at += 1
-            return Literal(_LITERALS[text])
+            return CelLiteral(_LITERALS[text])
         if self._accept("(") is not None:
             inside = self._expression()
             self._expect(")")
@@ -332,17 +332,17 @@ class _Parser:
         kind, text, place = self.tokens[self.at]
         self.at += 1
         if kind == "float":
-            return Literal(-float(text) if negative else float(text))
+            return CelLiteral(-float(text) if negative else float(text))
         unsigned = text[-1] in "uU"
         number = int(text.rstrip("uU"), 0 if text[:2].lower() == "0x" else 10)
         number = -number if negative else number
         if unsigned and not negative and number < 2**64:
-            return Literal(UInt(number))
+            return CelLiteral(UInt(number))
         if unsigned:
             raise _mistake(self.source, place, "invalid uint literal")
         if not -(2**63) <= number < 2**63:
             raise _mistake(self.source, place, "invalid int literal")
-        return Literal(number)
+        return CelLiteral(number)
 
 
 def _tokens(source: str) -> list[tuple[str, str, int]]:

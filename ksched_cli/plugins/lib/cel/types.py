@@ -8,16 +8,16 @@ from __future__ import annotations
 from ksched_cli.plugins.lib.cel.syntax import (
     Binary,
     Call,
+    CelLiteral,
     Conditional,
     Index,
-    Literal,
     Logical,
     Name,
     Node,
     Select,
     Unary,
 )
-from ksched_cli.plugins.lib.cel.values import CelCompileError, type_name
+from ksched_cli.plugins.lib.cel.values import CelCompileError, cel_type_name
 
 _QUANTITY, _DURATION, _TIMESTAMP = "kubernetes.Quantity", "google.protobuf.Duration", "google.protobuf.Timestamp"
 _NUMBERS = {"int", "uint", "double"}
@@ -51,8 +51,8 @@ _DEVICE = {"driver": "string", "allowMultipleAllocations": "bool"}
 def static_type(node: Node, *, device: bool) -> str | None:
     """None where it is not known. `device` says whether that name is the device here."""
     match node:
-        case Literal(value=value):
-            return None if value is None else type_name(value)
+        case CelLiteral(value=value):
+            return None if value is None else cel_type_name(value)
         case Select() | Index():
             return _of_device(node) if device else None
         case Logical() | Unary(operator="!"):

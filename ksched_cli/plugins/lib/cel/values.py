@@ -125,7 +125,7 @@ def to_quantity(text: str) -> CelQuantity:
         ) from None
 
 
-def type_name(value: Any) -> str:
+def cel_type_name(value: Any) -> str:
     """As cel-go names the type."""
     if isinstance(value, CelType):
         return value.type_name
@@ -181,7 +181,7 @@ def no_overload() -> CelError:
 
 def not_iterable(value: Any) -> CelError:
     """With the name that the type has in Go."""
-    name = type_name(value)
+    name = cel_type_name(value)
     package = "types" if name.startswith("google.protobuf.") or "." not in name else "cel"
     word = {"null_type": "Null", "optional_type": "Optional"}.get(name, name.rpartition(".")[2])
     pointer = "*" if isinstance(value, Maybe) else ""

@@ -11,10 +11,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ksched_cli.api.resource import Device, DeviceClass, ResourceClaim, ResourceSlice
+from ksched_cli.api.dynamic_resources import Device, DeviceClass, ResourceClaim, ResourceSlice
 from ksched_cli.plugins.lib.devices.capacity import consumed_capacity, fits
 from ksched_cli.plugins.lib.devices.claims import AllocatedState, Capacity, DeviceID, add_capacity, key_of
-from ksched_cli.plugins.lib.devices.constraints import Constraint, constraint_of
+from ksched_cli.plugins.lib.devices.constraints import ClaimConstraint, constraint_of
 from ksched_cli.plugins.lib.devices.counters import AvailableCounters, ConsumedCounters
 from ksched_cli.plugins.lib.devices.errors import AllocationError, AllocationTimeout, NodeAllocationFailed
 from ksched_cli.plugins.lib.devices.inventory import Inventory
@@ -85,7 +85,7 @@ class _Search:
         self.deadline = deadline
         self.counters = ConsumedCounters(allocator.available_counters)
         self.requests: dict[tuple[int, int], list[_RequestData]] = {}
-        self.constraints: list[list[Constraint]] = []
+        self.constraints: list[list[ClaimConstraint]] = []
         self.selectable: dict[tuple[int, int], bool] = {}
         self.allocating: dict[DeviceID, set[int]] = {}
         self.allocating_capacity: dict[DeviceID, Capacity] = {}
@@ -120,7 +120,7 @@ class _Search:
             raise AllocationError(
                 f"claim {key_of(claim)}: number of requested devices {least} exceeds the claim limit of {MAX_RESULTS}"
             )
-        constraints: list[Constraint] = []
+        constraints: list[ClaimConstraint] = []
         for at, each in enumerate(claim.spec.devices.constraints):
             constraint = constraint_of(each, lists=self.features.list_attributes)
             if constraint is None:

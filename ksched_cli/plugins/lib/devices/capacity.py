@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from ksched_cli.api.dynamic_resources import Device, DeviceCapacity
 from ksched_cli.api.quantity import parse_quantity, whole
-from ksched_cli.api.resource import Device, DeviceCapacity
 from ksched_cli.plugins.lib.devices.claims import Capacity
 
 _NONE: Mapping[str, Fraction] = {}

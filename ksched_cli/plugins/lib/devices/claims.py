@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ksched_cli.api.core import Pod, PodResourceClaim
+from ksched_cli.api.dynamic_resources import DeviceRequestAllocationResult, ResourceClaim
 from ksched_cli.api.quantity import parse_quantity
-from ksched_cli.api.resource import DeviceRequestAllocationResult, ResourceClaim
 from ksched_cli.api.resource_claims import is_controlled_by
 from ksched_cli.cluster.catalog import Catalog
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Protocol
 
-from ksched_cli.api.resource import Device, DeviceAttribute, DeviceConstraint
+from ksched_cli.api.dynamic_resources import Device, DeviceAttribute, DeviceConstraint
 from ksched_cli.plugins.lib.devices.requests import RequestView
 
 
-class Constraint(Protocol):
+class ClaimConstraint(Protocol):
     """`add` refuses a device or counts it in; every successful `add` can be taken back by `remove`."""
 
     def add(self, request: RequestView, device: Device, driver: str) -> bool: ...
@@ -20,7 +20,7 @@ class Constraint(Protocol):
 _Values = frozenset[tuple[str, object]]
 
 
-def constraint_of(constraint: DeviceConstraint, *, lists: bool = False) -> Constraint | None:
+def constraint_of(constraint: DeviceConstraint, *, lists: bool = False) -> ClaimConstraint | None:
     """None for a kind that is not known. With `lists` (DRAListTypeAttributes) an attribute is a set of values."""
     if constraint.match_attribute is not None:
         kind = MatchAnyOf if lists else MatchAttribute

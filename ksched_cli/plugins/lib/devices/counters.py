@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from ksched_cli.api.dynamic_resources import Device
 from ksched_cli.api.quantity import parse_quantity
-from ksched_cli.api.resource import Device
 from ksched_cli.plugins.lib.devices.claims import AllocatedState
 from ksched_cli.plugins.lib.devices.pools import Pool
 from ksched_cli.plugins.lib.devices.requests import device_id

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ksched_cli.api.core import Container, Pod
+from ksched_cli.api.dynamic_resources import DeviceClass, DeviceRequest, ExactDeviceRequest, ResourceClaim
 from ksched_cli.api.meta import ObjectMeta, OwnerReference
 from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import parse_quantity
-from ksched_cli.api.resource import DeviceClass, DeviceRequest, ExactDeviceRequest, ResourceClaim
-from ksched_cli.api.resources import requests_of
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.resources import is_extended, is_scalar
 from ksched_cli.plugins.lib.devices.requests import EXACT_COUNT

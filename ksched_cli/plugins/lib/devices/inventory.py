@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ksched_cli.api.resource import Device, DeviceClass, DeviceSelector, ResourceSlice
+from ksched_cli.api.dynamic_resources import Device, DeviceClass, DeviceSelector, ResourceSlice
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.plugins.lib.cel.expression import compile_selector
+from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
 from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError
 from ksched_cli.plugins.lib.devices.errors import AllocationError
 from ksched_cli.plugins.lib.devices.pools import PoolIndex
@@ -83,7 +83,7 @@ class Inventory:
         key = (expression, id(device))
         found = self._matches.get(key)
         if found is None:
-            selector = compile_selector(
+            selector = compile_cel_selector(
                 expression, shareable=self.features.consumable, lists=self.features.list_attributes
             )
             try:

@@ -11,8 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.dynamic_resources import DeviceClass, DeviceRequest, ResourceClaim
 from ksched_cli.api.quantity import value
-from ksched_cli.api.resource import DeviceClass, DeviceRequest, ResourceClaim
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.framework.status import Code, Status, error, unresolvable
 from ksched_cli.plugins.lib.devices.allocator import Allocator, Picks
@@ -54,7 +54,7 @@ class ExtendedWish:
     claim: ResourceClaim
 
 
-class Memory:
+class ClaimMemory:
     """What claims of the same wording got on earlier attempts, for as long as nothing that it rests on has changed."""
 
     def __init__(self, inventory: Inventory, tracker: ClaimTracker) -> None:
@@ -95,7 +95,7 @@ class NodeSearch:
     def __init__(
         self,
         cluster: Cluster,
-        memory: Memory,
+        memory: ClaimMemory,
         claims: tuple[ResourceClaim, ...],
         wish: ExtendedWish | None,
         timeout: float,

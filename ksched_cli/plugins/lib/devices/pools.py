@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ksched_cli.api.affinity import NodeSelector
-from ksched_cli.api.resource import CounterSet, Device, ResourceSlice
+from ksched_cli.api.dynamic_resources import CounterSet, Device, ResourceSlice
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn

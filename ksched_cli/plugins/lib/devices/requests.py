@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ksched_cli.api.quantity import parse_quantity
-from ksched_cli.api.resource import (
+from ksched_cli.api.dynamic_resources import (
     Device,
     DeviceRequest,
     DeviceSelector,
@@ -16,6 +15,7 @@ from ksched_cli.api.resource import (
     ExactDeviceRequest,
     ResourceSlice,
 )
+from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.plugins.lib.devices.claims import DeviceID
 
 EXACT_COUNT, ALL = "ExactCount", "All"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ksched_cli.api.affinity import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from ksched_cli.api.resource import (
+from ksched_cli.api.dynamic_resources import (
     AllocationResult,
     DeviceAllocationResult,
     DeviceRequestAllocationResult,

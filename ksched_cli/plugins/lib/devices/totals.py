@@ -8,10 +8,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from ksched_cli.api.affinity import NodeSelector
-from ksched_cli.api.resource import Device, DeviceClass, ResourceSlice
+from ksched_cli.api.dynamic_resources import Device, DeviceClass, ResourceSlice
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.framework.handle import Handle
-from ksched_cli.plugins.lib.cel.expression import compile_selector
+from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
 from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError
 from ksched_cli.plugins.lib.devices.claims import ClaimTracker
 from ksched_cli.plugins.lib.devices.extended import ExtendedResourceIndex, may_be_device_backed
@@ -83,7 +83,7 @@ class DeviceTotals:
         anonymous = replace(device, allow_multiple_allocations=None)
         try:
             return all(
-                compile_selector(selector.cel.expression, shareable=self._shareable, lists=self._lists).matches(
+                compile_cel_selector(selector.cel.expression, shareable=self._shareable, lists=self._lists).matches(
                     home.spec.driver, anonymous
                 )
                 for selector in backing.spec.selectors

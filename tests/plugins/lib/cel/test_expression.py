@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.api.resource import Device
-from ksched_cli.plugins.lib.cel.expression import compile_selector
+from ksched_cli.api.dynamic_resources import Device
+from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
 from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError
 
 DRIVER = "dra.example.com"
@@ -40,7 +40,7 @@ GPU = device(
 
 
 def matches(expression: str, of: Device = GPU, *, shareable: bool = True) -> bool:
-    return compile_selector(expression, shareable=shareable).matches(DRIVER, of)
+    return compile_cel_selector(expression, shareable=shareable).matches(DRIVER, of)
 
 
 def attribute(rest: str) -> str:
@@ -198,7 +198,7 @@ def test_runtime_errors(expression: str, text: str) -> None:
 )
 def test_compile_errors(expression: str, text: str) -> None:
     with pytest.raises(CelCompileError) as caught:
-        compile_selector(expression)
+        compile_cel_selector(expression)
     assert "compilation failed: " in str(caught.value)
     assert text in str(caught.value)
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.api.resource import Device
-from ksched_cli.plugins.lib.cel.expression import compile_selector
+from ksched_cli.api.dynamic_resources import Device
+from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
 from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError
 from tests.plugins.lib.devices.resources import device
 
@@ -20,7 +20,7 @@ DEVICE = msgspec.convert(device("gpu", attributes={"day": "2026-03-01T12:30:45.5
 
 
 def matches(expression: str) -> bool:
-    return compile_selector(expression).matches("driver.example.com", DEVICE)
+    return compile_cel_selector(expression).matches("driver.example.com", DEVICE)
 
 
 DAY = "timestamp(device.attributes['driver.example.com'].day)"

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from ksched_cli.api.resource import Device
+from ksched_cli.api.dynamic_resources import Device
 from ksched_cli.plugins.lib.cel.cost import LIMIT
-from ksched_cli.plugins.lib.cel.expression import compile_selector
+from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
 from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError
 
 DEPTH = "ERROR: <input>:-1:0: expression recursion limit exceeded: 250"
@@ -16,7 +16,7 @@ RANGE = "lists.range(1000)"
 
 
 def matches(expression: str) -> bool:
-    return compile_selector(expression).matches("driver.example.com", Device("d"))
+    return compile_cel_selector(expression).matches("driver.example.com", Device("d"))
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "^(a|a?)+$", "(.*a){20}$", "(x+x+)+y"])

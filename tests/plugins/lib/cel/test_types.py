@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ksched_cli.plugins.lib.cel.expression import compile_selector
+from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
 from ksched_cli.plugins.lib.cel.values import CelCompileError
 
 MEMORY = "device.capacity['driver.example.com'].memory"
@@ -37,7 +37,7 @@ MEMORY = "device.capacity['driver.example.com'].memory"
 )
 def test_operators(expression: str, operator: str, types: str) -> None:
     with pytest.raises(CelCompileError) as caught:
-        compile_selector(expression)
+        compile_cel_selector(expression)
     assert str(caught.value) == (
         f"compilation failed: found no matching overload for '_{operator}_' applied to '({types})'"
     )
@@ -54,7 +54,7 @@ def test_operators(expression: str, operator: str, types: str) -> None:
 )
 def test_results(expression: str, type_name: str) -> None:
     with pytest.raises(CelCompileError) as caught:
-        compile_selector(expression)
+        compile_cel_selector(expression)
     assert str(caught.value) == f"must evaluate to bool or the unknown type, not {type_name}"
 
 
@@ -75,4 +75,4 @@ def test_results(expression: str, type_name: str) -> None:
     ],
 )
 def test_what_is_not_refused(expression: str) -> None:
-    assert compile_selector(expression).expression == expression
+    assert compile_cel_selector(expression).expression == expression

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.resource import DeviceClass, ResourceClaim, ResourceSlice
+from ksched_cli.api.dynamic_resources import DeviceClass, ResourceClaim, ResourceSlice
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.plugins.lib.devices.allocator import Allocator

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.api.resource import DeviceClass
+from ksched_cli.api.dynamic_resources import DeviceClass
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.plugins.lib.devices.extended import ExtendedResourceIndex, lacking
 from tests.builders import make_pod

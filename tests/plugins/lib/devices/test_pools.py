@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.api.resource import ResourceSlice
+from ksched_cli.api.dynamic_resources import ResourceSlice
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.plugins.lib.devices.errors import AllocationError
 from ksched_cli.plugins.lib.devices.inventory import Features, Inventory

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.api.resource import Device
+from ksched_cli.api.dynamic_resources import Device
 from ksched_cli.plugins.lib.devices.capacity import consumed_capacity, fits
 from ksched_cli.plugins.lib.devices.inventory import Features
 from ksched_cli.plugins.lib.devices.results import allocation_of

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ksched_cli.plan.evicted import Loss
+from ksched_cli.plan.evicted import WorkloadLoss
 from ksched_cli.plan.results import Stats
-from ksched_cli.sources.places import Place
+from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.results import WorldResult
 
 Level = Literal["error", "warning", "note"]
@@ -24,7 +24,7 @@ class Finding:
     title: str
     workload: str
     message: str
-    place: Place
+    place: SourcePlace
     pods: tuple[str, ...] = ()
     plugin: str = ""
     reasons: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class WorkloadCheck:
     and could make it otherwise."""
 
     workload: str
-    place: Place
+    place: SourcePlace
     pods: int
     running: int
     old: int
@@ -93,7 +93,7 @@ class Check:
     coverage: Mapping[str, Any]
     stats: Stats
     warnings: tuple[str, ...] = ()
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[WorkloadLoss, ...] = ()
     world: WorldResult | None = None
 
     @property

@@ -29,7 +29,7 @@ from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.rollout_status import ON_DELETE
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.plan.fields import Path
-from ksched_cli.sources.controllers.jobs import completions_of, parallelism
+from ksched_cli.sources.controllers.job_pods import completions_of, parallelism
 from ksched_cli.whatif.manifests import cron_job_run
 
 
@@ -212,7 +212,7 @@ def _waits_for_resume(plane: ControlPlane, item: Deployment) -> bool:
     return bool(item.spec.paused) and plane.controllers.deployments.new_replica_set(item) is None
 
 
-def notes_of(plane: ControlPlane, item: Any, before: WorkloadState) -> list[str]:
+def rollout_notes(plane: ControlPlane, item: Any, before: WorkloadState) -> list[str]:
     """Why a change of the manifests is not rolled out."""
     live, label = plane.store.current(item), label_of(item)
     if isinstance(item, Pod):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ksched_cli.controlplane.draws import Draw, alternatives
-from ksched_cli.plan.check_results import Finding, Orders, WorkloadCheck
+from ksched_cli.plan.check.results import Finding, Orders, WorkloadCheck
 
 # How many orders are tried, the first one among them.
 MOST_ORDERS = 8

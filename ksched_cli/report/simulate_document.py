@@ -26,7 +26,7 @@ API_VERSION = "ksched/v1"
 KIND = "Simulation"
 
 
-def to_document(simulation: Simulation) -> dict[str, Any]:
+def simulation_document(simulation: Simulation) -> dict[str, Any]:
     """The whole document at once, for YAML and for callers that want the data."""
     return {
         "apiVersion": API_VERSION,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ksched_cli.api.conversion import written
+from ksched_cli.api.conversion import path_text
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.config.policy.model import is_policy, policy_document
 from ksched_cli.config.policy.profile import plugins_named
@@ -16,7 +16,7 @@ Steps = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
-class Note:
+class MigrationNote:
     """`lost`: what the old file said is not in the new one."""
 
     told: Problem
@@ -29,24 +29,24 @@ class Notes:
     def __init__(self, document: Document, source: str) -> None:
         self._document = document
         self._source = source
-        self._notes: dict[tuple[str, str], Note] = {}
+        self._notes: dict[tuple[str, str], MigrationNote] = {}
 
     def apart(self) -> Notes:
         """For what is only looked at."""
         return Notes(self._document, self._source)
 
-    def told(self) -> tuple[Note, ...]:
+    def told(self) -> tuple[MigrationNote, ...]:
         """What is lost comes first."""
         return tuple(sorted(self._notes.values(), key=lambda note: not note.lost))
 
     def tell(self, message: str, steps: Sequence[str | int] = (), hint: str = "", *, lost: bool = False) -> None:
         line = self._document.line_of(tuple(steps)) if steps else None
-        problem = Problem(message, self._source, line, written(steps), hint)
-        self._notes.setdefault((message, hint), Note(problem, lost))
+        problem = Problem(message, self._source, line, path_text(steps), hint)
+        self._notes.setdefault((message, hint), MigrationNote(problem, lost))
 
     def repeat(self, warning: str) -> None:
         """One that has its place in it."""
-        self._notes.setdefault((warning, ""), Note(Problem(warning)))
+        self._notes.setdefault((warning, ""), MigrationNote(Problem(warning)))
 
     def place_of(self, plugins: Sequence[str], profile: int, point: str = "") -> Steps:
         """Where the file first names one of the plugins; nowhere if they are there by default."""

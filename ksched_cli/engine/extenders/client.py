@@ -34,7 +34,7 @@ MAX_EXTENDER_PRIORITY = 10
 
 
 @dataclass(frozen=True)
-class Answer:
+class ExtenderAnswer:
     """The nodes that pass a filter, and what was said of the others by name. `bare` when the extender sent node objects
     back: kube-scheduler goes on with these, and they come without the pods and images that it knows of."""
 
@@ -106,19 +106,19 @@ class HTTPExtender:
 
     # Filter
 
-    def filter(self, pod: PodInfo, rows: RowColumn) -> Answer:
+    def filter(self, pod: PodInfo, rows: RowColumn) -> ExtenderAnswer:
         verb = self.config.filter_verb
         if not verb:
-            return Answer(rows, {}, {})
+            return ExtenderAnswer(rows, {}, {})
         result = read_filter(self._post("filter", verb, self._question(pod, rows)))
         if result.error:
             raise ExtenderError(result.error)
         unresolvable = result.unresolvable if self._rules.extenders_name_unresolvable_nodes else {}
         if self.config.node_cache_capable and result.node_names is not None:
-            return Answer(self._named(result.node_names, rows), result.failed, unresolvable)
+            return ExtenderAnswer(self._named(result.node_names, rows), result.failed, unresolvable)
         if result.nodes is None:
-            return Answer(rows[:0], result.failed, unresolvable)
-        return Answer(self._returned(result, rows), result.failed, unresolvable, bare=True)
+            return ExtenderAnswer(rows[:0], result.failed, unresolvable)
+        return ExtenderAnswer(self._returned(result, rows), result.failed, unresolvable, bare=True)
 
     def _named(self, names: list[str], rows: RowColumn) -> RowColumn:
         row_of, asked = self._cluster.nodes.row_of, self._mask(rows)

@@ -10,19 +10,19 @@ import numpy as np
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import pod_key, uid_of_pod
-from ksched_cli.controlplane.api_server import RefusedPod
+from ksched_cli.controlplane.api_server import PodRefusal
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import identity_of
 from ksched_cli.framework.status import Code, Status
-from ksched_cli.plan.check_results import Finding, Level
-from ksched_cli.plan.check_run import CheckRun
-from ksched_cli.plan.check_workloads import (
+from ksched_cli.plan.check.results import Finding, Level
+from ksched_cli.plan.check.run import CheckRun
+from ksched_cli.plan.check.workloads import (
     WorkloadState,
     is_held_back,
     label_of,
     manner_of,
-    notes_of,
     pod_problems,
+    rollout_notes,
     strategy_path,
 )
 from ksched_cli.plan.codes import (
@@ -42,7 +42,7 @@ from ksched_cli.plan.codes import (
     all_codes,
     code_of,
 )
-from ksched_cli.plan.deciding import Cause, cause_of, code_of_status, would_fit_without
+from ksched_cli.plan.deciding import RejectionCause, cause_of, code_of_status, would_fit_without
 from ksched_cli.plan.evicted import Losses, is_of
 from ksched_cli.plan.fields import Path, field_of
 from ksched_cli.sources.places import Places
@@ -97,15 +97,15 @@ class WorkloadCases:
         run, uid = self._run, uid_of_pod(pod)
         if pod.spec.scheduler_name not in run.world.scheduler.runtimes:
             text = f'no profile is named "{pod.spec.scheduler_name}": another scheduler places it'
-            return _case(Cause(all_codes()[OTHER_SCHEDULER]), pod, text)
+            return _case(RejectionCause(all_codes()[OTHER_SCHEDULER]), pod, text)
         row = run.world.cluster.pods.row_of.get(uid)
         found = run.world.loop.queue.find(row) if row is not None else None
         if found is not None and found[1].gated:
             message = found[1].gating_message
             status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (message,), found[1].gating_plugin)
-            return _case(Cause(code_of_status(status), status.plugin, status.reasons), pod, message)
+            return _case(RejectionCause(code_of_status(status), status.plugin, status.reasons), pod, message)
         if uid not in run.decisions:
-            return _case(Cause(all_codes()[UNSETTLED]), pod, "its turn has not come")
+            return _case(RejectionCause(all_codes()[UNSETTLED]), pod, "its turn has not come")
         return self._undecided(pod, uid)
 
     def _undecided(self, pod: Pod, uid: str) -> Case:
@@ -126,14 +126,14 @@ class WorkloadCases:
         for refusal in () if self.state.satisfied else self.refusals():
             reasons = (refusal.message,)
             code = code_of(refusal.plugin, reasons) or all_codes()[OTHER_ADMISSION]
-            cause = Cause(code, refusal.plugin, reasons)
+            cause = RejectionCause(code, refusal.plugin, reasons)
             case = _case(cause, refusal.pod, f"{refusal.plugin} refuses: {refusal.message}")
             case.count = self.state.missing
             if self.replaces and self.state.old:
                 case.deadlock = ROLLOUT_QUOTA
             yield refusal.pod.metadata.name, case
 
-    def refusals(self) -> list[RefusedPod]:
+    def refusals(self) -> list[PodRefusal]:
         owners = {identity_of(self.item), *self.state.owners}
         found = (each for owner in owners for each in self._plane.api.refusals.get(owner, {}).values())
         return [each for each in found if each.plugin and self._plane.store.current(each.pod) is None]
@@ -142,7 +142,7 @@ class WorkloadCases:
         for pod in self.state.pods:
             name = pod.spec.node_name
             if name and self._plane.store.get(Node, name) is None and uid_of_pod(pod) in self._run.world.recorder.lives:
-                cause = Cause(all_codes()["KS109"], "NodeName")
+                cause = RejectionCause(all_codes()["KS109"], "NodeName")
                 yield pod.metadata.name, _case(cause, pod, f'there is no node "{name}"')
 
     def _stuck(self) -> list[Case]:
@@ -186,7 +186,7 @@ class Findings:
         codes = all_codes()
         for text in self._cases.problems:
             yield self._say(codes[NO_PODS], text, ("spec",))
-        for text in notes_of(self._run.plane, self._item, self._run.before[id(self._item)]):
+        for text in rollout_notes(self._run.plane, self._item, self._run.before[id(self._item)]):
             yield self._say(codes[NOT_ROLLED_OUT], text)
 
     def _finding(self, case: Case) -> Finding:
@@ -272,7 +272,7 @@ class Findings:
         return Finding(code.code, code.name, level_of(code), code.title, self._cases.label, text, place, pods)
 
 
-def _case(cause: Cause, pod: Pod, message: str) -> Case:
+def _case(cause: RejectionCause, pod: Pod, message: str) -> Case:
     return Case(cause.code, field_of(cause, pod), message, plugin=cause.plugin, reasons=cause.reasons)
 
 

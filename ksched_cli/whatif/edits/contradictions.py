@@ -25,10 +25,10 @@ from ksched_cli.whatif.edits.values import (
 
 def contradictions(edits: Sequence[Edit]) -> list[Problem]:
     """Each pair of edits that want different things of the same object."""
-    return [Problem(text, str(edit), hint=hint) for edit, text, hint in clashes(edits)]
+    return [Problem(text, str(edit), hint=hint) for edit, text, hint in edit_clashes(edits)]
 
 
-def clashes(edits: Sequence[Edit]) -> Iterator[tuple[Edit, str, str]]:
+def edit_clashes(edits: Sequence[Edit]) -> Iterator[tuple[Edit, str, str]]:
     """The edit, what it clashes with, and what to do."""
     by_node: defaultdict[str, list[Edit]] = defaultdict(list)
     for edit in edits:

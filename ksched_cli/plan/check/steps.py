@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from ksched_cli.controlplane.store import Identity
-from ksched_cli.plan.check_results import RolloutStep
+from ksched_cli.plan.check.results import RolloutStep
 from ksched_cli.plan.evicted import is_of
 from ksched_cli.world.recorder import PodLife
 
 
-def steps_of(lives: Iterable[PodLife], owners: Set[Identity]) -> tuple[RolloutStep, ...]:
+def rollout_steps(lives: Iterable[PodLife], owners: Set[Identity]) -> tuple[RolloutStep, ...]:
     """What happened to the workload's pods, one step for each moment."""
     moments: dict[float, tuple[list[str], dict[str, str], list[str]]] = {}
     for life in lives:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.workloads import Deployment, UpdateStrategy
 from ksched_cli.controlplane.controllers.deployment import RECREATE
-from ksched_cli.plan.check_run import LIMITS, CheckRun
+from ksched_cli.plan.check.run import LIMITS, CheckRun
 
 
 def finishes_without_old(run: CheckRun, item: Any) -> bool:

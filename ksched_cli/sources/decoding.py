@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ksched_cli.api.decode import Found, decode_json, decode_plain
+from ksched_cli.api.decode import DecodedObject, decode_json, decode_plain
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.exports import decode_export, is_export, may_be_export, without_logs
 
 
-def decode(content: bytes, source: str) -> Iterator[Found]:
+def decode(content: bytes, source: str) -> Iterator[DecodedObject]:
     """Raises InputError where the content is neither, or nothing."""
     content = without_logs(content)
     if not content.strip():
@@ -22,7 +22,7 @@ def decode(content: bytes, source: str) -> Iterator[Found]:
         yield from _decode_yaml(content, source)
 
 
-def _decode_json(content: bytes, source: str) -> Iterator[Found]:
+def _decode_json(content: bytes, source: str) -> Iterator[DecodedObject]:
     try:
         if may_be_export(content) and is_export(export := msgspec.json.decode(content)):
             yield from decode_export(export, source, None)
@@ -39,7 +39,7 @@ def _may_be_more_than_json(content: bytes, mistake: Exception) -> bool:
     return isinstance(mistake, msgspec.DecodeError) and "trailing characters" in str(mistake)
 
 
-def _decode_yaml_or_lines(content: bytes, source: str, mistake: Exception) -> Iterator[Found]:
+def _decode_yaml_or_lines(content: bytes, source: str, mistake: Exception) -> Iterator[DecodedObject]:
     """Documents one a line, as `kubectl get -o json` of several kinds piped together; else YAML has a say."""
     lines = [(number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()]
     if all(line.lstrip().startswith(b"{") and line.rstrip().endswith(b"}") for _, line in lines):
@@ -52,7 +52,7 @@ def _decode_yaml_or_lines(content: bytes, source: str, mistake: Exception) -> It
         yield from _decode_concatenated(content, source)
 
 
-def _decode_concatenated(content: bytes, source: str) -> Iterator[Found]:
+def _decode_concatenated(content: bytes, source: str) -> Iterator[DecodedObject]:
     """JSON documents with nothing between them."""
     import json
 
@@ -89,7 +89,7 @@ def _line_of(mistake: Exception, content: bytes) -> int | None:
     return content.count(b"\n", 0, int(digits)) + 1 if found and digits.isdigit() else None
 
 
-def _decode_yaml(content: bytes, source: str) -> Iterator[Found]:
+def _decode_yaml(content: bytes, source: str) -> Iterator[DecodedObject]:
     from ksched_cli.api.yaml_reader import read_documents
 
     for document in read_documents(content, source):

@@ -9,7 +9,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.controlplane.budgets import TOO_MANY_BUDGETS
 from ksched_cli.controlplane.store import owner_identity
-from ksched_cli.plan.drain.filters import Filtered
+from ksched_cli.plan.drain.filters import DrainFilterResult
 from ksched_cli.plan.drain.results import Evicted, NodeDrain, PodFate, Remark
 from ksched_cli.plan.drain.unplaced import UnplacedReasons
 from ksched_cli.world.recorder import PreemptedPod
@@ -29,7 +29,7 @@ class SortedNode:
     left: list[Pod] = field(default_factory=list)
     _warnings: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, pod: Pod, filtered: Filtered) -> None:
+    def add(self, pod: Pod, filtered: DrainFilterResult) -> None:
         if filtered.verdict == "refuse":
             self.refused.append((pod, filtered.message))
             return

@@ -10,7 +10,14 @@ from msgspec import structs
 
 from ksched_cli.config.enabled_plugins import default_plugins
 from ksched_cli.config.extenders import ignored_resources
-from ksched_cli.config.model import EXTENSION_POINT_FIELDS, Extender, PluginRef, Plugins, PluginSet, Profile
+from ksched_cli.config.model import (
+    EXTENSION_POINT_FIELDS,
+    Extender,
+    KubeSchedulerProfile,
+    PluginRef,
+    Plugins,
+    PluginSet,
+)
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs, args_by_default
 from ksched_cli.errors import ConfigError, Problem
 from ksched_cli.releases.gates import FeatureGates
@@ -36,7 +43,7 @@ class ResolvedProfile:
     checks_all_filters: bool = False
 
 
-def merge_with_defaults(profile: Profile, release: Release, gates: FeatureGates) -> Plugins:
+def merge_with_defaults(profile: KubeSchedulerProfile, release: Release, gates: FeatureGates) -> Plugins:
     """mergePlugins. The default plugins are in MultiPoint, or in every point's own list (up to v1beta2)."""
     default = default_plugins(release, gates, profile.config_version)
     defaults = dict(default.points())
@@ -63,7 +70,7 @@ def _merge(default: PluginSet, custom: PluginSet) -> PluginSet:
 
 
 def expand_profile(
-    profile: Profile,
+    profile: KubeSchedulerProfile,
     release: Release,
     gates: FeatureGates,
     extension_points_of: Mapping[str, Collection[str]],

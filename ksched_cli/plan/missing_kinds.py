@@ -65,7 +65,7 @@ _CONCERNS: Mapping[str, Concern] = {
 }
 
 
-class Doubts:
+class MissingKinds:
     """For each pod the kinds that could change its answer and were not read."""
 
     def __init__(self, missing: Collection[str], pods: Collection[Pod]) -> None:

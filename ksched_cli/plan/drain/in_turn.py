@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.drain.filters import Flags
-from ksched_cli.plan.drain.results import Trial
+from ksched_cli.plan.drain.results import DrainTrial
 from ksched_cli.plan.drain.run import drain
 from ksched_cli.sources.loaded import Loaded
 
@@ -19,10 +19,10 @@ def drain_in_turn(
     *,
     pending_first: bool = True,
     moved_only: bool = True,
-) -> Iterator[Trial]:
+) -> Iterator[DrainTrial]:
     """`make` gives a scheduler of its own for every trial. With `moved_only`, `final` has only the pods to which
     something happened."""
     if not pending_first:
         loaded = loaded.without_pending()
     for name, nodes in groups:
-        yield Trial(name, tuple(nodes), drain(make(loaded), loaded, nodes, flags, moved_only=moved_only))
+        yield DrainTrial(name, tuple(nodes), drain(make(loaded), loaded, nodes, flags, moved_only=moved_only))

@@ -13,7 +13,7 @@ from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.workloads import top_owner
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.check_workloads import WorkloadState, jobs_of, state_of
+from ksched_cli.plan.check.workloads import WorkloadState, jobs_of, state_of
 from ksched_cli.plan.evicted import is_of
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec import Raw, Struct
 
-from ksched_cli.api.decode import Found, decode_item
+from ksched_cli.api.decode import DecodedObject, decode_item
 from ksched_cli.api.defaults import fill_in
 from ksched_cli.api.meta import metadata_of
 from ksched_cli.errors import ClusterUnreadable
-from ksched_cli.sources.live.api_server import ApiServer, Interrupted, Refused
+from ksched_cli.sources.live.api_server import Interrupted, LiveApiServer, RequestRefused
 from ksched_cli.sources.live.cluster import LiveCluster
 from ksched_cli.sources.live.listing import GONE, Missing, Page, read_kind
 from ksched_cli.sources.live.resources import Resource
@@ -60,16 +60,16 @@ class Listed:
     """A kind as a whole: everything that was known of it is replaced."""
 
     kind: type[Struct]
-    found: Sequence[Found]
+    found: Sequence[DecodedObject]
 
 
 @dataclass(frozen=True)
-class Changed:
+class ObjectChange:
     """One object as it is now, or that it is gone."""
 
     kind: type[Struct]
     key: tuple[str, str]
-    found: Found | None
+    found: DecodedObject | None
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Reached:
     kind: type[Struct]
 
 
-Event = Listed | Changed | Lost | Reached
+Event = Listed | ObjectChange | Lost | Reached
 
 
 @dataclass
@@ -107,7 +107,7 @@ class _Watched:
 class Follower:
     """Follows each kind in a thread of its own, until `stop` is set."""
 
-    server: ApiServer
+    server: LiveApiServer
     put: Callable[[Event], None]
     stop: threading.Event = field(default_factory=threading.Event)
     clock: Callable[[], float] = time.monotonic
@@ -129,7 +129,7 @@ class Follower:
             except _Expired:
                 watched.version = ""
                 watched.failures += 1
-            except (ClusterUnreadable, Interrupted, Refused, msgspec.MsgspecError) as trouble:
+            except (ClusterUnreadable, Interrupted, RequestRefused, msgspec.MsgspecError) as trouble:
                 wait = self._note_trouble(watched, trouble)
             if watched.failures:
                 self.stop.wait(max(_growing_pause(watched.failures), wait or 0.0))
@@ -158,11 +158,11 @@ class Follower:
             return None
         watched.failures += 1
         watched.lost = True
-        if isinstance(trouble, Refused) and trouble.status == _TIMEOUT and watched.failures % _RELIST_AFTER == 0:
+        if isinstance(trouble, RequestRefused) and trouble.status == _TIMEOUT and watched.failures % _RELIST_AFTER == 0:
             # "Too large resource version": etcd was restored from a backup, and will not reach this version soon.
             watched.version = ""
         self.put(Lost(watched.resource.kind, str(trouble), self.clock() - watched.heard))
-        return trouble.wait if isinstance(trouble, Refused) else None
+        return trouble.wait if isinstance(trouble, RequestRefused) else None
 
     def _lines(self, resource: Resource, version: str) -> Iterator[bytes]:
         # Not the same for all kinds, so that not all watches end at once.
@@ -175,19 +175,19 @@ class Follower:
         }
         try:
             yield from self.server.lines(resource.path(), parameters, silence=seconds + 30)
-        except Refused as refusal:
+        except RequestRefused as refusal:
             if refusal.status == GONE:
                 raise _Expired from None
             raise
 
     def _list(self, resource: Resource) -> str:
         """List the whole kind again; the version that a watch goes on from."""
-        found: list[Found] = []
+        found: list[DecodedObject] = []
         version = ""
         for answer in read_kind(self.server, resource.kind, from_cache=False):
             if isinstance(answer, Missing):
                 # What was known stays known: no object has been deleted.
-                raise Refused(_FORBIDDEN, f"{resource.plural}: {answer.reason}")
+                raise RequestRefused(_FORBIDDEN, f"{resource.plural}: {answer.reason}")
             if answer.restart:
                 found.clear()
             found += decoded(answer)
@@ -202,11 +202,11 @@ class Follower:
         if event.type == "ERROR":
             if told.code == GONE:
                 raise _Expired
-            raise Refused(told.code, told.message)
+            raise RequestRefused(told.code, told.message)
         if event.type != "BOOKMARK":
             key = told.metadata.namespace, told.metadata.name
             gone = event.type == "DELETED"
-            self.put(Changed(resource.kind, key, None if gone else _decoded(resource, event.object)))
+            self.put(ObjectChange(resource.kind, key, None if gone else _decoded(resource, event.object)))
         return told.metadata.resource_version
 
 
@@ -215,20 +215,20 @@ def _growing_pause(failures: int) -> float:
     return min(_SHORTEST_PAUSE * 2.0 ** (failures - 1), _LONGEST_PAUSE) * random.uniform(0.75, 1.25)
 
 
-def decoded(page: Page) -> Iterator[Found]:
+def decoded(page: Page) -> Iterator[DecodedObject]:
     return (_decoded(page.resource, item) for item in page.items)
 
 
-def _decoded(resource: Resource, item: Raw) -> Found:
+def _decoded(resource: Resource, item: Raw) -> DecodedObject:
     return decode_item(item, resource.kind, f"live: {resource.plural}", "")
 
 
-class Mirror:
+class ClusterMirror:
     """The cluster as it is known now, kept up with events."""
 
     def __init__(self, cluster: LiveCluster) -> None:
         self._cluster = cluster
-        self._objects: dict[type[Struct], dict[tuple[str, str], Found]] = {}
+        self._objects: dict[type[Struct], dict[tuple[str, str], DecodedObject]] = {}
         for kind, found in cluster.found.items():
             self._replace(kind, found)
 
@@ -248,7 +248,7 @@ class Mirror:
         objects[event.key] = event.found
         return before_it is None or not _alike(before_it, event.found)
 
-    def _replace(self, kind: type[Struct], found: Sequence[Found]) -> None:
+    def _replace(self, kind: type[Struct], found: Sequence[DecodedObject]) -> None:
         self._objects[kind] = {_key(each): each for each in found}
 
     def cluster(self) -> LiveCluster:
@@ -260,12 +260,12 @@ class Mirror:
         )
 
 
-def _key(found: Found) -> tuple[str, str]:
+def _key(found: DecodedObject) -> tuple[str, str]:
     metadata = getattr(found.value, "metadata", None)
     return (metadata.namespace, metadata.name) if metadata is not None else ("", str(id(found)))
 
 
-def _alike(one: Found, other: Found) -> bool:
+def _alike(one: DecodedObject, other: DecodedObject) -> bool:
     """But for the revision, which every write raises. Defaults are filled in first: one may have been simulated."""
     if not isinstance(one.value, msgspec.Struct) or not isinstance(other.value, msgspec.Struct):
         return False

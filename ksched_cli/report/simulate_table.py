@@ -49,7 +49,7 @@ def print_simulation(simulation: Simulation, console: Console, *, wide: bool = F
     _print_gone(simulation.gone, console)
     if simulation.gated or simulation.ignored or simulation.refused or simulation.pod_groups or simulation.gone:
         console.print()
-    console.print(summary_line(simulation))
+    console.print(simulation_summary_line(simulation))
     if by_source := simulation.coverage.get("kubeVersionReadFromSource"):
         console.print(
             Text(f"the rules of Kubernetes {by_source} are read from its source, not held against recordings")
@@ -156,7 +156,7 @@ def _print_gone(gone: Sequence[GonePod], console: Console) -> None:
         console.print(Text.assemble((count, "yellow"), f"  {why}: {shown}"))
 
 
-def summary_line(simulation: Simulation) -> Text:
+def simulation_summary_line(simulation: Simulation) -> Text:
     """How many pods went where, in one line."""
     counts = Counter(_verdict(outcome) for outcome in simulation.outcomes)
     parts = [

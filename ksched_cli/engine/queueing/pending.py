@@ -16,7 +16,7 @@ from ksched_cli.framework.status import Status
 
 
 @dataclass
-class Queue:
+class PendingQueue:
     """Pod rows in the order of their cycles, those that PreEnqueue holds back, those that nobody schedules, and those
     over which a plugin failed, with what it says."""
 
@@ -35,9 +35,9 @@ def pending(cluster: Cluster) -> list[int]:
     ]
 
 
-def enqueue(cluster: Cluster, rows: Iterable[int], runtimes: Mapping[str, Runtime]) -> Queue:
+def enqueue(cluster: Cluster, rows: Iterable[int], runtimes: Mapping[str, Runtime]) -> PendingQueue:
     """Sort pods out and into order: the profile's queue sort, then age, then namespace and name."""
-    queue = Queue()
+    queue = PendingQueue()
     keys: dict[int, tuple[Any, ...]] = {}
     for row in rows:
         info = cluster.pods.infos[row]
@@ -57,7 +57,7 @@ def enqueue(cluster: Cluster, rows: Iterable[int], runtimes: Mapping[str, Runtim
     return queue
 
 
-def let_in(queue: Queue, row: int, cluster: Cluster, runtimes: Mapping[str, Runtime]) -> None:
+def let_in(queue: PendingQueue, row: int, cluster: Cluster, runtimes: Mapping[str, Runtime]) -> None:
     """Put a pod that is held back where it would be if it were not."""
     infos = cluster.pods.infos
     keys = {

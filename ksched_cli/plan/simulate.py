@@ -12,14 +12,14 @@ from ksched_cli.api.core import Pod
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.queue import Queue
+from ksched_cli.engine.queueing.pending import PendingQueue
 from ksched_cli.engine.runtime import ScoreTable
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.framework.status import Status
-from ksched_cli.plan.doubts import Doubts
 from ksched_cli.plan.groups import pod_group_outcomes
+from ksched_cli.plan.missing_kinds import MissingKinds
 from ksched_cli.plan.results import (
     Failure,
     FailureGroup,
@@ -45,7 +45,7 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Placement:
+class PlacementRun:
     """A queue about to be worked off; `outcomes` runs the cycles as it is read, and `pod_groups` is for after that."""
 
     clock: Clock
@@ -56,33 +56,33 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Telling:
+class OutputOptions:
     """What is told of the decisions: every node or a summary, how many of the best, of which pods, and what was not
     read that could change them."""
 
     detail: bool = False
     top: int = TOP_NODES
     wanted: Callable[[Pod], bool] = lambda pod: True
-    doubts: Doubts | None = None
+    missing_kinds: MissingKinds | None = None
 
 
-def place(scheduler: Scheduler, telling: Telling | None = None) -> Placement:
+def place(scheduler: Scheduler, output: OutputOptions | None = None) -> PlacementRun:
     """Every pending pod through one scheduling cycle, also those that are not told of."""
-    telling = telling or Telling()
+    output = output or OutputOptions()
     clock = Clock()
     started = time.perf_counter()
     queue = scheduler.enqueue()
     clock.seconds += time.perf_counter() - started
     infos = scheduler.cluster.pods.infos
-    return Placement(
+    return PlacementRun(
         clock,
-        _outcomes(scheduler, queue, clock, telling),
+        _outcomes(scheduler, queue, clock, output),
         tuple(
             sorted(
                 (
                     GatedPod(infos[row].key, status.plugin, status.reasons)
                     for row, status in queue.gated.items()
-                    if telling.wanted(infos[row].pod)
+                    if output.wanted(infos[row].pod)
                 ),
                 key=lambda gated: gated.pod,
             )
@@ -92,7 +92,7 @@ def place(scheduler: Scheduler, telling: Telling | None = None) -> Placement:
                 (
                     IgnoredPod(infos[row].key, infos[row].pod.spec.scheduler_name)
                     for row in queue.ignored
-                    if telling.wanted(infos[row].pod)
+                    if output.wanted(infos[row].pod)
                 ),
                 key=lambda ignored: ignored.pod,
             )
@@ -101,12 +101,14 @@ def place(scheduler: Scheduler, telling: Telling | None = None) -> Placement:
     )
 
 
-def _outcomes(scheduler: Scheduler, queue: Queue, clock: Clock, telling: Telling) -> Iterator[PodOutcome]:
+def _outcomes(scheduler: Scheduler, queue: PendingQueue, clock: Clock, output: OutputOptions) -> Iterator[PodOutcome]:
     started = time.perf_counter()
     for decision in scheduler.run(queue):
-        if not telling.wanted(decision.pod.pod):
+        if not output.wanted(decision.pod.pod):
             continue
-        outcome = outcome_of(decision, scheduler.cluster, detail=telling.detail, top=telling.top, doubts=telling.doubts)
+        outcome = outcome_of(
+            decision, scheduler.cluster, detail=output.detail, top=output.top, missing_kinds=output.missing_kinds
+        )
         clock.seconds += time.perf_counter() - started
         yield outcome
         started = time.perf_counter()
@@ -114,7 +116,12 @@ def _outcomes(scheduler: Scheduler, queue: Queue, clock: Clock, telling: Telling
 
 
 def outcome_of(
-    decision: Decision, cluster: Cluster, *, detail: bool, top: int = TOP_NODES, doubts: Doubts | None = None
+    decision: Decision,
+    cluster: Cluster,
+    *,
+    detail: bool,
+    top: int = TOP_NODES,
+    missing_kinds: MissingKinds | None = None,
 ) -> PodOutcome:
     """The decision with names in place of rows, summed up unless the detail is wanted."""
     names = cluster.nodes.names
@@ -137,7 +144,7 @@ def outcome_of(
         scheduler=decision.pod.pod.spec.scheduler_name,
         pod_group=str(group_of(decision.pod) or ""),
         detail=_detail(decision, cluster) if detail else None,
-        missing=doubts.about(decision) if doubts else (),
+        missing=missing_kinds.about(decision) if missing_kinds else (),
     )
 
 
@@ -213,7 +220,7 @@ def _detail(decision: Decision, cluster: Cluster) -> NodeDetail:
         for status, rows in diagnosis.nodes.groups():
             failure = _failure(status)
             filters.update((names[row], failure) for row in rows)
-        filters.update((name, _failure(status)) for name, status in diagnosis.nodes.strangers.items())
+        filters.update((name, _failure(status)) for name, status in diagnosis.nodes.unknown_nodes.items())
     table = decision.scores
     scored = () if table is None else tuple(_scored(table, cluster, index) for index in range(len(table.rows)))
     return NodeDetail(tuple(names[row] for row in decision.feasible), dict(sorted(filters.items())), scored)

@@ -14,7 +14,7 @@ from ksched_cli.cli.running import SOME_DO_NOT_FIT, Shown, show_document
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from ksched_cli.wiring import Setup
+    from ksched_cli.wiring import RunOptions
     from ksched_cli.world.results import Limits, WorldResult
 
 Settle = Annotated[
@@ -51,11 +51,11 @@ class SettleOptions:
     max_cycles: MaxCycles = None
 
     def limits(self) -> Limits:
-        from ksched_cli.config.durations import parse
+        from ksched_cli.config.durations import parse_duration
         from ksched_cli.world.results import Limits
 
         given = Limits()
-        seconds = given.max_time if self.max_time is None else parse(self.max_time)
+        seconds = given.max_time if self.max_time is None else parse_duration(self.max_time)
         if seconds is None or seconds <= 0:
             raise UsageError(f"--max-time {self.max_time}: not a length of time; it is written 90s, 10m or 1h30m")
         if self.max_cycles is not None and self.max_cycles < 1:
@@ -67,7 +67,7 @@ class SettleOptions:
             raise UsageError("--max-time and --max-cycles are limits of --settle: give that too")
 
 
-def settle_and_show(setup: Setup, limits: Limits, shown: Shown) -> int:
+def settle_and_show(setup: RunOptions, limits: Limits, shown: Shown) -> int:
     """The whole command; its exit code."""
     from ksched_cli.wiring.settling import settle_cluster
 
@@ -77,17 +77,17 @@ def settle_and_show(setup: Setup, limits: Limits, shown: Shown) -> int:
     found = settled.world
     warn(simulation.warnings)
     if shown.output in (Output.JSON, Output.YAML):
-        from ksched_cli.report.document import to_document
-        from ksched_cli.report.settlement import settlement_entries
+        from ksched_cli.report.settle import settlement_entries
+        from ksched_cli.report.simulate_document import simulation_document
 
-        show_document({**to_document(simulation), **settlement_entries(found)}, shown.output)
+        show_document({**simulation_document(simulation), **settlement_entries(found)}, shown.output)
     elif shown.output is Output.NAME:
         for pod in found.moved:
             print_row(f"pod/{pod.pod}", f"node/{pod.node}" if pod.node else "-")
     else:
         from ksched_cli.report.console import make_console
-        from ksched_cli.report.settlement import print_settlement
-        from ksched_cli.report.table import print_groups, print_omissions, print_others, timings_table
+        from ksched_cli.report.settle import print_settlement
+        from ksched_cli.report.simulate_table import print_groups, print_omissions, print_others, timings_table
 
         console = make_console(shown.width)
         print_settlement(found, console, wide=wide, headers=shown.headers)

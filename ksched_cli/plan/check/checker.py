@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ksched_cli.api.pod_facts import uid_of_pod
-from ksched_cli.plan.check_findings import Findings, WorkloadCases
-from ksched_cli.plan.check_orders import in_all_orders
-from ksched_cli.plan.check_results import WorkloadCheck
-from ksched_cli.plan.check_run import CheckRun
-from ksched_cli.plan.check_steps import steps_of
-from ksched_cli.plan.check_trial import finishes_without_old
-from ksched_cli.plan.doubts import Doubts
-from ksched_cli.plan.evicted import Loss, Losses, is_of
+from ksched_cli.plan.check.findings import Findings, WorkloadCases
+from ksched_cli.plan.check.orders import in_all_orders
+from ksched_cli.plan.check.results import WorkloadCheck
+from ksched_cli.plan.check.run import CheckRun
+from ksched_cli.plan.check.steps import rollout_steps
+from ksched_cli.plan.check.trial import finishes_without_old
+from ksched_cli.plan.evicted import Losses, WorkloadLoss, is_of
+from ksched_cli.plan.missing_kinds import MissingKinds
 from ksched_cli.sources.places import Places
 from ksched_cli.world.results import WorldResult
 
@@ -28,7 +28,7 @@ class Outcome:
     not modelled."""
 
     workloads: tuple[WorkloadCheck, ...]
-    losses: tuple[Loss, ...]
+    losses: tuple[WorkloadLoss, ...]
     world: WorldResult
     warnings: tuple[str, ...]
     gaps: tuple[str, ...]
@@ -73,7 +73,7 @@ class Checker:
         return made
 
     def _summary(self, run: CheckRun, losses: Losses, cases: WorkloadCases) -> Callable[[], WorkloadCheck]:
-        state, steps = cases.state, steps_of(run.world.recorder.lives.values(), cases.state.owners)
+        state, steps = cases.state, rollout_steps(run.world.recorder.lives.values(), cases.state.owners)
         findings = Findings(run, losses, cases, self._places, len(steps))
         return lambda: WorkloadCheck(
             cases.label,
@@ -92,8 +92,10 @@ class Checker:
         lives = run.world.recorder.lives
         fresh = [pod for pod in cases.state.pods if uid_of_pod(pod) in lives or not pod.spec.node_name]
         preempts = any(is_of(each.pod.pod, cases.state.owners) for each in run.preempting.values())
-        doubts = Doubts(self._missing, run.pods) if self._missing else None
+        missing_kinds = MissingKinds(self._missing, run.pods) if self._missing else None
         pods = [*fresh, *(refusal.pod for refusal in cases.refusals())]
         return (
-            tuple(sorted({kind for pod in pods for kind in doubts.about_pod(pod, preempts=preempts)})) if doubts else ()
+            tuple(sorted({kind for pod in pods for kind in missing_kinds.about_pod(pod, preempts=preempts)}))
+            if missing_kinds
+            else ()
         )

@@ -1,0 +1,1 @@
+"""`check`: manifests rolled out over a cluster, and what is in the way."""
