@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.faults import CycleError
-from ksched_cli.engine.runtime import CycleState, Runtime
+from ksched_cli.engine.runtime import Runtime
 from ksched_cli.framework.status import SUCCESS, Code, Status, error
 
 # A Permit plugin may ask for more time, and gets no more.

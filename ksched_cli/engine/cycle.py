@@ -13,11 +13,13 @@ from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.binding import bind, permit, reserve, unreserve
+from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.decision import Decision, no_rows
 from ksched_cli.engine.faults import CycleError, ExtenderError
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.rules import EngineRules
-from ksched_cli.engine.runtime import CycleState, Runtime, ScoreTable
+from ksched_cli.engine.runtime import Runtime
+from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.engine.selection import TieBreak, best_rows, lowest_name, num_feasible_nodes_to_find
 from ksched_cli.engine.trial import CycleTrial
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
@@ -165,12 +167,12 @@ class Cycle:
         state, pod = CycleState(), self.cluster.pods.infos[pod_row]
         nodes = NodeRows(self.cluster, rows)
         try:
-            if runtime.run_pre_filter(state, pod).status is not None:
+            if runtime.pre_filters.run(state, pod).status is not None:
                 return None
             # Some plugins score by what their filter has found on the node.
-            runtime.run_filter_with_nominated(state, pod, nodes, NodeStatuses(len(self.cluster.nodes)))
-            runtime.run_pre_score(state, pod, nodes)
-            return runtime.run_score(state, pod, nodes)
+            runtime.nominated.run(state, pod, nodes, NodeStatuses(len(self.cluster.nodes)))
+            runtime.scores.prepare(state, pod, nodes)
+            return runtime.scores.run(state, pod, nodes)
         except CycleError:
             return None
 
@@ -197,7 +199,7 @@ class Cycle:
         diagnosis.wording = Wording.of(release)
         if self.placement is not None:
             diagnosis.placement_nodes = len(self.placement)
-        outcome = runtime.run_pre_filter(state, decision.pod)
+        outcome = runtime.pre_filters.run(state, decision.pod)
         if EngineRules.of(release).narrowing_plugins_are_blamed:
             diagnosis.unschedulable_plugins |= outcome.narrowed_by
         if outcome.status is not None:
@@ -229,7 +231,7 @@ class Cycle:
         if row is None or (self.placement is not None and row not in self.placement):
             return NodeRows(self.cluster, no_rows())
         nodes = NodeRows(self.cluster, np.array([row], dtype=np.int64))
-        passed = runtime.run_filter_with_nominated(state, decision.pod, nodes, diagnosis.nodes)
+        passed = runtime.nominated.run(state, decision.pod, nodes, diagnosis.nodes)
         diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
         if self.extenders is None:
             return passed
@@ -266,7 +268,7 @@ class Cycle:
     ) -> RowColumn:
         """findNodesThatPassFilters. All nodes are evaluated; where kube-scheduler would have stopped, the rest is
         taken back as not looked at."""
-        feasible = runtime.run_filter_with_nominated(state, pod, nodes, diagnosis.nodes).rows
+        feasible = runtime.nominated.run(state, pod, nodes, diagnosis.nodes).rows
         wanted = self._nodes_to_find(runtime, len(nodes))
         processed = len(nodes)
         if wanted < len(feasible):
@@ -304,8 +306,8 @@ class Cycle:
             return
         every = len(decision.feasible) == len(self.cluster.nodes) and not self.sampling
         nodes = NodeRows(self.cluster, None if every else decision.feasible, bare=bare)
-        runtime.run_pre_score(state, decision.pod, nodes)
-        decision.scores = runtime.run_score(state, decision.pod, nodes)
+        runtime.scores.prepare(state, decision.pod, nodes)
+        decision.scores = runtime.scores.run(state, decision.pod, nodes)
         if self.extenders is not None:
             self.extenders.prioritize(decision.pod, nodes, decision.scores)
         decision.ties = best_rows(decision.scores, self.cluster.nodes.name_rank)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.runtime import ScoreTable
+from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.framework.diagnosis import Diagnosis
 from ksched_cli.framework.interfaces import PostFilterResult
 

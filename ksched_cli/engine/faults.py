@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from types import TracebackType
+from typing import TypeAlias
 
 import numpy as np
 
@@ -66,6 +68,10 @@ class blamed:  # noqa: N801  # used as a function: with blamed(...)
         if problem is None or isinstance(problem, CycleError | KschedError) or not isinstance(problem, Exception):
             return
         raise PluginFault(self.plugin, self.point, told(problem)) from problem
+
+
+# Takes the plugin and the extension point.
+Calling: TypeAlias = "Callable[[str, str], blamed]"
 
 
 def check_status(status: Status, plugin: str, point: str) -> None:

@@ -15,8 +15,9 @@ import numpy as np
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.sandbox import Sandbox
+from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.faults import CycleError
-from ksched_cli.engine.runtime import CycleState, Runtime
+from ksched_cli.engine.runtime import Runtime
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
@@ -71,12 +72,12 @@ class Inspection:
             yield self.state
             return
         everywhere = NodeRows(self.runtime.cluster)
-        others = np.array(self.runtime.rivals(self.pod, everywhere)[row], dtype=np.int64)
-        state = self.runtime.clone(self.state)
+        others = np.array(self.runtime.nominated.rivals(self.pod, everywhere)[row], dtype=np.int64)
+        state = self.runtime.pre_filters.clone(self.state)
         with Sandbox(self.runtime.cluster) as sandbox:
             for index, other in enumerate(others.tolist()):
                 sandbox.add(others[index : index + 1], np.array([row], dtype=np.int64))
-                self.runtime.add_pod(state, self.pod, other, row)
+                self.runtime.pre_filters.add_pod(state, self.pod, other, row)
             yield state
 
 
@@ -123,8 +124,8 @@ def _judgements(inspection: Inspection) -> Iterator[Judgement]:
         statuses = NodeStatuses(len(everywhere))
         nowhere = np.zeros(len(everywhere), dtype=np.bool_)
         try:
-            passed = runtime.run_filter(alone, inspection.pod, everywhere, statuses)
-            refused = runtime.refused_beside(alone, inspection.pod, everywhere)
+            passed = runtime.filters.run(alone, inspection.pod, everywhere, statuses)
+            refused = runtime.nominated.refused_beside(alone, inspection.pod, everywhere)
         except CycleError as problem:
             yield Judgement(plugin, NodeStatuses(len(everywhere)), nowhere, str(problem))
             continue

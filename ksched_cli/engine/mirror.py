@@ -15,8 +15,8 @@ from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pods import NOWHERE
 from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.runtime import ScoreTable
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.engine.score_table import ScoreTable
 
 # What a cycle changes besides pods.
 _CHANGED_BY_CYCLES = (PersistentVolume, PersistentVolumeClaim, ResourceClaim)

@@ -21,7 +21,8 @@ from ksched_cli.engine.queueing.pending import PendingQueue, enqueue, pending
 from ksched_cli.engine.queueing.scheduling_queue import QueueSettings
 from ksched_cli.engine.registry import Registry
 from ksched_cli.engine.rules import EngineRules
-from ksched_cli.engine.runtime import Runtime, ScoreTable
+from ksched_cli.engine.runtime import Runtime
+from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.engine.selection import TieBreak, lowest_name
 from ksched_cli.engine.timings import Timings
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from ksched_cli.cluster.columns import RowColumn
-from ksched_cli.engine.runtime import ScoreTable
+from ksched_cli.engine.score_table import ScoreTable
 
 MIN_FEASIBLE_NODES_TO_FIND = 100
 MIN_FEASIBLE_PERCENTAGE = 5

@@ -11,8 +11,9 @@ import numpy as np
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.sandbox import Sandbox
+from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.faults import CycleError, PluginFault
-from ksched_cli.engine.runtime import CycleState, Runtime
+from ksched_cli.engine.runtime import Runtime
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import error
@@ -25,15 +26,15 @@ class CycleTrial:
     def __init__(self, runtime: Runtime, state: CycleState, pod: PodInfo) -> None:
         self._runtime = runtime
         self._cluster = runtime.cluster
-        self._state = runtime.clone(state)
+        self._state = runtime.pre_filters.clone(state)
         self._pod = pod
         self._sandbox = Sandbox(runtime.cluster)
-        self._followed = bool(runtime.followers(state))
+        self._followed = bool(runtime.pre_filters.followers(state))
         self._known_unnoticed: dict[int, bool] = {}
         self._passed_once: set[int] = set()
         self._invited: set[int] = set()
         self._guests: dict[int, list[int]] = {}
-        self._settled = replace(self._state, skip_filter=self._state.skip_filter | runtime.fixed_filters)
+        self._settled = replace(self._state, skip_filter=self._state.skip_filter | runtime.filters.fixed)
 
     def __enter__(self) -> CycleTrial:
         return self
@@ -45,14 +46,14 @@ class CycleTrial:
 
     @property
     def row_scoped(self) -> bool:
-        return self._runtime.row_scoped(self._state)
+        return self._runtime.filters.row_scoped(self._state)
 
     def stays_local(self, pod_row: int) -> bool:
-        return self._runtime.stays_local(self._state, self._pod, pod_row)
+        return self._runtime.filters.stays_local(self._state, self._pod, pod_row)
 
     @property
     def signature(self) -> Hashable | None:
-        return self._runtime.signature(self._state, self._pod)
+        return self._runtime.filters.signature(self._state, self._pod)
 
     def remove(self, pod_rows: RowColumn) -> None:
         """Plugins that follow the moves see the columns as they are after each."""
@@ -61,7 +62,7 @@ class CycleTrial:
             return
         for index, pod_row in enumerate(pod_rows.tolist()):
             (node_row,) = self._sandbox.remove(pod_rows[index : index + 1]).tolist()
-            self._runtime.remove_pod(self._state, self._pod, pod_row, node_row)
+            self._runtime.pre_filters.remove_pod(self._state, self._pod, pod_row, node_row)
 
     def put_back(self, pod_rows: RowColumn) -> None:
         if not self._followed or all(map(self._unnoticed, pod_rows.tolist())):
@@ -69,12 +70,14 @@ class CycleTrial:
             return
         for index, pod_row in enumerate(pod_rows.tolist()):
             (node_row,) = self._sandbox.put_back(pod_rows[index : index + 1]).tolist()
-            self._runtime.add_pod(self._state, self._pod, pod_row, node_row)
+            self._runtime.pre_filters.add_pod(self._state, self._pod, pod_row, node_row)
 
     def _unnoticed(self, pod_row: int) -> bool:
         known = self._known_unnoticed.get(pod_row)
         if known is None:
-            known = self._known_unnoticed[pod_row] = self._runtime.unnoticed(self._state, self._pod, pod_row)
+            known = self._known_unnoticed[pod_row] = self._runtime.pre_filters.unnoticed(
+                self._state, self._pod, pod_row
+            )
         return known
 
     def filter(self, rows: RowColumn) -> Verdict:
@@ -101,16 +104,16 @@ class CycleTrial:
 
     def _passing(self, rows: RowColumn) -> NodeRows:
         state, nodes = self._state_for(rows), self._nodes(rows)
-        if self._followed or not self._runtime.row_scoped(state):
-            return self._runtime.pass_with_nominated(state, self._pod, nodes)
+        if self._followed or not self._runtime.filters.row_scoped(state):
+            return self._runtime.nominated.passing(state, self._pod, nodes)
         self._invite(nodes)
-        passed = self._runtime.run_filter(state, self._pod, nodes, None)
+        passed = self._runtime.filters.run(state, self._pod, nodes, None)
         beside = [row for row in passed.rows.tolist() if row in self._guests]
         if not beside:
             return passed
         guests, where = self._guests_of(beside)
         self._sandbox.remove(guests)
-        alone = self._runtime.run_filter(state, self._pod, self._nodes(np.array(beside, dtype=np.int64)), None)
+        alone = self._runtime.filters.run(state, self._pod, self._nodes(np.array(beside, dtype=np.int64)), None)
         self._sandbox.add(guests, where)
         refused = np.setdiff1d(beside, alone.rows)
         return passed.select(~np.isin(passed.rows, refused))
@@ -122,7 +125,7 @@ class CycleTrial:
         if not new:
             return
         self._invited.update(new)
-        rivals = self._runtime.rivals(self._pod, self._nodes(np.array(new, dtype=np.int64)))
+        rivals = self._runtime.nominated.rivals(self._pod, self._nodes(np.array(new, dtype=np.int64)))
         if rivals:
             self._guests.update(rivals)
             self._sandbox.add(*self._guests_of(rivals))
@@ -143,7 +146,7 @@ class CycleTrial:
 
     def _filter(self, rows: RowColumn) -> Verdict:
         statuses = NodeStatuses(len(self._cluster.nodes))
-        passed = self._runtime.run_filter_with_nominated(self._state_for(rows), self._pod, self._nodes(rows), statuses)
+        passed = self._runtime.nominated.run(self._state_for(rows), self._pod, self._nodes(rows), statuses)
         self._passed_once.update(passed.rows.tolist())
         return Verdict(statuses.codes[rows], statuses.reason_ids[rows], statuses.reasons.values)
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
-from ksched_cli.engine.runtime import CycleState, Runtime
+from ksched_cli.engine.runtime import Runtime
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.engine.trial import CycleTrial
 from ksched_cli.framework.diagnosis import Diagnosis
@@ -73,7 +74,7 @@ def _closest(runtime: Runtime, pod: PodInfo, diagnosis: Diagnosis) -> RejectionC
     rows = np.nonzero(diagnosis.nodes.failed & ~diagnosis.nodes.absent)[0]
     state = CycleState()
     try:
-        if not len(rows) or runtime.run_pre_filter(state, pod).status is not None:
+        if not len(rows) or runtime.pre_filters.run(state, pod).status is not None:
             return None
     except CycleError:
         return None
@@ -150,7 +151,7 @@ def would_fit_without(scheduler: Scheduler, pod: PodInfo, others: RowColumn) -> 
     state = CycleState()
     placed: BoolColumn = scheduler.cluster.pods.node_row[others] >= 0
     try:
-        outcome = runtime.run_pre_filter(state, pod)
+        outcome = runtime.pre_filters.run(state, pod)
         if outcome.status is not None and outcome.status.code is not Code.UNSCHEDULABLE:
             return False
         with CycleTrial(runtime, state, pod) as trial:

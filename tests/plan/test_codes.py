@@ -31,7 +31,7 @@ SPEAKERS = {
     # Several plugins have a word each in these, and their classes say so.
     "plugins/legacy/predicates/nodes.py": "CheckNodeMemoryPressure",
     "plugins/legacy/predicates/volumes.py": "CheckVolumeBinding",
-    "engine/runtime.py": "",
+    "engine/pre_filters.py": "",
     "engine/group_placement.py": "",
 }
 # Not about a pod on a node: what preemption came to.

@@ -17,7 +17,7 @@ from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.engine.extenders.client import MAX_EXTENDER_PRIORITY, ExtenderAnswer, HTTPExtender, NodeTexts
 from ksched_cli.engine.faults import ExtenderError, blamed
 from ksched_cli.engine.rules import EngineRules
-from ksched_cli.engine.runtime import ScoreTable
+from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.engine.timings import Timings
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.handle import Candidate

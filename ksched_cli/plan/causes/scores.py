@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
-from ksched_cli.engine.runtime import ScoreTable
+from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.plan.causes.results import Decider, OnNode
 from ksched_cli.plan.causes.stage import Situation

@@ -8,7 +8,8 @@ from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.inspection import inspect
 from ksched_cli.engine.mirror import Mirror
-from ksched_cli.engine.runtime import Runtime, ScoreTable
+from ksched_cli.engine.runtime import Runtime
+from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.framework.status import Code
 from ksched_cli.plan.causes.stations import Route
 from ksched_cli.plan.rule_changes import family_of

@@ -1,0 +1,144 @@
+"""Runs Filter plugins beside the pods that are nominated to a node (RunFilterPluginsWithNominatedPods)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.cluster.sandbox import Sandbox
+from ksched_cli.engine.cycle_state import CycleState
+from ksched_cli.engine.filters import Filters, signs
+from ksched_cli.engine.nominator import NominatedPods
+from ksched_cli.engine.pre_filters import PreFilters
+from ksched_cli.engine.reuse import NodeMemory
+from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import Code
+
+# Looked up so often that the look-up counts.
+_SUCCESS = Code.SUCCESS
+
+
+class NominatedFilters:
+    """The Filter plugins of a profile, run with and without the pods that are nominated to each node."""
+
+    def __init__(self, cluster: Cluster, nominator: NominatedPods, pre_filters: PreFilters, filters: Filters) -> None:
+        self._cluster = cluster
+        self._nominator = nominator
+        self._pre_filters = pre_filters
+        self._filters = filters
+        self._refused: NodeMemory[NodeStatuses] = NodeMemory(cluster)
+
+    def run(self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> NodeRows:
+        """RunFilterPluginsWithNominatedPods: a node must do both with and without the pods nominated to it."""
+        if nodes.whole:
+            feasible = self._filters.run_everywhere(state, pod, statuses)
+            refused = self._refused_everywhere(state, pod)
+            if refused is None:
+                return feasible
+            statuses.take_over(refused, np.nonzero(refused.codes)[0])
+            return feasible.select(refused.codes[feasible.rows] == _SUCCESS)
+        refused = self.refused_beside(state, pod, nodes)
+        if refused is not None:
+            # As in Go: where the pod does not fit beside the others it is not tried without them.
+            statuses.take_over(refused, np.nonzero(refused.codes)[0])
+            nodes = nodes.select(refused.codes[nodes.rows] == _SUCCESS)
+        return self._filters.run(state, pod, nodes, statuses)
+
+    def passing(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> NodeRows:
+        """The rows that `run` passes, without noting why the others fail."""
+        rivals = self.rivals(pod, nodes)
+        for batch in self._batches(state, rivals):
+            passed = self._run_beside(state, pod, batch, None)
+            if len(passed) < len(batch):
+                nodes = nodes.select(~np.isin(nodes.rows, [row for row in batch if row not in passed.rows]))
+        return self._filters.run(state, pod, nodes, None)
+
+    def _refused_everywhere(self, state: CycleState, pod: PodInfo) -> NodeStatuses | None:
+        """`refused_beside` for all nodes, remembered where that depends on what a node holds and who is nominated
+        to it."""
+        if not self._nominator.nodes():
+            return None
+        plugins = self._filters.in_force(state)
+        everywhere = NodeRows(self._cluster)
+        reusable = self._cluster.reuse and all(map(signs, plugins))
+        if not reusable or self._nominator.node_of(self._cluster.pods.row_of[pod.uid]):
+            return self.refused_beside(state, pod, everywhere)
+
+        def afresh() -> NodeStatuses:
+            return self.refused_beside(state, pod, everywhere) or NodeStatuses(len(everywhere))
+
+        def renew(known: NodeStatuses, rows: RowColumn) -> NodeStatuses:
+            known.forget(rows)
+            found = self.refused_beside(state, pod, NodeRows(self._cluster, rows))
+            if found is not None:
+                known.take_over(found, np.nonzero(found.codes)[0])
+            return known
+
+        key = (pod.priority, self._filters.signatures(plugins, pod))
+        return self._refused.recall(key, afresh, renew)
+
+    def refused_beside(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> NodeStatuses | None:
+        """The statuses of nodes that do not take the pod beside those that are nominated to them; None if no such pod
+        is in the way anywhere."""
+        rivals = self.rivals(pod, nodes)
+        if not rivals:
+            return None
+        statuses = NodeStatuses(len(self._cluster.nodes))
+        for batch in self._batches(state, rivals):
+            self._run_beside(state, pod, batch, statuses)
+        return statuses
+
+    def _batches(self, state: CycleState, rivals: dict[int, list[int]]) -> list[dict[int, list[int]]]:
+        """All at once where what comes to one node means nothing to another."""
+        if not rivals:
+            return []
+        return [rivals] if self._filters.row_scoped(state) else [{row: others} for row, others in rivals.items()]
+
+    def rivals(self, pod: PodInfo, nodes: NodeRows) -> dict[int, list[int]]:
+        """Of these nodes the rows that have nominated pods which the pod must yield to, with those pods."""
+        pods = self._cluster.pods
+        priority, node_row = pods.priority, pods.node_row
+        rivals: dict[int, list[int]] = {}
+        for row, node in self._contested(nodes):
+            others = [
+                other
+                for other in self._nominator.nominated_on(node)
+                if priority[other] >= pod.priority and node_row[other] == NOWHERE and pods.infos[other].uid != pod.uid
+            ]
+            if others:
+                rivals[row] = others
+        return rivals
+
+    def _contested(self, nodes: NodeRows) -> list[tuple[int, str]]:
+        """Those of the nodes that have nominated pods, from whichever side there is less to look through."""
+        waiting, table = self._nominator.nodes(), self._cluster.nodes
+        if len(nodes) < len(waiting):
+            asked = [(row, table.names[row]) for row in nodes.rows.tolist()]
+            return [(row, node) for row, node in asked if node in waiting]
+        known = [(table.row_of[node], node) for node in waiting if node in table.row_of]
+        mask = nodes.mask()
+        return [(row, node) for row, node in known if mask[row]]
+
+    def _run_beside(
+        self, state: CycleState, pod: PodInfo, rivals: Mapping[int, list[int]], statuses: NodeStatuses | None
+    ) -> NodeRows:
+        """addGENominatedPods and the filters after it."""
+        come = [(other, row) for row, others in rivals.items() for other in others]
+        added = np.array([other for other, _ in come], dtype=np.int64)
+        where = np.array([row for _, row in come], dtype=np.int64)
+        nodes = NodeRows(self._cluster, np.array(list(rivals), dtype=np.int64))
+        with Sandbox(self._cluster) as sandbox:
+            if not self._pre_filters.followers(state):
+                sandbox.add(added, where)
+                return self._filters.run(state, pod, nodes, statuses)
+            crowded = self._pre_filters.clone(state)
+            for index, (other, row) in enumerate(come):
+                sandbox.add(added[index : index + 1], where[index : index + 1])
+                self._pre_filters.add_pod(crowded, pod, other, row)
+            return self._filters.run(crowded, pod, nodes, statuses)
