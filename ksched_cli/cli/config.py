@@ -121,7 +121,7 @@ def validate(
         try:
             setting = _setting(file, kube_version, feature_gates, plugin, told=False)
             if setting.not_read:
-                use = f"use {setting.release.config_versions[0]}"
+                use = f"use {setting.release.config.read[0]}"
                 problems.append(Problem(setting.not_read, file, path="apiVersion", hint=use))
                 continue
         except InputError as mistake:

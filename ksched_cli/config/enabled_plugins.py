@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS, PluginRef, Plugins, PluginSet
-from ksched_cli.releases.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT, DefaultPlugin
+from ksched_cli.releases.config_versions import has_multi_point
+from ksched_cli.releases.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT, DefaultPlugin, plugins_by_default
 from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import Release, has_multi_point
+from ksched_cli.releases.minors import Release
 
 
 def default_plugins(release: Release, gates: FeatureGates, config_version: str = "") -> Plugins:
     """The default plugins of a configuration version, or of the newest that the minor reads."""
-    version = config_version or release.newest_config_version
+    version = config_version or release.config.newest
 
     def enabled(listed: Iterable[DefaultPlugin]) -> PluginSet:
-        there = release.default_plugins(listed, gates, version)
+        there = plugins_by_default(release, listed, gates, version)
         return PluginSet(tuple(PluginRef(each.name, each.weight) for each in there))
 
     if release.before_plugins:

@@ -81,7 +81,7 @@ def load_config(
     document = read_one(text, source)
     if is_policy(document.value):
         return PolicyReading(document, source, release, gates).load()
-    if release.before_plugins and document.value.get("apiVersion") in release.config_versions:
+    if release.before_plugins and document.value.get("apiVersion") in release.config.read:
         return AlphaReading(document, source, release, gates).load(extension_points_of, own_models or {})
     return _Loader(document, source, release, gates, own_models or {}).load(extension_points_of)
 
@@ -138,20 +138,20 @@ class _Loader(Reading):
         version, kind = str(value.get("apiVersion") or ""), value.get("kind", "")
         if kind != KIND:
             self.complain(f"expected kind {KIND}, got {kind or 'none'}", ("kind",))
-        if self._release.knows_later(version):
+        if self._release.config.came_later(version):
             # kube-scheduler would refuse it. To compare minors it is said in the newest terms that this one knows.
             self._restated_from = version
-        elif version not in self._release.config_versions:
-            accepted = " or ".join(self._release.config_versions)
+        elif version not in self._release.config.read:
+            accepted = " or ".join(self._release.config.read)
             text = f"Kubernetes {self._release.version} does not read apiVersion {version or 'none'}"
-            rewritten = f"; {MIGRATE}" if self._release.knows_no_more(version) else ""
+            rewritten = f"; {MIGRATE}" if self._release.config.was_removed(version) else ""
             self.complain(text, ("apiVersion",), f"use {accepted}{rewritten}")
         self.stop_if_mistaken()
 
     def _check_fields(self) -> None:
         """Fields that came later; a file of a later version may have them, as far as they can be said otherwise."""
         if not self._restated_from:
-            version = self._config_version or self._release.newest_config_version
+            version = self._config_version or self._release.config.newest
             for steps, text, hint in unknown_fields(self.document.value, self._release, version):
                 self.complain(text, steps, hint)
             self.stop_if_mistaken()
@@ -175,7 +175,7 @@ class _Loader(Reading):
     def _config_version(self) -> str:
         """Empty for the newest that the minor reads, in whose terms newer ones are said too."""
         version = str(self.document.value["apiVersion"]).rpartition("/")[2]
-        return "" if self._restated_from or version == self._release.newest_config_version else version
+        return "" if self._restated_from or version == self._release.config.newest else version
 
     def _restated(
         self, profiles: Sequence[KubeSchedulerProfile], points_of: Mapping[str, Collection[str]]
@@ -195,7 +195,7 @@ class _Loader(Reading):
             steps: tuple[str | int, ...] = ("profiles", profile, "pluginConfig", index)
             if each.name in args:
                 self.complain(f'plugin "{each.name}" is configured twice', steps)
-            if each.name in self._release.removed_plugins(self._config_version):
+            if each.name in self._release.config.removed_plugins(self._config_version):
                 self.complain(f'plugin "{each.name}" does not exist any more', steps)
             args[each.name] = self._typed_args(each, (*steps, "args"))
         return args
@@ -234,7 +234,7 @@ class _Loader(Reading):
         self.check_percentage(profile.percentage_of_nodes_to_score, steps)
         for name, own in profile.plugins.points():
             for at, plugin in enumerate(own.enabled):
-                if plugin.name in self._release.removed_plugins(profile.config_version):
+                if plugin.name in self._release.config.removed_plugins(profile.config_version):
                     path = (*steps, "plugins", name, "enabled", at)
                     self.complain(f'plugin "{plugin.name}" does not exist any more', path)
         where = f"profiles[{index}]"

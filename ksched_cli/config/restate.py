@@ -18,9 +18,10 @@ from ksched_cli.config.plugin_args import (
     ScoringStrategy,
 )
 from ksched_cli.config.policy.restate import Unsaid, restate_algorithm
+from ksched_cli.releases.config_versions import has_multi_point
 from ksched_cli.releases.configuration import ConfigurationRules, takes
 from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import Release, has_multi_point
+from ksched_cli.releases.minors import Release
 
 _ALL = PluginRef("*")
 _FIT, _BALANCED = "NodeResourcesFit", "NodeResourcesBalancedAllocation"
@@ -42,7 +43,7 @@ def restate(
         return restate_algorithm(profile, release, gates)
     unsaid: list[Unsaid] = []
     rules = ConfigurationRules.of(release)
-    if not has_multi_point(release.newest_config_version):
+    if not has_multi_point(release.config.newest):
         defaults = default_plugins(release, gates)
         profile = replace(profile, plugins=_spread_out(profile.plugins, defaults, points_of))
     if not rules.fit_has_strategies:

@@ -28,7 +28,7 @@ def configuration_schema(release: Release) -> dict[str, Any]:
     document = dict(definitions.pop(root["$ref"].rpartition("/")[2]))
     document["properties"] = {
         **document["properties"],
-        "apiVersion": {"enum": list(release.config_versions)},
+        "apiVersion": {"enum": list(release.config.read)},
         "kind": {"const": "KubeSchedulerConfiguration"},
     }
     document["required"] = ["apiVersion", "kind"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ksched_cli.releases.config_versions import has_multi_point
 from ksched_cli.releases.configuration import ARGUMENTS, DOCUMENT_FIELDS, PLUGINS_FIELDS, PROFILE_FIELDS, Later
-from ksched_cli.releases.minors import Release, has_multi_point
+from ksched_cli.releases.minors import Release
 
 # (path in the document, what is wrong, since when it is there)
 Unknown = tuple[tuple[str | int, ...], str, str]

@@ -13,9 +13,10 @@ from ksched_cli.config.plugin_args import LATE_ARGS, args_by_default, args_of
 from ksched_cli.config.policy.view import algorithm_document
 from ksched_cli.config.resolved_profile import merge_with_defaults
 from ksched_cli.config.unknown_fields import known_args
+from ksched_cli.releases.config_versions import has_multi_point
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import Release, has_multi_point
+from ksched_cli.releases.minors import Release
 
 
 def configuration_document(
@@ -29,7 +30,7 @@ def configuration_document(
     if release.before_plugins:
         return algorithm_document(configuration, release, gates)
     document: dict[str, Any] = {
-        "apiVersion": release.config_versions[0],
+        "apiVersion": release.config.read[0],
         "kind": "KubeSchedulerConfiguration",
         **({"parallelism": configuration.parallelism} if ConfigurationRules.of(release).has_parallelism else {}),
         "percentageOfNodesToScore": configuration.percentage_of_nodes_to_score,
@@ -48,7 +49,7 @@ def _profile(
     merged = merge_with_defaults(profile, release, gates)
     plugins = {name: plugin_set(own) for name, own in merged.points() if own.enabled or own.disabled}
     # The default plugins are switched off as a whole and listed one by one, so that the list is all there is.
-    if has_multi_point(release.newest_config_version):
+    if has_multi_point(release.config.newest):
         plugins["multiPoint"] = {**plugin_set(merged.multi_point), "disabled": [{"name": "*"}]}
     else:
         plugins = {name: {**own, "disabled": [{"name": "*"}]} for name, own in plugins.items()}

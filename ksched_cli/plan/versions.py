@@ -44,7 +44,7 @@ def list_changes(version: str) -> Sequence[VersionChange]:
 
 
 def _version_of(minor: Release) -> Version:
-    return Version(minor.version, minor.recorded, minor.config_versions, sum(1 for _ in changes_of(minor)))
+    return Version(minor.version, minor.recorded, minor.config.read, sum(1 for _ in changes_of(minor)))
 
 
 def _change_of(rule: RuleChange) -> VersionChange:

@@ -6,8 +6,12 @@ user preferences weighed no more than the rest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
+
+from ksched_cli.releases.config_versions import has_multi_point
+from ksched_cli.releases.gates import FeatureGates, is_there
+from ksched_cli.releases.minors import Release
 
 
 class DefaultPlugin(NamedTuple):
@@ -153,3 +157,32 @@ BY_POINT: Mapping[str, tuple[DefaultPlugin, ...]] = {
     "preBind": (_P("VolumeBinding"),),
     "bind": (_P("DefaultBinder"),),
 }
+
+
+def plugin_names(release: Release) -> tuple[str, ...]:
+    """Every default plugin of a configuration version that the minor reads, gated or not."""
+    if release.before_plugins:
+        return tuple(each.name for each in BEFORE_PLUGINS)
+    read = {each.rpartition("/")[2] for each in release.config.read}
+    by_point = BY_POINT if not all(map(has_multi_point, read)) else {}
+    listed = (*MULTI_POINT, *(plugin for own in by_point.values() for plugin in own))
+    there = (
+        each
+        for each in listed
+        if release.within(each.since, each.until) and (not each.config_version or each.config_version in read)
+    )
+    return tuple(dict.fromkeys(each.name for each in there if not each.gate or is_there(release.minor, each.gate)))
+
+
+def plugins_by_default(
+    release: Release, listed: Iterable[DefaultPlugin], gates: FeatureGates, config_version: str
+) -> Iterator[DefaultPlugin]:
+    """Of the listed default plugins those that the minor enables with these gates."""
+    for each in listed:
+        if (
+            release.within(each.since, each.until)
+            and (not each.gate or gates.enabled(each.gate))
+            and not (each.unless and gates.enabled(each.unless))
+            and each.config_version in ("", config_version)
+        ):
+            yield each

@@ -41,7 +41,7 @@ def reader_of(document: dict[str, Any]) -> Release:
     """The newest minor that reads a file of this kind and version; the newest of all refuses what none reads."""
     if is_policy(document):
         return LAST_WITH_POLICY
-    readers = (each for each in RELEASES.values() if document.get("apiVersion") in each.config_versions)
+    readers = (each for each in RELEASES.values() if document.get("apiVersion") in each.config.read)
     return max(readers, key=lambda each: each.minor, default=NEWEST)
 
 
@@ -85,8 +85,8 @@ def _check_reader(document: dict[str, Any], release: Release, source: str) -> No
         reads, what, steps = ConfigurationRules.of(release).reads_policy, "a Policy", "kind"
     else:
         version = document.get("apiVersion")
-        reads, what, steps = version in release.config_versions, f"apiVersion {version}", "apiVersion"
-        if version not in newest.config_versions:
+        reads, what, steps = version in release.config.read, f"apiVersion {version}", "apiVersion"
+        if version not in newest.config.read:
             return
     if not reads:
         text = f"Kubernetes {release.version} does not read {what}"

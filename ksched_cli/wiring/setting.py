@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ksched_cli.config.load import default_config, load_config
 from ksched_cli.errors import InputError, Problem
+from ksched_cli.releases.default_plugins import plugin_names
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import NEWEST, Release, minor_in, nearest_release
 
@@ -44,7 +45,7 @@ def make_registry(given: Sequence[PluginGiven] = (), current: Release = NEWEST) 
 
 def plugin_points(registry: Registry, current: Release) -> dict[str, tuple[str, ...]]:
     """Where each plugin takes part. One of kube-scheduler's that is not modelled is known, and takes part nowhere."""
-    return {**dict.fromkeys(current.plugin_names(), ()), **registry.points(current)}
+    return {**dict.fromkeys(plugin_names(current), ()), **registry.points(current)}
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class SchedulerSpec:
             answered = f"the answers are those of {self.release.version}, the nearest that is"
             yield f"Kubernetes {self.asked} is not modelled; {answered}"
         if self.not_read:
-            yield f"{self.not_read}; it is taken for what {self.release.newest_config_version} would say"
+            yield f"{self.not_read}; it is taken for what {self.release.config.newest} would say"
 
     @property
     def not_read(self) -> str:

@@ -44,7 +44,7 @@ V1BETA1 = {key: value for key, value in V1BETA2.items() if key != "NodeResources
 
 def load(minor: str, document: dict[str, Any], version: str = "", gates: str = "") -> SchedulerConfiguration:
     release = RELEASES[minor]
-    api_version = f"{GROUP}/{version}" if version else release.config_versions[0]
+    api_version = f"{GROUP}/{version}" if version else release.config.read[0]
     text = json.dumps({"apiVersion": api_version, "kind": "KubeSchedulerConfiguration", **document})
     return load_config(text, "c.yaml", release, release.gates(gates), points(release))
 

@@ -113,7 +113,7 @@ def test_a_profile_without_scores(minor: str, feasible: int) -> None:
     release = RELEASES[minor]
     off = {"score": {"disabled": [{"name": "*"}]}, "preScore": {"disabled": [{"name": "*"}]}}
     document = {
-        "apiVersion": release.config_versions[0],
+        "apiVersion": release.config.read[0],
         "kind": "KubeSchedulerConfiguration",
         "profiles": [{"schedulerName": "default-scheduler", "plugins": off}],
     }

@@ -51,7 +51,7 @@ def migrate(text: str | bytes, source: str, old: Minor, new: Minor, own_models: 
     for warning in configuration.notes:
         notes.repeat(warning)
     migrated = {
-        "apiVersion": new.release.config_versions[0],
+        "apiVersion": new.release.config.read[0],
         "kind": KIND,
         **_settings(document.value, source, old, notes),
     }

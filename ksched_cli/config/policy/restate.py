@@ -25,6 +25,7 @@ from ksched_cli.config.plugin_args import (
 )
 from ksched_cli.config.policy.families import PREDICATES, PRIORITIES
 from ksched_cli.config.policy.predicates import ALWAYS, ORDER, PREEMPTION
+from ksched_cli.releases.default_plugins import plugin_names
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import NEWEST, Release
 
@@ -33,7 +34,7 @@ Unsaid = tuple[str, str]
 
 _ALL = "*"
 _FIT = "NodeResourcesFit"
-_TODAY = frozenset(NEWEST.plugin_names())
+_TODAY = frozenset(plugin_names(NEWEST))
 # What is in GeneralPredicates, and its name where it is asked by itself.
 _GENERAL = {
     PREDICATES[name]: name for name in ("PodFitsResources", "HostName", "PodFitsHostPorts", "MatchNodeSelector")
