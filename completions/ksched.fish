@@ -23,13 +23,13 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l add-node
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scale
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l delete
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l settle
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l max-time
@@ -61,13 +61,13 @@ complete -c ksched -n '__fish_seen_subcommand_from capacity' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l add-node
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scale
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l delete
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l mix
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l max
@@ -97,13 +97,13 @@ complete -c ksched -n '__fish_seen_subcommand_from drain' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l add-node
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l scale
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l delete
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from drain' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l each -x -a 'node zone'
@@ -143,13 +143,13 @@ complete -c ksched -n '__fish_seen_subcommand_from diff' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l add-node
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l scale
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l delete
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown'
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l expect-no-change
@@ -177,13 +177,13 @@ complete -c ksched -n '__fish_seen_subcommand_from check' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from check' -l add-node
 complete -c ksched -n '__fish_seen_subcommand_from check' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l scale
+complete -c ksched -n '__fish_seen_subcommand_from check' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l delete
+complete -c ksched -n '__fish_seen_subcommand_from check' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from check' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json junit sarif github markdown'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l restart
@@ -215,13 +215,13 @@ complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l add-node
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l scale
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l delete
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-fixes
@@ -347,13 +347,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l add-node
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scale
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l delete
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l settle
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l max-time
@@ -385,13 +385,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l add-node
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scale
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l delete
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l mix
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l max
@@ -421,13 +421,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l add-node
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l scale
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l delete
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l each -x -a 'node zone'
@@ -467,13 +467,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l add-node
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scale
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l delete
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l expect-no-change
@@ -501,13 +501,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l add-node
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scale
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l delete
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json junit sarif github markdown'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l restart
@@ -539,13 +539,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l add-node
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scale
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l delete
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-fixes

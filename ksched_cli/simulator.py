@@ -17,8 +17,9 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypedDict, Unpack
 
-from ksched_cli.errors import Problem, UsageError
+from ksched_cli.errors import UsageError
 from ksched_cli.sources.live.options import LiveOptions
+from ksched_cli.whatif.edits.lib.methods import EditMethods
 from ksched_cli.wiring import LoadedInput, Prepared, RunOptions, assemble, change_gathered, gather
 from ksched_cli.wiring.reading import read_unchanged
 from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from ksched_cli.framework.interfaces import Plugin
     from ksched_cli.plan.results import Simulation
     from ksched_cli.whatif.changes import Changes
-    from ksched_cli.whatif.edits.values import Edit
+    from ksched_cli.whatif.edits.lib.edit import Edit
 
 # A file or directory, a document as YAML and JSON have it, a typed object of `ksched_cli.api`, or several of these.
 Objects: TypeAlias = "str | PathLike[str] | Mapping[str, Any] | Struct | Iterable[Objects]"
@@ -56,7 +57,7 @@ class Options(TypedDict, total=False):
     timings: bool
 
 
-class Simulator:
+class Simulator(EditMethods):
     """A cluster and the scheduler that is asked about it. It never changes: an edit gives a new one, so that the state
     before it can be asked on."""
 
@@ -157,62 +158,9 @@ class Simulator:
         namespace = self._setup.namespace or self._gathered.loaded.namespace
         return self._changed(Changes(load_manifests(paths, None, namespace, objects), namespace=namespace))
 
-    def add_node(self, template: str | PathLike[str] | Mapping[str, Any] | Node, count: int = 1) -> Simulator:
-        """With so many more nodes like the template: a file, a document, a Node, or words such as
-        `cpu=4,memory=16Gi,zone=a`."""
-        from ksched_cli.whatif.edits.values import AddNode
-
-        return self._edited(AddNode(_node_like(template), _positive(count)))
-
-    def clone_node(self, node: str, count: int = 1) -> Simulator:
-        """With so many new and empty nodes of the same make as one that is there."""
-        from ksched_cli.whatif.edits.values import CloneNode
-
-        return self._edited(CloneNode(node, _positive(count)))
-
-    def remove_node(self, *nodes: str) -> Simulator:
-        """Without these nodes. Pods of controllers that ran there are made anew."""
-        return self._asked("remove-node", nodes)
-
-    def cordon(self, *nodes: str) -> Simulator:
-        """With these nodes unschedulable."""
-        return self._asked("cordon", nodes)
-
-    def uncordon(self, *nodes: str) -> Simulator:
-        return self._asked("uncordon", nodes)
-
-    def drain(self, *nodes: str) -> Simulator:
-        """With these nodes unschedulable, and their pods evicted but for those of DaemonSets."""
-        return self._asked("drain", nodes)
-
-    def taint(self, node: str, taint: str) -> Simulator:
-        """`KEY[=VALUE]:EFFECT` sets a taint, `KEY[:EFFECT]-` removes it."""
-        return self._asked("taint", [f"{node}={taint}"])
-
-    def label(self, node: str, key: str, value: str | None) -> Simulator:
-        """With the label at this value; None removes it."""
-        return self._asked("label", [f"{node}={key}-" if value is None else f"{node}={key}={value}"])
-
-    def scale(self, workload: str, replicas: int) -> Simulator:
-        """A workload, `KIND/NAME` or `KIND/NAMESPACE/NAME`, with so many replicas."""
-        return self._asked("scale", [f"{workload}={replicas}"])
-
     def add_pod(self, pod: Mapping[str, Any] | Pod) -> Simulator:
         """With one more pod, as `apply` adds it."""
         return self.apply(pod)
-
-    def delete(self, *objects: str) -> Simulator:
-        """Without these objects, `KIND/NAME` or `KIND/NAMESPACE/NAME`; a workload takes its pods with it."""
-        return self._asked("delete", objects)
-
-    def _asked(self, flag: str, texts: Iterable[str]) -> Simulator:
-        """The edits that the command line has a flag for."""
-        from ksched_cli.whatif.edits.parsing import parse_edits
-
-        edits, problems = parse_edits((flag, text) for text in texts)
-        if problems:
-            raise UsageError(problems)
-        return self._edited(*edits)
 
     def _edited(self, *edits: Edit) -> Simulator:
         from ksched_cli.whatif.changes import Changes
@@ -257,26 +205,3 @@ def _flat(given: Iterable[Any]) -> Iterator[Any]:
             yield from _flat(each)
         else:
             yield each
-
-
-def _node_like(template: str | PathLike[str] | Mapping[str, Any] | Node) -> Node:
-    from ksched_cli.api.core import Node
-    from ksched_cli.sources.dump import load_dump
-    from ksched_cli.whatif.edits.node_templates import read_template
-    from ksched_cli.whatif.edits.values import EditMistake
-
-    if isinstance(template, str | PathLike):
-        try:
-            return read_template(str(template))
-        except EditMistake as mistake:
-            raise UsageError(Problem(str(mistake), str(template), hint=mistake.hint)) from None
-    nodes = load_dump((), objects=(template,)).of(Node)
-    if len(nodes) != 1:
-        raise UsageError("a template for nodes is one Node")
-    return nodes[0]
-
-
-def _positive(count: int) -> int:
-    if count < 1:
-        raise UsageError(f"{count} nodes cannot be added")
-    return count

@@ -11,18 +11,19 @@ from ksched_cli.cli.options import Output
 from ksched_cli.cli.printing import print_row, print_text, warn
 from ksched_cli.cli.running import SOME_DO_NOT_FIT, Shown, show_document
 from ksched_cli.errors import ExpectationFailed, InputError, Problem, UsageError
+from ksched_cli.whatif.edits.lib.registry import edit_specs
 
 if TYPE_CHECKING:
     from ksched_cli.wiring import RunOptions
     from ksched_cli.world.results import Limits
 
 SHORT = "Scenario files: check them, get their schema."
-HELP = """Scenario files for --scenario: steps of what-if edits, and what is expected after each.
+HELP = f"""Scenario files for --scenario: steps of what-if edits, and what is expected after each.
 
-A step may apply manifests, has the edits of the command line (addNode, cloneNode, removeNode, cordon, uncordon,
-drain, taint, label, scale, delete), and expectations: schedulable, unschedulable, on, notOn, spread, noPreemption,
-survives. Steps are run one after the other. After each step the run goes on until nothing moves, as --settle does:
-victims of preemption leave, and controllers make new pods for them. The next step begins there."""
+A step may apply manifests, has the edits of the command line ({", ".join(spec.key for spec in edit_specs())}), and
+expectations: schedulable, unschedulable, on, notOn, spread, noPreemption, survives. Steps are run one after the other.
+After each step the run goes on until nothing moves, as --settle does: victims of preemption leave, and controllers
+make new pods for them. The next step begins there."""
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=HELP)
 
 Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Scenario files.")]

@@ -19,8 +19,8 @@ from ksched_cli.plan.settle import SettleResult, settle
 from ksched_cli.sources.controllers.daemon_sets import should_run
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.whatif.edits.targets import pods_meant
-from ksched_cli.whatif.edits.values import RemoveNode
+from ksched_cli.whatif.edits.lib.targets import pods_meant
+from ksched_cli.whatif.edits.remove_node import RemoveNode
 from ksched_cli.whatif.scenario.model import (
     TOPOLOGY,
     Expectation,

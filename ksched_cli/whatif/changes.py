@@ -15,7 +15,7 @@ from ksched_cli.sources.loaded import Loaded
 if TYPE_CHECKING:
     from ksched_cli.controlplane.api_server import PodRefusal
     from ksched_cli.controlplane.plane import ControlPlane
-    from ksched_cli.whatif.edits.values import Edit
+    from ksched_cli.whatif.edits.lib.edit import Edit
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Changes:
         return bool(len(self.manifests) or self.edits or self.problems)
 
     def __call__(self, plane: ControlPlane) -> None:
-        from ksched_cli.whatif.edits.apply import apply_edits
+        from ksched_cli.whatif.edits.lib.apply import apply_edits
         from ksched_cli.whatif.manifests import apply_manifests
 
         apply_manifests(plane, self.manifests, restart=self.restart)
@@ -73,7 +73,7 @@ def changed(loaded: Loaded, changes: Changes) -> ChangedCluster:
     from ksched_cli.controlplane.plane import ControlPlane
     from ksched_cli.controlplane.store import Store
     from ksched_cli.controlplane.workloads import workload_name
-    from ksched_cli.whatif.edits.apply import apply_edits
+    from ksched_cli.whatif.edits.lib.apply import apply_edits
     from ksched_cli.whatif.manifests import apply_manifests
 
     gone: list[GonePod] = []

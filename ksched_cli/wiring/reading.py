@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ksched_cli.sources.live.cluster import LiveCluster, Progress
     from ksched_cli.sources.loaded import Loaded
     from ksched_cli.whatif.changes import Changes, GonePod
-    from ksched_cli.whatif.edits.values import Edit
+    from ksched_cli.whatif.edits.lib.edit import Edit
 
     Live = Callable[[], LiveCluster]
 
@@ -131,9 +131,8 @@ def read_live(options: LiveOptions, progress: Progress | None, *, events: bool) 
 
 def read_edits(given: Iterable[tuple[str, str]]) -> tuple[tuple[Edit, ...], tuple[Problem, ...]]:
     """Pairs of flag and text to edits in the order in which a command line's are made; what is wrong with them."""
-    from ksched_cli.whatif.edits.contradictions import contradictions
-    from ksched_cli.whatif.edits.parsing import FLAGS, parse_edits
+    from ksched_cli.whatif.edits.lib.contradictions import contradictions
+    from ksched_cli.whatif.edits.lib.parsing import parse_in_order
 
-    order = list(FLAGS)
-    edits, problems = parse_edits(sorted(given, key=lambda each: order.index(each[0])))
+    edits, problems = parse_in_order(given)
     return tuple(edits), (*problems, *contradictions(edits))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ksched_cli.api.core import Pod
     from ksched_cli.api.selectors import Selector
     from ksched_cli.sources.live.cluster import Progress
-    from ksched_cli.whatif.edits.values import Edit
+    from ksched_cli.whatif.edits.lib.edit import Edit
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from ksched_cli.whatif.edits.lib.registry import edit_specs
 from tests.fuzz.mutations import ODD, damaged, mutated
 
 ROOT = Path(__file__).parents[2]
@@ -35,10 +36,7 @@ NAMES = (
     "é",
     "-1",
 )
-EDITS = (
-    "--add-node", "--clone-node", "--remove-node", "--cordon", "--uncordon", "--drain", "--taint", "--label", "--scale",
-    "--delete",
-)  # fmt: skip
+EDITS = tuple(f"--{spec.flag}" for spec in edit_specs())
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.whatif.edits.values import Cordon, Reference
+from ksched_cli.whatif.edits.cordon import Cordon
+from ksched_cli.whatif.edits.lib.edit import Reference
+from ksched_cli.whatif.edits.lib.registry import edit_specs
 from ksched_cli.whatif.scenario.load import load_scenario
 from ksched_cli.whatif.scenario.model import On, Scenario, Schedulable
 
@@ -29,7 +31,8 @@ TEXTS = [
     "true",
     "-",
 ]
-KEYS = ["name", "apply", "addNode", "cloneNode", "removeNode", "cordon", "drain", "taint", "label", "scale", "delete", "expect", "schedulable", "unschedulable", "on", "notOn", "spread", "of", "topologyKey", "maxSkew", "noPreemption", "survives", "node", "zone", "bogus"]  # fmt: skip
+EXPECTED = ["schedulable", "unschedulable", "on", "notOn", "spread", "of", "topologyKey", "maxSkew", "noPreemption", "survives", "node", "zone", "bogus"]  # fmt: skip
+KEYS = ["name", "apply", *(spec.key for spec in edit_specs()), "expect", *EXPECTED]
 scalars = st.one_of(
     st.none(),
     st.booleans(),
@@ -38,7 +41,7 @@ scalars = st.one_of(
     st.sampled_from(TEXTS),
 )
 values = st.recursive(scalars, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)), max_leaves=12)  # fmt: skip
-expects = st.dictionaries(st.sampled_from(KEYS[12:]), values, max_size=4)
+expects = st.dictionaries(st.sampled_from(EXPECTED), values, max_size=4)
 steps = st.one_of(
     values, st.fixed_dictionaries({"expect": expects}), st.dictionaries(st.sampled_from(KEYS), values, max_size=5)
 )
@@ -101,7 +104,7 @@ def test_odd_steps(step: str, expected: list[str], tmp_path: Path) -> None:
 
 
 def test_a_reference_is_written_as_it_is_read() -> None:
-    from ksched_cli.whatif.edits.parsing import reference
+    from ksched_cli.whatif.edits.lib.references import reference
 
     for text in ("deployment/web", "statefulset/shop/db", "pod/shop/web-*"):
         parsed = reference(text)

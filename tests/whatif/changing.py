@@ -9,8 +9,8 @@ from ksched_cli.controlplane.store import Store
 from ksched_cli.errors import Problem
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import ChangedCluster, Changes, changed, loaded_after, refused_by
-from ksched_cli.whatif.edits.apply import attempt_edits
-from ksched_cli.whatif.edits.values import Edit
+from ksched_cli.whatif.edits.lib.apply import attempt_edits
+from ksched_cli.whatif.edits.lib.edit import Edit
 
 
 def edited_by(

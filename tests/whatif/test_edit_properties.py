@@ -12,20 +12,17 @@ from ksched_cli.api.core import Node, Pod, Taint
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.edits.evictions import stays_in_a_drain
-from ksched_cli.whatif.edits.values import (
-    CloneNode,
-    Cordon,
-    Delete,
-    Drain,
-    Edit,
-    Reference,
-    RemoveNode,
-    Scale,
-    SetLabel,
-    SetTaint,
-    Uncordon,
-)
+from ksched_cli.whatif.edits.clone_node import CloneNode
+from ksched_cli.whatif.edits.cordon import Cordon
+from ksched_cli.whatif.edits.delete import Delete
+from ksched_cli.whatif.edits.drain import Drain
+from ksched_cli.whatif.edits.label import SetLabel
+from ksched_cli.whatif.edits.lib.edit import Edit, Reference
+from ksched_cli.whatif.edits.lib.evictions import stays_in_a_drain
+from ksched_cli.whatif.edits.remove_node import RemoveNode
+from ksched_cli.whatif.edits.scale import Scale
+from ksched_cli.whatif.edits.taint import SetTaint
+from ksched_cli.whatif.edits.uncordon import Uncordon
 from tests.builders import make_node, make_pod
 from tests.whatif.changing import attempted
 from tests.whatif.test_edits import load, owned, workload

@@ -11,8 +11,8 @@ from ksched_cli.api.policy import ResourceQuota
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.plan.settle import TimedEvent
 from ksched_cli.releases.minors import release
-from ksched_cli.whatif.edits.apply import apply_edits
-from ksched_cli.whatif.edits.values import SetTaint
+from ksched_cli.whatif.edits.lib.apply import apply_edits
+from ksched_cli.whatif.edits.taint import SetTaint
 from ksched_cli.world.results import Limits
 from tests.builders import make_node, make_pod
 from tests.controlplane.harness import make

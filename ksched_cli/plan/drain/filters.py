@@ -11,7 +11,7 @@ from ksched_cli.api.meta import OwnerReference, controller_of
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.selectors import Selector
 from ksched_cli.api.workloads import DaemonSet
-from ksched_cli.whatif.edits.evictions import MIRROR
+from ksched_cli.whatif.edits.lib.evictions import MIRROR
 
 IGNORING_DAEMON_SETS = "ignoring DaemonSet-managed Pods"
 DELETING_LOCAL_STORAGE = "deleting Pods with local storage"

@@ -17,9 +17,8 @@ from ksched_cli.plan.drain.pod_fates import Fates, SortedNode
 from ksched_cli.plan.drain.results import DrainResult
 from ksched_cli.plan.drain.unplaced import UnplacedReasons
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.edits.editor import Editor
-from ksched_cli.whatif.edits.nodes import cordon
-from ksched_cli.whatif.edits.values import Cordon
+from ksched_cli.whatif.edits.cordon import Cordon
+from ksched_cli.whatif.edits.lib.editor import Editor
 from ksched_cli.world.results import Ending, Limits
 from ksched_cli.world.world import World
 
@@ -57,7 +56,7 @@ def drain(
 
 
 def _cordon(node: str, plane: ControlPlane) -> None:
-    cordon(Editor(plane), Cordon(node))
+    Cordon(node).apply(Editor(plane))
 
 
 class _Draining:

@@ -9,7 +9,7 @@ from ksched_cli.api.core import Node
 from ksched_cli.api.selectors import Selector
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.edits.editor import name_hint
+from ksched_cli.whatif.edits.lib.editor import name_hint
 
 Each = Literal["node", "zone"]
 

@@ -12,7 +12,9 @@ from ksched_cli.api.workloads import Deployment, ReplicaSet, ReplicationControll
 from ksched_cli.plan.explain.amounts import amount_text
 from ksched_cli.plan.fixes.values import FixChange, edited, kubectl
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.edits.values import Delete, Reference, Scale
+from ksched_cli.whatif.edits.delete import Delete
+from ksched_cli.whatif.edits.lib.edit import Reference
+from ksched_cli.whatif.edits.scale import Scale
 
 _SCALED = {each.__name__: each for each in (Deployment, ReplicaSet, StatefulSet, ReplicationController)}
 # So many pods of a node are thought of.

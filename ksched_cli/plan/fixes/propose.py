@@ -19,8 +19,10 @@ from ksched_cli.plan.fixes.occupants import Occupants
 from ksched_cli.plan.fixes.remedies import RejectingNode, label_node, remedies
 from ksched_cli.plan.fixes.requests import quantity_text
 from ksched_cli.plan.fixes.values import FixChange, Proposal, add, edited, patched
-from ksched_cli.whatif.edits.node_templates import read_template
-from ksched_cli.whatif.edits.values import AddNode, CloneNode, EditMistake
+from ksched_cli.whatif.edits.add_node import AddNode
+from ksched_cli.whatif.edits.clone_node import CloneNode
+from ksched_cli.whatif.edits.lib.edit import EditMistake
+from ksched_cli.whatif.edits.lib.node_templates import read_template
 
 # In a large cluster the nodes that lack least are looked at, and of each the smallest ways.
 _NODES = 50

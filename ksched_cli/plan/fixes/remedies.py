@@ -10,7 +10,9 @@ from ksched_cli.api.core import Node, Pod, Taint
 from ksched_cli.plan.explain.results import Rejection
 from ksched_cli.plan.fixes.requests import lower_requests
 from ksched_cli.plan.fixes.values import FixChange, Operation, add, drop, edited, joined, kubectl, patched
-from ksched_cli.whatif.edits.values import RemoveTaint, SetLabel, Uncordon
+from ksched_cli.whatif.edits.label import SetLabel
+from ksched_cli.whatif.edits.taint import RemoveTaint
+from ksched_cli.whatif.edits.uncordon import Uncordon
 
 _CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 # Labels that say where a node is: they are not given, they are true.

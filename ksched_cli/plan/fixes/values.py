@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ksched_cli.whatif.edits.values import Edit
+from ksched_cli.whatif.edits.lib.edit import Edit
 
 # One operation of a JSON patch (RFC 6902).
 Operation = Mapping[str, Any]

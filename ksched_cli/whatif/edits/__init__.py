@@ -1,1 +1,1 @@
-"""What-if: a cluster as it would be after changes that nobody has made yet."""
+"""What-if edits: one file each, with its SPEC. Everything that offers edits is derived from these files."""

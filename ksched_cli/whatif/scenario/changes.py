@@ -9,7 +9,7 @@ from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.whatif.edits.apply import attempt_edits
+from ksched_cli.whatif.edits.lib.apply import attempt_edits
 from ksched_cli.whatif.manifests import apply_manifests
 from ksched_cli.whatif.scenario.model import PlacedEdit, ScenarioStep
 

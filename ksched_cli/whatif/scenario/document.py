@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, defstruct
+
+from ksched_cli.whatif.edits.lib.registry import edit_specs
 
 API_VERSION, KIND = "ksched/v1", "Scenario"
 
@@ -48,22 +50,31 @@ class ExpectDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=
     ] = {}
 
 
-class StepDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
-    """Manifests first, then edits in the order in which a command line's are made; then pods are placed."""
+class StepFields(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    """What a step has beside its edits."""
 
     name: Annotated[str, Meta(description="What the step is about, for the report.")] = ""
     apply: Annotated[Texts, Meta(description="Manifests to apply: files and directories beside the scenario.")] = ()
-    add_node: Annotated[Texts, _like("add-node")] = ()
-    clone_node: Annotated[Texts, _like("clone-node")] = ()
-    remove_node: Annotated[Texts, _like("remove-node")] = ()
-    cordon: Annotated[Texts, _like("cordon")] = ()
-    uncordon: Annotated[Texts, _like("uncordon")] = ()
-    drain: Annotated[Texts, _like("drain")] = ()
-    taint: Annotated[Texts, _like("taint")] = ()
-    label: Annotated[Texts, _like("label")] = ()
-    scale: Annotated[Texts, _like("scale")] = ()
-    delete: Annotated[Texts, _like("delete")] = ()
     expect: ExpectDocument = ExpectDocument()
+
+
+if TYPE_CHECKING:
+    StepDocument: TypeAlias = StepFields
+else:
+    # One more field for each declared edit.
+    StepDocument = defstruct(
+        "StepDocument",
+        [(spec.field, Annotated[Texts, _like(spec.flag)], ()) for spec in edit_specs()],
+        bases=(StepFields,),
+        namespace={
+            "__doc__": "Manifests first, then edits in the order in which a command line's are made; then pods are "
+            "placed."
+        },
+        module=__name__,
+        rename="camel",
+        frozen=True,
+        forbid_unknown_fields=True,
+    )
 
 
 class ScenarioMetadata(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):

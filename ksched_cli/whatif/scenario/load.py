@@ -13,9 +13,10 @@ from ksched_cli.api.conversion import path_text, problems_in, type_name
 from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.yaml_reader import Document, read_documents
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.whatif.edits.contradictions import edit_clashes
-from ksched_cli.whatif.edits.parsing import FLAGS, parse_one, reference
-from ksched_cli.whatif.edits.values import EditMistake, Reference
+from ksched_cli.whatif.edits.lib.contradictions import edit_clashes
+from ksched_cli.whatif.edits.lib.edit import EditMistake, Reference
+from ksched_cli.whatif.edits.lib.references import reference
+from ksched_cli.whatif.edits.lib.registry import edit_specs
 from ksched_cli.whatif.scenario.document import (
     API_VERSION,
     KIND,
@@ -133,12 +134,11 @@ class _Reader:
                 yield str(Path(self._source).parent / path)
 
     def _edits(self, step: StepDocument, at: _Steps) -> Iterator[PlacedEdit]:
-        for flag in FLAGS:
-            head, *tail = flag.split("-")
-            texts: Texts = getattr(step, "_".join((head, *tail)))
-            for text, steps in _each(texts, (*at, head + "".join(word.title() for word in tail))):
+        for spec in edit_specs():
+            texts: Texts = getattr(step, spec.field)
+            for text, steps in _each(texts, (*at, spec.key)):
                 try:
-                    yield PlacedEdit(self._place(steps), parse_one(flag, text))
+                    yield PlacedEdit(self._place(steps), spec.parse(text))
                 except EditMistake as mistake:
                     self._complain(str(mistake), steps, mistake.hint)
                 except InputError as mistake:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ksched_cli.whatif.edits.values import Edit, Reference
+from ksched_cli.whatif.edits.lib.edit import Edit, Reference
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from ksched_cli.controlplane.controllers.standin import blank_copy
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.sources.controllers.daemon_sets import bound_to
-from ksched_cli.whatif.edits.editor import Editor
+from ksched_cli.whatif.edits.lib.editor import Editor
 
 MIRROR = "kubernetes.io/config.mirror"
 _DAEMON_SET = "DaemonSet"

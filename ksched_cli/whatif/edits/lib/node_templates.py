@@ -1,4 +1,4 @@
-"""What --add-node adds: a Node in a file, or a few words such as cpu=4,memory=16Gi,zone=a."""
+"""Templates of new nodes: a Node in a file, or words such as cpu=4,memory=16Gi,zone=a."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from ksched_cli.api.defaults import default_node
 from ksched_cli.api.label_names import is_label_value
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.quantity import QuantityError, parse_quantity
+from ksched_cli.sources.controllers.naming import uid_of
+from ksched_cli.sources.controllers.templates import copied
 from ksched_cli.sources.dump import load_dump
-from ksched_cli.whatif.edits.values import EditMistake
+from ksched_cli.whatif.edits.lib.edit import EditMistake
 
 _RESOURCES = ("cpu", "memory", "pods", "ephemeral-storage")
 _LABELS = {"zone": "topology.kubernetes.io/zone", "region": "topology.kubernetes.io/region"}
@@ -18,6 +20,7 @@ _IN_WORDS = re.compile(rf"({'|'.join((*_RESOURCES, *_LABELS, 'name'))})=")
 # The kubelet's own default.
 _PODS = "110"
 _DEFAULT_NAME = "new-node"
+_HOSTNAME = "kubernetes.io/hostname"
 
 
 def read_template(text: str) -> Node:
@@ -77,3 +80,12 @@ def _amount(key: str, value: str) -> str:
     if negative:
         raise EditMistake(f"{key}: {value} is negative")
     return value
+
+
+def renamed(node: Node, name: str) -> Node:
+    """A copy of the node with an identity of its own."""
+    new = copied(node)
+    labels = {**new.metadata.labels, _HOSTNAME: name}
+    new.metadata = ObjectMeta(name, labels=labels, annotations=new.metadata.annotations, uid=uid_of("Node", "", name))
+    new.spec.provider_id = ""
+    return new

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import Problem, UsageError
-from ksched_cli.whatif.edits import nodes, workloads
-from ksched_cli.whatif.edits.editor import Editor
-from ksched_cli.whatif.edits.values import (
-    AddNode,
-    CloneNode,
-    Cordon,
-    Delete,
-    Drain,
-    Edit,
-    EditMistake,
-    RemoveLabel,
-    RemoveNode,
-    RemoveTaint,
-    Scale,
-    SetLabel,
-    SetTaint,
-    Uncordon,
-)
+from ksched_cli.whatif.edits.lib.edit import Edit, EditMistake
+from ksched_cli.whatif.edits.lib.editor import Editor
 
 
 def apply_edits(
@@ -46,23 +29,7 @@ def attempt_edits(plane: ControlPlane, edits: Iterable[Edit], namespace: str = "
     mistakes = []
     for edit in edits:
         try:
-            _HANDLERS[type(edit)](editor, edit)
+            edit.apply(editor)
         except EditMistake as mistake:
             mistakes.append((edit, mistake))
     return mistakes
-
-
-_HANDLERS: Mapping[type[Any], Callable[[Editor, Any], None]] = {
-    AddNode: nodes.add_node,
-    CloneNode: nodes.clone_node,
-    RemoveNode: nodes.remove_node,
-    Cordon: nodes.cordon,
-    Uncordon: nodes.uncordon,
-    Drain: nodes.drain,
-    SetTaint: nodes.set_taint,
-    RemoveTaint: nodes.remove_taint,
-    SetLabel: nodes.set_label,
-    RemoveLabel: nodes.remove_label,
-    Scale: workloads.scale,
-    Delete: workloads.delete,
-}

@@ -1,16 +1,17 @@
-"""What edits read and change: a control plane, by the names that people give."""
+"""The tools with which an edit reads and changes a control plane."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 from itertools import count
+from typing import Any
 
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node
 from ksched_cli.controlplane.plane import ControlPlane
-from ksched_cli.whatif.edits.values import EditMistake
+from ksched_cli.whatif.edits.lib.edit import EditMistake
 
 
 class Editor:
@@ -23,13 +24,19 @@ class Editor:
         self.namespace = namespace
 
     def node(self, name: str) -> Node:
+        """The node. Raises EditMistake with similar names if there is none."""
         found = self.store.get(Node, name)
         if found is None:
             names = [node.metadata.name for node in self.store.of(Node)]
             raise EditMistake(f'there is no node "{name}"', name_hint(name, names))
         return found
 
+    def respec(self, node: Node, **fields: Any) -> None:
+        """Update fields of the node's spec."""
+        self.api.update(replace(node, spec=replace(node.spec, **fields)))
+
     def relabel(self, node: Node, labels: dict[str, str]) -> None:
+        """Update the labels of the node."""
         self.api.update(replace(node, metadata=replace(node.metadata, labels=labels)))
 
     def new_node_names(self, base: str, wanted: int) -> list[str]:

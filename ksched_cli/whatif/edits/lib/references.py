@@ -1,4 +1,4 @@
-"""Kinds by the names that kubectl knows them by."""
+"""Objects as the command line names them: KIND/NAME, the kind as kubectl accepts it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import difflib
 from msgspec import Struct
 
 from ksched_cli.api.kinds import KINDS
-from ksched_cli.whatif.edits.values import EditMistake
+from ksched_cli.whatif.edits.lib.edit import EditMistake, Reference
 
 _SHORT = {
     "Deployment": "deploy",
@@ -44,3 +44,11 @@ def kind_named(name: str) -> type[Struct]:
         close = difflib.get_close_matches(name.lower(), _BY_NAME, 1)
         raise EditMistake(f"there is no kind {name}", f"did you mean {close[0]}?" if close else "")
     return found
+
+
+def reference(text: str) -> Reference:
+    """The reference that KIND/NAME or KIND/NAMESPACE/NAME gives."""
+    parts = text.split("/")
+    if len(parts) not in (2, 3) or not all(parts):
+        raise EditMistake(f"{text!r} does not say what", "write KIND/NAME or KIND/NAMESPACE/NAME")
+    return Reference(kind_named(parts[0]), parts[-1], parts[1] if len(parts) == 3 else "")

@@ -1,0 +1,35 @@
+"""`--cordon NODE`: mark a node unschedulable, as kubectl cordon does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from ksched_cli.whatif.edits.lib.arguments import some_name
+from ksched_cli.whatif.edits.lib.edit import EditSpec, NodeEdit
+from ksched_cli.whatif.edits.lib.taints import UNSCHEDULABLE, without_taint
+
+if TYPE_CHECKING:
+    from ksched_cli.whatif.edits.lib.editor import Editor
+
+
+@dataclass(frozen=True)
+class Cordon(NodeEdit):
+    flag: ClassVar[str] = "cordon"
+
+    def apply(self, editor: Editor) -> None:
+        """Set the field, and the taint that the node lifecycle controller adds."""
+        from ksched_cli.api.core import Taint
+
+        node, taint = editor.node(self.node), Taint(UNSCHEDULABLE, "", "NoSchedule")
+        taints = (*without_taint(node.spec.taints, taint.key, taint.effect), taint)
+        editor.respec(node, unschedulable=True, taints=taints)
+
+
+SPEC = EditSpec(
+    flag=Cordon.flag,
+    order=50,
+    metavar="NODE",
+    help="Mark a node unschedulable.",
+    parse=lambda text: Cordon(some_name(text)),
+)

@@ -1,0 +1,35 @@
+"""`--drain NODE`: cordon a node and evict its pods, as kubectl drain does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from ksched_cli.whatif.edits.cordon import Cordon
+from ksched_cli.whatif.edits.lib.arguments import some_name
+from ksched_cli.whatif.edits.lib.edit import EditSpec
+
+if TYPE_CHECKING:
+    from ksched_cli.whatif.edits.lib.editor import Editor
+
+
+@dataclass(frozen=True)
+class Drain(Cordon):
+    flag: ClassVar[str] = "drain"
+    hint_when_removed: ClassVar[str] = "removing it evicts its pods: leave the drain out"
+
+    def apply(self, editor: Editor) -> None:
+        from ksched_cli.whatif.edits.lib.evictions import evict_for_drain
+
+        super().apply(editor)
+        evict_for_drain(editor, self.node)
+
+
+SPEC = EditSpec(
+    flag=Drain.flag,
+    order=80,
+    metavar="NODE",
+    help="Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does: "
+    "pods of DaemonSets and mirror pods stay. A PodDisruptionBudget can refuse an eviction.",
+    parse=lambda text: Drain(some_name(text)),
+)

@@ -1,0 +1,1 @@
+"""What edits share: the declaration, the parsers, and the tools that apply an edit."""

@@ -1,0 +1,52 @@
+"""The parts of the text behind a flag: names, numbers, keys and values."""
+
+from __future__ import annotations
+
+import re
+
+from ksched_cli.api.label_names import is_label_key, is_label_value
+from ksched_cli.whatif.edits.lib.edit import EditMistake
+
+MAX_NODES = 100_000
+_NUMBER = re.compile(r"\d+", re.ASCII)
+
+
+def some_name(name: str) -> str:
+    if not name:
+        raise EditMistake("there is no name")
+    return name
+
+
+def whole_number(text: str, least: int, most: int, what: str) -> int:
+    if _NUMBER.fullmatch(text) is None:
+        raise EditMistake(f"{what}: {text!r} is not a whole number")
+    number = int(text)
+    if not least <= number <= most:
+        raise EditMistake(f"{what}: {number} is not between {least} and {most}")
+    return number
+
+
+def number_of_nodes(text: str) -> int:
+    return whole_number(text, 1, MAX_NODES, "how many")
+
+
+def node_and_rest(text: str, form: str) -> tuple[str, str]:
+    """The two parts of `NODE=...`. `form` shows how the text is written."""
+    node, _, rest = text.partition("=")
+    if not node or not rest:
+        raise EditMistake("incomplete", f"write {form}")
+    return node, rest
+
+
+def check_key(key: str) -> None:
+    if not is_label_key(key):
+        raise EditMistake(f"{key!r} cannot be a key", "letters, digits, - _ and ., a domain and / before it if need be")
+
+
+def check_value(value: str) -> None:
+    if not is_label_value(value):
+        raise EditMistake(f"{value!r} cannot be a value", "at most 63 letters, digits, - _ and .")
+
+
+def with_count(name: str, count: int) -> str:
+    return name if count == 1 else f"{name}={count}"

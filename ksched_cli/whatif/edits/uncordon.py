@@ -1,0 +1,36 @@
+"""`--uncordon NODE`: mark a node schedulable, as kubectl uncordon does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from ksched_cli.whatif.edits.cordon import Cordon
+from ksched_cli.whatif.edits.lib.arguments import some_name
+from ksched_cli.whatif.edits.lib.edit import GIVE_ONE, Clash, Edit, EditSpec, NodeEdit
+from ksched_cli.whatif.edits.lib.taints import UNSCHEDULABLE, without_taint
+
+if TYPE_CHECKING:
+    from ksched_cli.whatif.edits.lib.editor import Editor
+
+
+@dataclass(frozen=True)
+class Uncordon(NodeEdit):
+    flag: ClassVar[str] = "uncordon"
+
+    def rules_out(self, other: Edit) -> Clash | None:
+        """A cordon, and a drain, which cordons."""
+        return (f"node {self.node} is uncordoned by --{self.flag}", GIVE_ONE) if isinstance(other, Cordon) else None
+
+    def apply(self, editor: Editor) -> None:
+        node = editor.node(self.node)
+        editor.respec(node, unschedulable=False, taints=without_taint(node.spec.taints, UNSCHEDULABLE, "NoSchedule"))
+
+
+SPEC = EditSpec(
+    flag=Uncordon.flag,
+    order=40,
+    metavar="NODE",
+    help="Mark a node schedulable.",
+    parse=lambda text: Uncordon(some_name(text)),
+)

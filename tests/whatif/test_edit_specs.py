@@ -1,0 +1,62 @@
+"""Each edit is declared once, and everything that offers edits has all of them."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from pathlib import Path
+
+import pytest
+import typer
+
+from ksched_cli.cli.commands import commands_of
+from ksched_cli.cli.main import whole_app
+from ksched_cli.simulator import Simulator
+from ksched_cli.whatif import edits
+from ksched_cli.whatif.edits.lib.edit import EditSpec
+from ksched_cli.whatif.edits.lib.registry import edit_specs
+from ksched_cli.whatif.scenario.schema import schema
+from tests.whatif.edit_stub import STUB, stub
+
+SPECS = [pytest.param(spec, id=spec.flag) for spec in edit_specs()]
+OFFERING = ("simulate", "capacity", "drain", "diff", "check", "explain")
+COMMANDS = {each.path: each for each in commands_of(typer.main.get_command(whole_app()))}
+
+
+def test_every_file_of_the_folder_declares_an_edit() -> None:
+    files = {path.stem for path in Path(edits.__path__[0]).glob("*.py")} - {"__init__"}
+    assert {spec.field for spec in edit_specs()} == files
+    assert len(files) >= 10
+    assert len({spec.order for spec in edit_specs()}) == len(files)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("command", OFFERING)
+def test_every_command_with_edits_has_the_option(spec: EditSpec, command: str) -> None:
+    option = COMMANDS[command].option(f"--{spec.flag}")
+    assert option is not None
+    assert option.takes_value
+    assert option.kind == ("node" if spec.metavar.startswith("NODE") else "")
+
+
+@pytest.mark.parametrize("command", OFFERING)
+def test_the_options_are_listed_in_the_order_in_which_the_edits_are_made(command: str) -> None:
+    flags = [f"--{spec.flag}" for spec in edit_specs()]
+    names = [name for option in COMMANDS[command].options for name in option.names]
+    assert [name for name in names if name in flags] == flags
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_scenario_files_and_python_have_the_edit(spec: EditSpec) -> None:
+    step = schema()["$defs"]["StepDocument"]["properties"]
+    assert step[spec.key]["description"] == f"One or several, each written as behind --{spec.flag}."
+    method = getattr(Simulator, spec.field)
+    parameters = list(inspect.signature(method).parameters)
+    assert parameters == ["self", *inspect.signature(spec.arguments).parameters]
+    assert method.__doc__
+
+
+def test_the_stub_of_the_methods_is_that_of_the_edits() -> None:
+    if os.environ.get("UPDATE_GOLDEN"):
+        STUB.write_text(stub())
+    assert STUB.read_text() == stub()
