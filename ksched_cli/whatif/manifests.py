@@ -21,6 +21,7 @@ from ksched_cli.api.workloads import (
     ReplicationController,
     StatefulSet,
 )
+from ksched_cli.controlplane.admission.updates import RefusedUpdate, refused_updates
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.pods import is_active
@@ -30,6 +31,7 @@ from ksched_cli.sources.controllers.job_pods import cron_run
 from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied, defaulted, stamp
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.places import Places
 from ksched_cli.whatif.inferred import infer_replica_sets, unknown_workload
 
 WORKLOADS = (Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob, PodTemplate)
@@ -45,6 +47,7 @@ def apply_manifests(plane: ControlPlane, manifests: Loaded, *, restart: bool = F
     beside them, controllers are done with one object before the next comes: pods are created in the order of the files.
     """
     _check_namespaces(plane, manifests)
+    _check_updates(plane, manifests)
     order = in_order(manifests)
     for item in sorted(order, key=lambda item: isinstance(item, (Pod, *WORKLOADS))):
         _APPLIERS.get(type(item), _apply_object)(_Target(plane, restart), item)
@@ -57,6 +60,7 @@ def apply_others(cluster: Loaded, manifests: Loaded) -> None:
     """Put everything but pods into the cluster. Workloads are put as they are written, and no pods are made of them."""
     plane = ControlPlane(Store(cluster), places_everything=True)
     _check_namespaces(plane, manifests)
+    _check_updates(plane, manifests)
     for item in in_order(manifests):
         if isinstance(item, PersistentVolumeClaim):
             _apply_claim(_Target(plane, False), item)
@@ -241,3 +245,25 @@ def _unknown_namespace(item: Any, known: set[str], manifests: Loaded) -> Iterato
         f"{type(item).__name__} {namespace}/{item.metadata.name}: metadata.namespace",
         "add a Namespace to the manifests",
     )
+
+
+def _check_updates(plane: ControlPlane, manifests: Loaded) -> None:
+    problems = [problem for _, problem in refused_changes(plane.store, manifests)]
+    if problems:
+        raise InputError(problems)
+
+
+def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Problem]]:
+    """Each object of the manifests that the API server does not take in the place of the live one, and why."""
+    places = Places(manifests)
+    for item in in_order(manifests):
+        live = store.current(item)
+        for refused in refused_updates(item, live) if live is not None else ():
+            yield item, _refusal(item, refused, places)
+
+
+def _refusal(item: Any, refused: RefusedUpdate, places: Places) -> Problem:
+    namespace, name, path = item.metadata.namespace, item.metadata.name, refused.error.path
+    label = f"{type(item).__name__} {namespace}/{name}" if namespace else f"{type(item).__name__} {name}"
+    place = places.of(item, path)
+    return Problem(refused.error.message, place.source, place.line, f"{label}: {place.path}", refused.hint)

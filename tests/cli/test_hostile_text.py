@@ -24,7 +24,7 @@ BAD = (
 )
 NAMES = {"name", "namespace", "nodeName", "claimName", "storageClassName", "priorityClassName", "image", "message"}
 KEPT = re.compile(r"kubernetes\.io|^(cpu|memory|pods|ephemeral-storage|default|default-scheduler)$")
-MAPS = {"labels", "matchLabels", "nodeSelector", "annotations", "requests", "limits", "allocatable", "capacity"}
+MAPS = {"labels", "nodeSelector", "annotations", "requests", "limits", "allocatable", "capacity"}
 
 
 def spoilt(value: Any, key: str = "", *, labels: bool = True) -> Any:

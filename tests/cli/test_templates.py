@@ -44,7 +44,7 @@ def test_an_equals_sign_after_the_short_option_is_read_as_kubectl_reads_it(capsy
         ),
         pytest.param(
             ["drain", "--each", "zone", "--from", SHOP, "-o", "custom-columns=ZONE:name,RESULT:.result"],
-            "ZONE   RESULT\neast   refused\nwest   refused\n",
+            "ZONE   RESULT\neast   blocked\nwest   blocked\n",
             1,
             id="drain each",
         ),

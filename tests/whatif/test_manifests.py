@@ -79,7 +79,7 @@ def test_workloads_of_the_cluster_are_left_alone(tmp_path: Path) -> None:
 
 def test_a_pending_pod_gives_way_and_a_running_one_stays(tmp_path: Path) -> None:
     cluster = [NODE, make_pod("run").on("n").doc(), make_pod("wait").doc()]
-    loaded, _ = applied(tmp_path, cluster, *(make_pod(name).requests(cpu="2").doc() for name in ("run", "wait")))
+    loaded, _ = applied(tmp_path, cluster, make_pod("run").doc(), make_pod("wait").requests(cpu="2").doc())
     found = pods(loaded)
     assert len(loaded.of(Pod)) == 2
     assert found["run"].spec.node_name == "n"

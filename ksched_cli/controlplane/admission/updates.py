@@ -1,0 +1,201 @@
+"""Which changes of an object that exists the API server refuses, in its words.
+
+A live object may come from a dump that was cut by hand: a field that the live object does not have is not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.meta import LabelSelector
+from ksched_cli.api.policy import PriorityClass
+from ksched_cli.api.quantity import QuantityError, parse_quantity
+from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
+from ksched_cli.api.validation.fields import FieldError, FieldErrors, Path, forbidden, invalid
+from ksched_cli.api.volumes import PersistentVolumeClaimSpec
+from ksched_cli.api.workloads import DaemonSet, Deployment, Job, PodTemplateSpec, ReplicaSet, StatefulSet
+from ksched_cli.sources.controllers.templates import defaulted
+
+_IMMUTABLE = "field is immutable"
+_NON_INDEXED = "NonIndexed"
+_STATEFUL_SET = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
+    "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+_POD = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+_CLAIM = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+# Labels that the API server and the Job controller add to a Job's template.
+_JOB_LABELS = ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedUpdate:
+    """An error, and how to get the change into the cluster nevertheless."""
+
+    error: FieldError
+    hint: str
+
+
+def refused_updates(new: Any, live: Any) -> Iterator[RefusedUpdate]:
+    """Why the API server does not replace the live object by the new one."""
+    rule, hint = _RULES.get(type(new), (_anything, ""))
+    for error in rule(new, live):
+        yield RefusedUpdate(error, hint)
+
+
+def _anything(new: Any, live: Any) -> FieldErrors:
+    return iter(())
+
+
+def _selector(new: Any, live: Any) -> FieldErrors:
+    wanted, there = new.spec.selector, live.spec.selector
+    if wanted is not None and there is not None and _selected(wanted) != _selected(there):
+        yield invalid(("spec", "selector"), _plain(wanted), _IMMUTABLE)
+
+
+def _selected(selector: LabelSelector) -> tuple[Any, ...]:
+    return dict(selector.match_labels), sorted(selector.match_expressions, key=msgspec.json.encode)
+
+
+def _plain(selector: LabelSelector) -> dict[str, Any]:
+    return {key: value for key, value in msgspec.to_builtins(selector).items() if value}
+
+
+def _stateful_set(new: StatefulSet, live: StatefulSet) -> FieldErrors:
+    """ValidateStatefulSetUpdate. The API server names only spec; the path here is the field that differs."""
+    if any(_selector(new, live)):
+        yield forbidden(("spec", "selector"), _STATEFUL_SET)
+    for name, field in (("service_name", "serviceName"), ("pod_management_policy", "podManagementPolicy")):
+        wanted, there = getattr(new.spec, name), getattr(live.spec, name)
+        if wanted and there and wanted != there:
+            yield forbidden(("spec", field), _STATEFUL_SET)
+    yield from _claim_templates(new, live)
+
+
+def _claim_templates(new: StatefulSet, live: StatefulSet) -> FieldErrors:
+    path: Path = ("spec", "volumeClaimTemplates")
+    wanted, there = new.spec.volume_claim_templates, live.spec.volume_claim_templates
+    if [each.metadata.name for each in wanted] != [each.metadata.name for each in there]:
+        yield forbidden(path, _STATEFUL_SET)
+        return
+    for index, (each, other) in enumerate(zip(wanted, there, strict=True)):
+        for steps in _claim_differences(each.spec, other.spec, exact=True):
+            yield forbidden((*path, index, "spec", *steps), _STATEFUL_SET)
+
+
+def _claim_differences(
+    new: PersistentVolumeClaimSpec, live: PersistentVolumeClaimSpec, *, exact: bool
+) -> Iterator[Path]:
+    """`exact`: also in the amount of storage."""
+    if new.storage_class_name is not None and live.storage_class_name not in (None, new.storage_class_name):
+        yield ("storageClassName",)
+    if set(new.access_modes) != set(live.access_modes) and live.access_modes:
+        yield ("accessModes",)
+    if (new.volume_mode or "Filesystem") != (live.volume_mode or "Filesystem"):
+        yield ("volumeMode",)
+    if exact and _storage(new) is not None and _storage(live) not in (None, _storage(new)):
+        yield ("resources", "requests", "storage")
+
+
+def _storage(spec: PersistentVolumeClaimSpec) -> Any:
+    amount = spec.resources.requests.get("storage")
+    try:
+        return None if amount is None else parse_quantity(amount)
+    except QuantityError:
+        return None
+
+
+def _job(new: Job, live: Job) -> FieldErrors:
+    """ValidateJobSpecUpdate. A suspended Job may still change where its pods go and how much they request."""
+    wanted, there = new.spec.template, live.spec.template
+    if wanted and there and not live.spec.suspend and _job_template(wanted) != _job_template(there):
+        yield FieldError(("spec", "template"), f"Invalid value: {_IMMUTABLE}")
+    mode, completions = new.spec.completion_mode or _NON_INDEXED, new.spec.completions
+    if mode != (live.spec.completion_mode or _NON_INDEXED):
+        yield invalid(("spec", "completionMode"), mode, _IMMUTABLE)
+    elif mode == _NON_INDEXED and completions is not None and live.spec.completions not in (None, completions):
+        yield invalid(("spec", "completions"), completions, _IMMUTABLE)
+
+
+def _job_template(template: PodTemplateSpec) -> PodTemplateSpec:
+    found = defaulted(template)
+    labels = {key: value for key, value in found.metadata.labels.items() if key not in _JOB_LABELS}
+    return msgspec.structs.replace(found, metadata=msgspec.structs.replace(found.metadata, labels=labels))
+
+
+def _claim(new: PersistentVolumeClaim, live: PersistentVolumeClaim) -> FieldErrors:
+    """ValidatePersistentVolumeClaimUpdate."""
+    for steps in _claim_differences(new.spec, live.spec, exact=False):
+        yield forbidden(("spec", *steps), _CLAIM)
+    if new.spec.volume_name and live.spec.volume_name not in ("", new.spec.volume_name):
+        yield forbidden(("spec", "volumeName"), _CLAIM)
+    wanted, there = _storage(new.spec), _storage(live.spec)
+    if wanted is not None and there is not None and wanted < there:
+        path = ("spec", "resources", "requests", "storage")
+        yield forbidden(path, "field can not be less than status.capacity")
+
+
+def _storage_class(new: StorageClass, live: StorageClass) -> FieldErrors:
+    """ValidateStorageClassUpdate."""
+    if live.provisioner and new.provisioner != live.provisioner:
+        yield forbidden(("provisioner",), "updates to provisioner are forbidden.")
+    if new.volume_binding_mode and live.volume_binding_mode not in (None, new.volume_binding_mode):
+        yield invalid(("volumeBindingMode",), new.volume_binding_mode, _IMMUTABLE)
+
+
+def _priority_class(new: PriorityClass, live: PriorityClass) -> FieldErrors:
+    """ValidatePriorityClassUpdate."""
+    if new.value != live.value:
+        yield forbidden(("value",), "may not be changed in an update.")
+
+
+def _pod(new: Pod, live: Pod) -> FieldErrors:
+    """ValidatePodUpdate, for the fields that the manifest has. A pod without a node is created anew, not updated."""
+    if not live.spec.node_name:
+        return
+    for key, value in new.spec.node_selector.items():
+        if live.spec.node_selector.get(key) != value:
+            yield forbidden(("spec", "nodeSelector", key), _POD)
+    if new.spec.node_name and new.spec.node_name != live.spec.node_name:
+        yield forbidden(("spec", "nodeName"), _POD)
+    there = {container.name: container.resources for container in live.spec.containers}
+    for index, container in enumerate(new.spec.containers):
+        if container.name not in there:
+            yield forbidden(("spec", "containers"), "pod updates may not add or remove containers")
+            return
+        for name, amount in container.resources.requests.items():
+            if _amount(there[container.name].requests.get(name)) != _amount(amount):
+                yield forbidden(("spec", "containers", index, "resources", "requests", name), _POD)
+
+
+def _amount(quantity: Any) -> Any:
+    try:
+        return None if quantity is None else parse_quantity(quantity)
+    except QuantityError:
+        return None
+
+
+_Rule = Callable[[Any, Any], FieldErrors]
+_DELETE = "delete the live object first: kubectl replace --force"
+
+_RULES: Mapping[type[Struct], tuple[_Rule, str]] = {
+    Deployment: (_selector, _DELETE),
+    ReplicaSet: (_selector, _DELETE),
+    DaemonSet: (_selector, _DELETE),
+    StatefulSet: (_stateful_set, "delete the set and keep its pods: kubectl delete --cascade=orphan"),
+    Job: (_job, _DELETE),
+    PersistentVolumeClaim: (_claim, "use a claim of another name"),
+    StorageClass: (_storage_class, _DELETE),
+    PriorityClass: (_priority_class, "use a class of another name"),
+    Pod: (_pod, _DELETE),
+}
