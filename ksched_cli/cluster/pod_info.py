@@ -10,6 +10,7 @@ from ksched_cli.api.pod_resources import nonzero_requests_of, nonzero_requests_w
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
 from ksched_cli.cluster.resources import ResourceIndex
 from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.fixes import SIDECAR_PORTS_COUNT
 from ksched_cli.releases.minors import NEWEST, Release
 
 
@@ -25,7 +26,7 @@ class PodInfoRules(ReleaseRules, plugins="NodeResourcesFit NodeResourcesBalanced
         ),
     )
     sidecar_ports_count = Change(
-        "1.33",
+        SIDECAR_PORTS_COUNT,
         before=False,
         now=True,
         about="filter",

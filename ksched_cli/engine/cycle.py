@@ -204,7 +204,8 @@ class Cycle:
             diagnosis.unschedulable_plugins |= outcome.narrowed_by
         if outcome.status is not None:
             diagnosis.pre_filter = outcome.status
-            diagnosis.nodes.set_absent(NodeRows(self.cluster, self.placement).mask(), outcome.status)
+            if EngineRules.of(release).rejection_reaches_nodes:
+                diagnosis.nodes.set_absent(NodeRows(self.cluster, self.placement).mask(), outcome.status)
             diagnosis.blame(outcome.status)
             return FeasibleNodes(no_rows(), diagnosis)
         nominated = self._evaluate_nominated_node(runtime, state, decision, diagnosis)
@@ -246,6 +247,9 @@ class Cycle:
         if node_names is None:
             return allowed
         row_of = self.cluster.nodes.row_of
+        unknown = sorted(node_names - row_of.keys())
+        if unknown and EngineRules.of(self.cluster.release).unknown_nodes_end_the_cycle:
+            raise CycleError(f'nodeinfo not found for node name "{unknown[0]}"')
         rows = np.array(sorted(row_of[name] for name in node_names if name in row_of), dtype=np.int64)
         others = allowed.mask()
         rows = rows[others[rows]]
@@ -301,13 +305,16 @@ class Cycle:
     # Scoring and binding
 
     def _prioritize(self, runtime: Runtime, state: CycleState, decision: Decision, *, bare: bool) -> None:
-        """prioritizeNodes; a single feasible node is taken without scoring."""
+        """prioritizeNodes; a single feasible node is taken without scoring. Without score plugins and extenders, the
+        score of every node is 1."""
         if len(decision.feasible) == 1:
             return
         every = len(decision.feasible) == len(self.cluster.nodes) and not self.sampling
         nodes = NodeRows(self.cluster, None if every else decision.feasible, bare=bare)
         runtime.scores.prepare(state, decision.pod, nodes)
         decision.scores = runtime.scores.run(state, decision.pod, nodes)
+        if not runtime.profile.score and not self.extenders_judge:
+            np.add(decision.scores.totals, 1, out=decision.scores.totals)
         if self.extenders is not None:
             self.extenders.prioritize(decision.pod, nodes, decision.scores)
         decision.ties = best_rows(decision.scores, self.cluster.nodes.name_rank)

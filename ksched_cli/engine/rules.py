@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.fixes import (
+    EXTENDERS_REJECT,
+    LEFT_OUT_NODES_ARE_SKIPPED,
+    LEFT_OUT_NODES_HAVE_NO_STATUS,
+    REJECTION_REACHES_NODES,
+)
 
 
 class EngineRules(ReleaseRules):
@@ -26,7 +32,7 @@ class EngineRules(ReleaseRules):
             sentence="Nodes that PreFilter left out have a reason; before, nothing was said.",
         )
         .then(
-            "1.31",
+            LEFT_OUT_NODES_HAVE_NO_STATUS,
             now="untold",
             about="message",
             sentence="Nothing is said of nodes that PreFilter left out; before, they had a reason.",
@@ -37,6 +43,30 @@ class EngineRules(ReleaseRules):
             about="message",
             sentence="Nodes that PreFilter left out have a reason that names the plugin; before, they had none.",
         )
+    )
+    unknown_nodes_end_the_cycle = Change(
+        LEFT_OUT_NODES_ARE_SKIPPED,
+        before=True,
+        now=False,
+        about="filter",
+        sentence="PreFilter may name nodes that do not exist; before, such a name ended the cycle with an error.",
+    )
+    rejection_reaches_nodes = Change(
+        "1.26",
+        before=True,
+        now=False,
+        about="message preemption",
+        sentence="A rejection by PreFilter is the status of no node; before, it was the status of every node.",
+        plugins="DefaultPreemption",
+    ).then(
+        REJECTION_REACHES_NODES,
+        now=True,
+        about="message preemption",
+        sentence=(
+            "A rejection by PreFilter is the status of every node, and no preemption is tried; before, it was the "
+            "status of no node, and preemption was tried on all."
+        ),
+        plugins="DefaultPreemption",
     )
     first_fit_ends_search_without_scores = Change(
         "1.30",
@@ -141,7 +171,7 @@ class EngineRules(ReleaseRules):
         ),
     )
     extenders_are_blamed = Change(
-        "1.30",
+        EXTENDERS_REJECT,
         before=False,
         now=True,
         about="queue",

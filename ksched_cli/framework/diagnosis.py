@@ -201,13 +201,6 @@ class Wording(ReleaseRules):
         about="message",
         sentence="What PreFilter said is told as such; before, it was counted as the reason of every node.",
     )
-    counts_as_well = Change(
-        "1.28",
-        before=True,
-        now=False,
-        about="message",
-        sentence="Where PreFilter rejected the pod, that is all that is told; before, nodes were counted as well.",
-    )
     post_filter = Change(
         "1.24",
         before=False,
@@ -241,6 +234,11 @@ class Diagnosis:
         """NumAllNodes."""
         return len(self.nodes) if self.placement_nodes is None else self.placement_nodes
 
+    @property
+    def rejection_is_on_no_node(self) -> bool:
+        """Whether PreFilter rejected the pod and no node has that status, as in some patches."""
+        return self.pre_filter is not None and not self.nodes.absent.any()
+
     def blame(self, status: Status) -> None:
         """Diagnosis.AddPluginStatus."""
         if status.rejected and status.plugin:
@@ -261,7 +259,7 @@ class Diagnosis:
         by_pre_filter = self.pre_filter.message if self.pre_filter is not None and self.wording.pre_filter else ""
         if by_pre_filter:
             text += f" {by_pre_filter}."
-        if not by_pre_filter or self.wording.counts_as_well:
+        else:
             histogram = sorted(f"{count} {reason}" for reason, count in self.nodes.reason_counts().items())
             if histogram or not self.wording.pre_filter:
                 text += f" {', '.join(histogram)}."

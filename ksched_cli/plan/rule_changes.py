@@ -58,8 +58,9 @@ GATE_RULES = _by_gate(_ALL)
 
 
 def changes_of(release: Release) -> Iterator[RuleChange]:
-    """What this minor changed, configuration and gates included."""
-    return (rule for rule in _ALL if rule.minor == release.minor)
+    """What this minor changed, in its patches too, configuration and gates included."""
+    minor = release.minor
+    return (rule for rule in _ALL if rule.minor == minor or (rule.fix is not None and minor in rule.fix.patch_of))
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def rules_that_differ(before: Rules, after: Rules) -> tuple[RuleChange, ...]:
 
 def _holds(rule: RuleChange, rules: Rules) -> bool:
     release = rules.fields if rule.of_fields else rules.release
-    return release.minor >= rule.minor
+    return rule.holds_in(release)
 
 
 def rule_changes_about(

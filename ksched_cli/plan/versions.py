@@ -23,13 +23,15 @@ class Version(Struct, rename="camel", frozen=True):
 
 
 class VersionChange(Struct, rename="camel", frozen=True):
-    """One change of a minor: the plugins and the parts of scheduling it is about, and the gate that switches it."""
+    """One change of a minor: the plugins and the parts of scheduling it is about, the gate that switches it, and the
+    patch that brought it if it was not there from the first release on."""
 
     version: str
     plugins: tuple[str, ...]
     about: tuple[str, ...]
     change: str
     gate: str = ""
+    patch: str = ""
 
 
 def list_versions() -> Sequence[Version]:
@@ -39,7 +41,8 @@ def list_versions() -> Sequence[Version]:
 
 def list_changes(version: str) -> Sequence[VersionChange]:
     """What the minor changed: kube-scheduler itself first, then each plugin. UsageError for an unknown minor."""
-    changes = [_change_of(each) for each in changes_of(release(version))]
+    minor = release(version)
+    changes = [_change_of(each, minor) for each in changes_of(minor)]
     return sorted(changes, key=lambda each: (each.plugins != (KUBE_SCHEDULER,), each.plugins, each.gate, each.change))
 
 
@@ -47,6 +50,8 @@ def _version_of(minor: Release) -> Version:
     return Version(minor.version, minor.recorded, minor.config.read, sum(1 for _ in changes_of(minor)))
 
 
-def _change_of(rule: RuleChange) -> VersionChange:
+def _change_of(rule: RuleChange, minor: Release) -> VersionChange:
     plugins = tuple(plugin or KUBE_SCHEDULER for plugin in rule.plugins)
-    return VersionChange(rule.since, plugins, tuple(sorted(rule.aspects)), rule.text, rule.gate)
+    patch = rule.fix.patch_of.get(minor.minor) if rule.fix is not None else None
+    brought_by = f"{minor.version}.{patch}" if patch is not None else ""
+    return VersionChange(minor.version, plugins, tuple(sorted(rule.aspects)), rule.text, rule.gate, brought_by)

@@ -11,9 +11,10 @@ and reads `Rules.of(release).names_taint`. `ksched diff` and `ksched versions` r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
+from ksched_cli.releases.fixes import Fix
 from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
 from ksched_cli.releases.minors import RELEASES, Release
 
@@ -40,6 +41,16 @@ class RuleChange:
     aspects: frozenset[Aspect]
     text: str
     gate: str = ""
+    fix: Fix | None = None
+
+    def holds_in(self, release: Release) -> bool:
+        """Whether the release has the rule, gates aside."""
+        return release.minor >= self.minor if self.fix is None else release.has(self.fix)
+
+    @property
+    def patches(self) -> tuple[str, ...]:
+        """The patches of earlier minors that brought the rule."""
+        return self.fix.patches if self.fix is not None else ()
 
     @property
     def minor(self) -> int:
@@ -63,15 +74,20 @@ class ChangeStep(Generic[T]):
     sentence: str = ""
     plugins: str = ""
     told_by: str = ""
+    fix: Fix | None = None
+
+    def holds_in(self, release: Release) -> bool:
+        return release.at_least(self.since) if self.fix is None else release.has(self.fix)
 
 
 class Change(Generic[T]):
     """A rule that has one value before a minor and another since; `then` adds a further change of the same rule.
-    `plugins` are those that the sentence is about, where these are not the plugins of the declaring class."""
+    `since` is a minor, or a fix that reached patches of earlier minors, too. `plugins` are those that the sentence is
+    about, where these are not the plugins of the declaring class."""
 
     def __init__(
         self,
-        since: str,
+        since: str | Fix,
         *,
         before: T,
         now: T,
@@ -81,23 +97,29 @@ class Change(Generic[T]):
         told_by: str = "",
     ) -> None:
         self.before = before
-        self.steps = [ChangeStep(since, now, about, sentence, plugins, told_by)]
+        self.steps: list[ChangeStep[T]] = []
+        self.then(since, now=now, about=about, sentence=sentence, plugins=plugins, told_by=told_by)
 
     def then(
-        self, since: str, *, now: T, about: str = "", sentence: str = "", plugins: str = "", told_by: str = ""
+        self, since: str | Fix, *, now: T, about: str = "", sentence: str = "", plugins: str = "", told_by: str = ""
     ) -> Change[T]:
-        self.steps.append(ChangeStep(since, now, about, sentence, plugins, told_by))
+        minor, fix = (since.since, since) if isinstance(since, Fix) else (since, None)
+        self.steps.append(ChangeStep(minor, now, about, sentence, plugins, told_by, fix))
         return self
 
     def value(self, release: Release) -> T:
         found = self.before
         for step in self.steps:
-            if release.at_least(step.since):
+            if step.holds_in(release):
                 found = step.now
         return found
 
     def told(self) -> Iterator[RuleChange]:
-        return (_told(step.since, step.plugins, step.about, step.sentence) for step in self.steps if step.sentence)
+        return (
+            _told(step.since, step.plugins, step.about, step.sentence, fix=step.fix)
+            for step in self.steps
+            if step.sentence
+        )
 
     @overload
     def __get__(self, rules: None, owner: type) -> Change[T]: ...
@@ -141,7 +163,7 @@ class ReleaseRules:
     notes: ClassVar[tuple[Note | GateNote, ...]] = ()
     declared: ClassVar[list[type[ReleaseRules]]] = []
     _plugins: ClassVar[str] = ""
-    _made: ClassVar[dict[int, Any]] = {}
+    _made: ClassVar[dict[tuple[int, int | None], Any]] = {}
 
     def __init_subclass__(cls, plugins: str = SCHEDULER) -> None:
         cls._plugins, cls._made = plugins, {}
@@ -149,9 +171,10 @@ class ReleaseRules:
 
     @classmethod
     def of(cls, release: Release) -> Self:
-        found: Self | None = cls._made.get(release.minor)
+        key = release.minor, release.patch
+        found: Self | None = cls._made.get(key)
         if found is None:
-            found = cls._made[release.minor] = cls()
+            found = cls._made[key] = cls()
             found.__dict__.update({name: change.value(release) for name, change in cls.changes()})
         return found
 
@@ -169,12 +192,12 @@ class ReleaseRules:
         for each in (*(change for _, change in cls.changes()), *cls.notes):
             for rule in each.told():
                 plugins = rule.plugins or cls.plugins()
-                yield RuleChange(rule.since, plugins, rule.aspects, rule.text, rule.gate)
+                yield replace(rule, plugins=plugins)
 
 
-def _told(since: str, plugins: str, about: str, sentence: str, gate: str = "") -> RuleChange:
+def _told(since: str, plugins: str, about: str, sentence: str, gate: str = "", fix: Fix | None = None) -> RuleChange:
     aspects: frozenset[Aspect] = frozenset(about.split())  # type: ignore[arg-type]  # a test holds each to be an Aspect
-    return RuleChange(modelled(since) if since else "", tuple(plugins.split()), aspects, sentence, gate)
+    return RuleChange(modelled(since) if since else "", tuple(plugins.split()), aspects, sentence, gate, fix)
 
 
 def modelled(version: str) -> str:

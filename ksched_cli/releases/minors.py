@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ksched_cli.errors import UsageError
 from ksched_cli.releases import NEWEST_VERSION
 from ksched_cli.releases.config_versions import ConfigVersions, within
+from ksched_cli.releases.fixes import FIXES, Fix
 from ksched_cli.releases.gate_history import Gate, minor_of
 from ksched_cli.releases.gates import FeatureGates, gates_of, parse_gates
 
 
 @dataclass(frozen=True)
 class Release:
-    """One minor; `recorded` where answers are held against recordings of its kube-scheduler, else its rules were read
-    from its source."""
+    """One minor, in its latest patch unless `patch` names one. `recorded` where answers are held against recordings of
+    its kube-scheduler, else its rules were read from its source."""
 
     version: str
     recorded: bool = False
+    patch: int | None = None
 
     @cached_property
     def minor(self) -> int:
-        return minor_of(self.version)
+        return minor_of(self.version.rpartition(".")[0] if self.patch is not None else self.version)
+
+    def has(self, fix: Fix) -> bool:
+        """Whether the fix is in this minor, or in this patch of it."""
+        first = fix.patch_of.get(self.minor)
+        if first is None:
+            return self.at_least(fix.since)
+        return self.patch is None or self.patch >= first
 
     def at_least(self, version: str) -> bool:
         """Whether this is that minor or a later one."""
@@ -61,12 +70,12 @@ class Release:
 
 # Minors that are modelled, and of which there are recordings.
 _MODELLED = ("1.16", *(f"1.{minor}" for minor in range(19, minor_of(NEWEST_VERSION) + 1)))
-_RECORDED = frozenset({"1.16", "1.21", "1.28", "1.33", "1.34", "1.35", "1.36"})
+_RECORDED = frozenset(("1.16", "1.21", "1.23", "1.25", "1.27", "1.28", *(f"1.{minor}" for minor in range(29, 37))))
 
 RELEASES: Mapping[str, Release] = {version: Release(version, version in _RECORDED) for version in _MODELLED}
 NEWEST = RELEASES[NEWEST_VERSION]
 
-_VERSION = re.compile(r"v?1\.(\d{1,3})\+?(?:[.+-].*)?", re.ASCII)
+_VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.(\d{1,4})(?![\w.]))?\+?(?:[.+-].*)?", re.ASCII)
 
 
 def release(version: str) -> Release:
@@ -83,10 +92,23 @@ def minor_in(version: str) -> int | None:
     return int(match[1]) if match else None
 
 
+def patch_in(version: str) -> int | None:
+    """The patch of a version as people and servers write it: 1.34.2, v1.34.2-eks-1; None where it names none."""
+    match = _VERSION.fullmatch(version.strip())
+    return int(match[2]) if match and match[2] else None
+
+
 def nearest_release(version: str) -> Release:
-    """The modelled minor that is nearest to the version; of two that are as near the later one."""
+    """The modelled minor that is nearest to the version; of two that are as near the later one.
+
+    The release is that of a patch where the version names one that lacks a fix of a later patch.
+    """
     wanted = minor_in(version)
     if wanted is None:
         modelled = ", ".join(RELEASES)
         raise UsageError(f"--kube-version {version}: write it as 1.36, or auto; modelled are {modelled}")
-    return min(RELEASES.values(), key=lambda each: (abs(each.minor - wanted), -each.minor))
+    found = min(RELEASES.values(), key=lambda each: (abs(each.minor - wanted), -each.minor))
+    patch = patch_in(version)
+    if found.minor != wanted or patch is None or all(fix.patch_of.get(wanted, 0) <= patch for fix in FIXES):
+        return found
+    return replace(found, version=f"{found.version}.{patch}", patch=patch)

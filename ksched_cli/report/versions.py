@@ -39,14 +39,15 @@ def print_versions(versions: Sequence[Version], console: Console) -> None:
 
 @shows_visible
 def print_changes(changes: Sequence[VersionChange], console: Console) -> None:
-    """One line for each change; the gate that switches it stands before the sentence."""
+    """One line for each change; the patch that brought it and the gate that switches it stand before the sentence."""
     table = _table()
     table.add_column("PLUGIN", no_wrap=True)
     table.add_column("ABOUT", no_wrap=True)
     table.add_column("CHANGE", ratio=1)
     for each in changes:
         gate = f"Gate {each.gate} is on by default. " if each.gate else ""
-        table.add_row("\n".join(each.plugins), "\n".join(each.about), gate + each.change)
+        patch = f"Since {each.patch}: " if each.patch else ""
+        table.add_row("\n".join(each.plugins), "\n".join(each.about), patch + gate + each.change)
     console.print(table)
 
 

@@ -27,6 +27,17 @@ def test_the_changes_of_a_minor(capsys: pytest.CaptureFixture[str], monkeypatch:
     same_as_golden("versions-1.34", capsys.readouterr().out)
 
 
+def test_a_change_that_came_with_a_patch_names_it(capsys: pytest.CaptureFixture[str]) -> None:
+    brought = {}
+    for version in ("1.29", "1.30", "1.31", "1.32"):
+        assert run(["versions", version, "-o", "json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        brought[version] = {each["patch"] for each in found if "sorted by importance once more" in each["change"]}
+    assert brought == {"1.29": {"1.29.11"}, "1.30": {"1.30.7"}, "1.31": {"1.31.3"}, "1.32": {""}}
+    assert run(["versions", "1.31"]) == 0
+    assert "Since 1.31.3: " in " ".join(capsys.readouterr().out.split())
+
+
 def test_the_changes_are_those_that_diff_tells(capsys: pytest.CaptureFixture[str]) -> None:
     listed = set()
     for version in RELEASES:

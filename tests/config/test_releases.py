@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ksched_cli.errors import UsageError
-from ksched_cli.releases.gate_history import GATE_HISTORY
+from ksched_cli.releases.fixes import FIXES
+from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import NEWEST, RELEASES, Release, minor_in, nearest_release
 from ksched_cli.wiring import RunOptions, make_setting
@@ -25,6 +26,35 @@ from ksched_cli.wiring import RunOptions, make_setting
 def test_versions_as_they_are_written(written: str, minor: str) -> None:
     assert nearest_release(written).version == minor
     assert minor_in(written) == nearest_release(written).minor
+
+
+@pytest.mark.parametrize(
+    ("written", "answered"),
+    [
+        pytest.param("1.29.1", "1.29.1", id="it lacks later fixes"),
+        pytest.param("v1.29.1-eks-1234abc", "1.29.1", id="a vendor's build"),
+        pytest.param("1.29", "1.29", id="a minor is its latest patch"),
+        pytest.param("1.29.11", "1.29", id="it has every fix"),
+        pytest.param("1.36.0", "1.36", id="no fix is known"),
+        pytest.param("1.29.0+", "1.29.0", id="the first"),
+    ],
+)
+def test_a_patch_that_lacks_a_fix_is_a_release_of_its_own(written: str, answered: str) -> None:
+    found = nearest_release(written)
+    assert found.version == answered
+    assert found.minor == minor_in(written)
+    assert found.known_gates == RELEASES[f"1.{found.minor}"].known_gates
+
+
+def test_a_fix_reaches_patches_of_minors_before_its_own() -> None:
+    for fix in FIXES:
+        assert fix.patch_of, fix
+        assert max(fix.patch_of) < minor_of(fix.since), fix
+        for minor, patch in fix.patch_of.items():
+            release = RELEASES[f"1.{minor}"]
+            assert release.has(fix)
+            assert nearest_release(f"1.{minor}.{patch}").has(fix)
+            assert not nearest_release(f"1.{minor}.{patch - 1}").has(fix)
 
 
 @pytest.mark.parametrize(

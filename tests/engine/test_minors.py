@@ -20,7 +20,7 @@ from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
 from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
 from ksched_cli.plugins.taint_toleration import TaintToleration
 from ksched_cli.plugins.volume_zone import VolumeZone
-from ksched_cli.releases.minors import RELEASES
+from ksched_cli.releases.minors import RELEASES, nearest_release
 from tests.builders import make_node, make_pod, term
 from tests.harness import decide, make_bench, make_scheduler
 from tests.plugins.storage import claim
@@ -32,7 +32,7 @@ HOPELESS = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for
 
 
 def decided(minor: str, nodes: list[Node], pod: Pod, running: Any = (), **options: Any) -> Decision:
-    scheduler = make_scheduler(nodes, [*running, pod], current=RELEASES[minor], **options)
+    scheduler = make_scheduler(nodes, [*running, pod], current=nearest_release(minor), **options)
     return decide(scheduler)[f"default/{pod.metadata.name}"]
 
 
@@ -62,8 +62,8 @@ def test_a_node_that_is_too_small(minors: tuple[str, ...], after: str) -> None:
     [
         pytest.param(("1.21", "1.23"), f"1 {NOT_FOUND}.", "", id="counted"),
         pytest.param(("1.24", "1.25"), f"1 {NOT_FOUND}.", f" {HOPELESS}", id="counted, preemption"),
-        pytest.param(("1.26", "1.27"), f"{NOT_FOUND}. 1 {NOT_FOUND}.", f" {HOPELESS}.", id="both"),
-        pytest.param(("1.28",), f"{NOT_FOUND}.", f" {HOPELESS}.", id="1.28"),
+        pytest.param(("1.26.0", "1.26.8", "1.27.5", "1.28.1"), f"{NOT_FOUND}.", f" {VICTIMS}.", id="on no node"),
+        pytest.param(("1.26", "1.26.9", "1.27.6", "1.28"), f"{NOT_FOUND}.", f" {HOPELESS}.", id="on every node"),
         pytest.param(("1.29", "1.33"), f"{NOT_FOUND}.", f" {HOPELESS}", id="since 1.29"),
     ],
 )
@@ -74,12 +74,36 @@ def test_a_claim_that_is_not_there(minors: tuple[str, ...], reasons: str, after:
         assert found.message == f"0/1 nodes are available: {reasons}{after}", minor
 
 
+def test_a_rejection_that_reaches_no_node_makes_evictions_fail() -> None:
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}]
+    pod = make_pod("new").spec(volumes=volumes).priority(9).obj()
+    found = decided("1.27.5", [node()], pod, [busy("weak", "n", 1).obj()])
+    why = 'running RemovePod on PreFilter plugin "VolumeRestrictions": cannot read'
+    assert found.message.startswith(f"0/1 nodes are available: {NOT_FOUND}. preemption: {why}")
+    assert not found.nominated_node
+
+
+@pytest.mark.parametrize(
+    ("minors", "result"),
+    [
+        pytest.param(("1.24", "1.27.13", "1.28.9", "1.29.4"), "error", id="an error"),
+        pytest.param(("1.27.14", "1.28", "1.29.5", "1.30", "1.36"), "unschedulable", id="no node is left"),
+    ],
+)
+def test_pre_filter_names_a_node_that_does_not_exist(minors: tuple[str, ...], result: str) -> None:
+    fields = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["gone"]}]}
+    for minor in minors:
+        found = decided(minor, [node()], make_pod("new").node_affinity(fields).obj())
+        assert found.result == result, minor
+        assert ('nodeinfo not found for node name "gone"' in found.message) is (result == "error"), minor
+
+
 @pytest.mark.parametrize(
     ("minors", "reason"),
     [
         pytest.param(("1.21", "1.23"), "1 node(s) didn't match Pod's node affinity/selector, ", id="filtered"),
-        pytest.param(("1.24", "1.28", "1.29", "1.31"), "", id="not spoken of"),
-        pytest.param(("1.30",), "1 node is filtered out by the prefilter result, ", id="1.30"),
+        pytest.param(("1.24", "1.28", "1.29", "1.30.2", "1.30", "1.31"), "", id="not spoken of"),
+        pytest.param(("1.30.0", "1.30.1"), "1 node is filtered out by the prefilter result, ", id="1.30.1"),
         pytest.param(("1.32", "1.36"), "1 node(s) didn't satisfy plugin(s) [NodeAffinity], ", id="since 1.32"),
     ],
 )
@@ -170,12 +194,15 @@ def test_whose_images_count(minor: str, score: int) -> None:
     assert make_bench(ImageLocality, [holder], pod, current=RELEASES[minor]).scores() == {"n": score}
 
 
-@pytest.mark.parametrize(("minor", "clash"), [("1.28", False), ("1.32", False), ("1.33", True), ("1.36", True)])
+@pytest.mark.parametrize(
+    ("minor", "clash"),
+    [("1.28", False), ("1.32", False), ("1.33.5", False), ("1.33.6", True), ("1.33", True), ("1.36", True)],
+)
 def test_ports_of_sidecars(minor: str, clash: bool) -> None:
     sidecar = {"name": "s", "restartPolicy": "Always", "ports": [{"hostPort": 80, "containerPort": 80}]}
     running = [make_pod("run").host_port(80).on("n").phase("Running").obj()]
     pod = make_pod("new").init(**sidecar).obj()
-    assert bool(make_bench(NodePorts, [node()], pod, running, current=RELEASES[minor]).statuses()) is clash
+    assert bool(make_bench(NodePorts, [node()], pod, running, current=nearest_release(minor)).statuses()) is clash
 
 
 @pytest.mark.parametrize(
@@ -274,7 +301,7 @@ def test_two_local_volumes_on_different_nodes(minor: str, said: str) -> None:
     assert said in found.message
 
 
-def test_the_first_victim_decided_up_to_1_31_even_if_another_one_mattered_more() -> None:
+def test_the_first_victim_decided_in_earlier_patches_even_if_another_one_mattered_more() -> None:
     """Those that violate a budget come first in the list of victims, which was not sorted once more."""
     from ksched_cli.api.policy import PodDisruptionBudget
 
@@ -292,7 +319,7 @@ def test_the_first_victim_decided_up_to_1_31_even_if_another_one_mattered_more()
         running.append(busy(f"{name}-guarded", name, guarded).label("app", "guarded").obj())
         running.append(busy(f"{name}-free", name, free).obj())
     pod = make_pod("new").requests(cpu="1").priority(100).obj()
-    for minor, chosen in (("1.31", "a"), ("1.32", "b")):
+    for minor, chosen in (("1.28", "a"), ("1.31.2", "a"), ("1.31.3", "b"), ("1.31", "b"), ("1.32", "b")):
         found = decided(minor, [node("a"), node("b")], pod, running, objects=[budget])
         assert found.nominated_node == chosen, minor
 

@@ -20,6 +20,10 @@ from ksched_cli.plugins.default_preemption.outcomes import PRIORITY_OFFSET, Outc
 from ksched_cli.plugins.default_preemption.rules import DefaultPreemptionRules
 
 NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
+NO_STATE = error(
+    'running RemovePod on PreFilter plugin "VolumeRestrictions": '
+    'cannot read "PreFilterVolumeRestrictions" from cycleState'
+)
 
 # Which of the pods (rows) the preemptor may evict (isPreemptionAllowed).
 Allowed = Callable[[PodInfo, RowColumn], BoolColumn]
@@ -88,6 +92,13 @@ class DryRun:
         removed = self._by_importance(pods[stays], owner[stays])
         self._reprieve(trial, rows, removed)
         self._conclude(rows, np.nonzero(fits)[0], removed, outcomes)
+
+    def fail_without_states(self, pod: PodInfo, rows: RowColumn, outcomes: Outcomes) -> None:
+        """Nodes without a pod to evict have no victims; on the others the first removal ends in an error."""
+        owner = self._removable(pod, rows)[1]
+        has_any = np.bincount(owner, minlength=len(rows)) > 0
+        outcomes.fail(rows[~has_any], NO_VICTIMS)
+        outcomes.fail(rows[has_any], NO_STATE)
 
     def _removable(self, pod: PodInfo, rows: RowColumn) -> tuple[RowColumn, RowColumn]:
         on = self._cluster.usage.pods

@@ -95,6 +95,8 @@ class Evaluator:
 
     def find_candidates(self, cycle: CycleHandle, pod: PodInfo, *, afresh: bool = False) -> PreemptionSearch:
         """findCandidates and DryRunPreemption. `afresh` tries node by node and remembers nothing."""
+        if cycle.diagnosis.rejection_is_on_no_node:
+            return self._tried_without_states(pod)
         potential = self._potential(cycle.diagnosis.nodes)
         with cycle.trial() as trial:
             outcomes = self._known(pod, None if afresh else trial.signature)
@@ -106,6 +108,13 @@ class Evaluator:
             with cycle.trial() as trial:
                 self._dry_run.run(trial, pod, row, outcomes)
         return PreemptionSearch(potential, outcomes)
+
+    def _tried_without_states(self, pod: PodInfo) -> PreemptionSearch:
+        """The dry run where PreFilter rejected the pod, so that plugins have no state to take a pod's removal from."""
+        rows = np.arange(len(self._cluster.nodes))
+        outcomes = Outcomes(len(rows))
+        self._dry_run.fail_without_states(pod, rows, outcomes)
+        return PreemptionSearch(rows, outcomes)
 
     def _potential(self, statuses: NodeStatuses) -> RowColumn:
         """nodesWherePreemptionMightHelp. Nodes that PreFilter left out, of which nothing is known, count

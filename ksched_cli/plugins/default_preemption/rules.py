@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.fixes import LEFT_OUT_NODES_ARE_SKIPPED, MIXED_VICTIMS_ARE_SORTED
 
 
 class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
     skips_nodes_left_out = Change(
-        "1.28",
+        LEFT_OUT_NODES_ARE_SKIPPED,
         before=False,
         now=True,
         about="preemption",
@@ -43,7 +44,7 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
     )
     needs_victims = Change("1.17", before=False, now=True, told_by="DefaultPreemption")
     sorts_mixed_victims = Change(
-        "1.32",
+        MIXED_VICTIMS_ARE_SORTED,
         before=False,
         now=True,
         about="preemption",

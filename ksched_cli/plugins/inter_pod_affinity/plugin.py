@@ -310,8 +310,9 @@ class InterPodAffinity(
 
     def pre_score(self, state: AffinityState | None, pod: PodInfo, nodes: NodeRows) -> Preferences | Status:
         """Every matching term of either side adds its weight to the topology of the pod that is there already."""
+        skips = InterPodAffinityRules.of(self.handle.release).skips_without_preferences
         if self.args.ignore_preferred_terms_of_existing_pods and not _has_preferences(pod):
-            return SKIP
+            return SKIP if skips else Preferences(())
         terms = self._index.parser.of(pod)
         if terms.error:
             return error(f"failed to parse pod: {terms.error}")
@@ -319,7 +320,7 @@ class InterPodAffinity(
         weighted = [(tally, weight) for tally, weight in self._resolve(terms).preferred if tally.total]
         matching = self._index.preferences.matching(pod, self._namespace_labels(pod))
         weighted += [(carried.counts, carried.weight) for carried in matching]
-        if not weighted and InterPodAffinityRules.of(self.handle.release).skips_without_preferences:
+        if not weighted and skips:
             return SKIP
         worth: dict[str, tuple[IdColumn, Int64Column]] = {}
         for tally, weight in weighted:

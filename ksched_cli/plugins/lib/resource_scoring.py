@@ -51,7 +51,9 @@ class Allocation:
     allocatable: Int64Column
 
 
-def measured(pod: PodInfo, names: Sequence[str], nodes: NodeRows, *, use_requested: bool) -> list[MeasuredResource]:
+def measured(
+    pod: PodInfo, names: Sequence[str], nodes: NodeRows, *, use_requested: bool, with_overhead: bool = True
+) -> list[MeasuredResource]:
     """calculatePodResourceRequestList. With `use_requested` the pod counts as what it asks for; without, containers
     that ask for no cpu or memory get stand-ins.
 
@@ -64,7 +66,10 @@ def measured(pod: PodInfo, names: Sequence[str], nodes: NodeRows, *, use_request
         cpu, memory = scoring_requests_of(pod.pod)
         asked = {**requests_of(pod.pod, use_status=False, pod_level=False), "cpu": cpu, "memory": memory}
     counts = RequestRules.of(nodes.cluster.release).overhead_counts_as_it_is
-    if "cpu" in pod.pod.spec.overhead and not counts:
+    if not with_overhead:
+        for name, overhead in pod.pod.spec.overhead.items():
+            asked[name] -= milli_value(overhead) if name == "cpu" else value(overhead)
+    elif "cpu" in pod.pod.spec.overhead and not counts:
         overhead = pod.pod.spec.overhead["cpu"]
         asked["cpu"] += _whole_cores(overhead) - milli_value(overhead)
     found = []

@@ -190,7 +190,8 @@ class NodeResourcesFit(
 
     def pre_score(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> list[MeasuredResource]:
         names = [resource.name for resource in self.args.scoring_strategy.resources]
-        return measured(pod, names, nodes, use_requested=False)
+        with_overhead = NodeResourcesFitRules.of(self.handle.release).overhead_counts_in_scores
+        return measured(pod, names, nodes, use_requested=False, with_overhead=with_overhead)
 
     def sign_score(self, state: list[MeasuredResource] | None, pod: PodInfo) -> Hashable | None:
         # Devices behind a resource come and go without a placement on the node.

@@ -26,6 +26,13 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
             "requested than it has took no pod that asks for anything."
         ),
     )
+    overhead_counts_in_scores = Change(
+        "1.24",
+        before=False,
+        now=True,
+        about="score",
+        sentence="Scores include the overhead of the pending pod; before, scores of this plugin left it out.",
+    )
     reason_says_too_many_pods = Change("1.17", before=False, now=True, told_by="NodeResourcesFit")
     notes = (
         Note(
