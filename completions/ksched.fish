@@ -4,6 +4,10 @@ complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain d
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s R -l recursive
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l exclude
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l stdin-filename
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l context
@@ -44,6 +48,10 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l from
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s R -l recursive
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l exclude
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l stdin-filename
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l context
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l as
@@ -80,6 +88,10 @@ complete -c ksched -n '__fish_seen_subcommand_from drain' -f -a '(set -l typed (
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l from
 complete -c ksched -n '__fish_seen_subcommand_from drain' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from drain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s R -l recursive
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l exclude
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l stdin-filename
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l context
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l as
@@ -119,6 +131,10 @@ complete -c ksched -n '__fish_seen_subcommand_from drain' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l from
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s R -l recursive
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l exclude
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l stdin-filename
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l to
@@ -158,6 +174,10 @@ complete -c ksched -n '__fish_seen_subcommand_from diff' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from check' -l from
 complete -c ksched -n '__fish_seen_subcommand_from check' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from check' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from check' -s R -l recursive
+complete -c ksched -n '__fish_seen_subcommand_from check' -l exclude
+complete -c ksched -n '__fish_seen_subcommand_from check' -l stdin-filename
+complete -c ksched -n '__fish_seen_subcommand_from check' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from check' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from check' -l context
@@ -196,6 +216,10 @@ complete -c ksched -n '__fish_seen_subcommand_from explain' -f -a '(set -l typed
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l from
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -s R -l recursive
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l exclude
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l stdin-filename
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l context
@@ -269,6 +293,10 @@ complete -c ksched -n '__fish_seen_subcommand_from verify' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l from
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s R -l recursive
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l exclude
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l stdin-filename
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l context
@@ -328,6 +356,10 @@ complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s R -l recursive
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l exclude
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l stdin-filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l context
@@ -368,6 +400,10 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s h -l hel
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s R -l recursive
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l exclude
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l stdin-filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l as
@@ -404,6 +440,10 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -f -a '(set -l
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s R -l recursive
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l exclude
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l stdin-filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l as
@@ -443,6 +483,10 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s R -l recursive
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l exclude
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l stdin-filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to
@@ -482,6 +526,10 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s R -l recursive
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l exclude
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l stdin-filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l context
@@ -520,6 +568,10 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -f -a '(set 
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s R -l recursive
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l exclude
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l stdin-filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l context
@@ -593,6 +645,10 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s R -l recursive
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l exclude
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l stdin-filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l context

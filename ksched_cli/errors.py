@@ -8,17 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["error", "warning", "note"]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake in an input: what, and as far as known in which source, at which line, at which path."""
+    """One mistake in an input: what, and as far as known in which source, at which line, at which path. `code` is its
+    reason code, if it has one; only an error makes the input unusable."""
 
     message: str
     source: str = ""
     line: int | None = None
     path: str = ""
     hint: str = ""
+    code: str = ""
+    level: Level = "error"
 
     def __str__(self) -> str:
         where = self.source

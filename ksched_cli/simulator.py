@@ -21,6 +21,7 @@ from ksched_cli.errors import UsageError
 from ksched_cli.sources.live.options import LiveOptions
 from ksched_cli.whatif.edits.lib.methods import EditMethods
 from ksched_cli.wiring import LoadedInput, Prepared, RunOptions, assemble, change_gathered, gather
+from ksched_cli.wiring.emptiness import check_namespace
 from ksched_cli.wiring.reading import read_unchanged
 from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
 
@@ -98,6 +99,7 @@ class Simulator(EditMethods):
         if setup.scenario is not None:
             return cls(setup, gather(setup, stdin))
         begun, changes = read_unchanged(setup, stdin)
+        check_namespace(setup, begun.loaded, changes.manifests)
         return cls(setup, change_gathered(begun, changes), begun, (changes,))
 
     # Reading
@@ -156,7 +158,8 @@ class Simulator(EditMethods):
         from ksched_cli.whatif.changes import Changes
 
         namespace = self._setup.namespace or self._gathered.loaded.namespace
-        return self._changed(Changes(load_manifests(paths, None, namespace, objects), namespace=namespace))
+        loaded = load_manifests(paths, None, replace(self._setup.reading, namespace=namespace), objects)
+        return self._changed(Changes(loaded, namespace=namespace))
 
     def add_pod(self, pod: Mapping[str, Any] | Pod) -> Simulator:
         """With one more pod, as `apply` adds it."""

@@ -51,12 +51,14 @@ Decoded: TypeAlias = Struct | UnknownKind
 
 @dataclass(frozen=True, slots=True)
 class DecodedObject:
-    """An object, or the problems it has; and where it stands in its source."""
+    """An object, or the problems it has; and where it stands in its source. `stray`: a document without any field that
+    makes a Kubernetes object."""
 
     value: Decoded | None
     problems: tuple[Problem, ...] = ()
     line: int | None = None
     path: str = ""
+    stray: bool = False
 
 
 _ENVELOPE: msgspec.json.Decoder[_Envelope] = msgspec.json.Decoder(_Envelope)
@@ -87,7 +89,8 @@ def _decode_json(
     api_version, kind = envelope.api_version or inherited[0], envelope.kind or inherited[1]
     problem = _check_identity(api_version, kind, source, line, path, depth)
     if problem is not None:
-        yield DecodedObject(None, (problem,))
+        stray = not depth and is_stray(msgspec.json.decode(raw))
+        yield DecodedObject(None, (problem,), stray=stray)
     elif envelope.items is not UNSET and is_list_kind(kind):
         element = element_of(api_version, kind)
         for index, item in enumerate(envelope.items or ()):
@@ -141,12 +144,12 @@ def decode_plain(
     """The same for a document that was read as YAML."""
     if not isinstance(value, dict):
         text = f"expected an object with apiVersion and kind, got {type_name(value)}"
-        yield DecodedObject(None, (Problem(text, source, line, path.rstrip(".")),))
+        yield DecodedObject(None, (Problem(text, source, line, path.rstrip(".")),), stray=not depth and is_stray(value))
         return
     api_version, kind = value.get("apiVersion") or inherited[0], value.get("kind") or inherited[1]
     problem = _check_identity(api_version, kind, source, line, path, depth)
     if problem is not None:
-        yield DecodedObject(None, (problem,))
+        yield DecodedObject(None, (problem,), stray=not depth and is_stray(value))
     elif is_list_kind(kind) and "items" in value:
         yield from _decode_items(value["items"], element_of(api_version, kind), source, line, path, depth)
     elif (struct := KINDS.get((api_version, kind))) is None:
@@ -165,6 +168,16 @@ def _decode_items(
         return
     for index, item in enumerate(items):
         yield from decode_plain(item, source, line, f"{path}items[{index}].", element, depth + 1)
+
+
+_MARKS = ("apiVersion", "kind", "metadata", "spec", "items")
+
+
+def is_stray(document: Any) -> bool:
+    """Whether a document has nothing of a Kubernetes object: settings of another tool, a patch, a dashboard."""
+    if isinstance(document, list):
+        return not any(isinstance(each, dict) and "kind" in each for each in document)
+    return not isinstance(document, dict) or not any(name in document for name in _MARKS)
 
 
 def is_list_kind(kind: str) -> bool:

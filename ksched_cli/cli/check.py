@@ -17,7 +17,7 @@ from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.running import SOME_DO_NOT_FIT
-from ksched_cli.errors import UsageError
+from ksched_cli.errors import InputError, KschedError, UsageError
 
 if TYPE_CHECKING:
     from ksched_cli.plan.check.results import Check, Finding
@@ -93,9 +93,34 @@ def check(
     exit_zero: options.ExitZero = False,
     fail_on: options.FailOnOption = [],  # noqa: B006
 ) -> None:
+    cluster = replace(cluster, filenames=[*cluster.filenames, *files])
+    try:
+        done = _checked(cluster, live, scheduler, edits, restart=restart, exit_zero=exit_zero, fail_on=fail_on)
+    except KschedError as mistake:
+        if output not in (CheckOutput.TABLE, CheckOutput.WIDE):
+            from ksched_cli.plan.check.inputs import check_not_run
+
+            show(check_not_run(mistake.problems), output)
+        raise
+    show(done, output)
+    if done.is_input_wrong:
+        raise typer.Exit(InputError.exit_code)
+    bad = done.count("error") or (options.FailOn.WARNING in fail_on and (done.warnings or done.count("warning")))
+    raise typer.Exit(SOME_DO_NOT_FIT if bad and not exit_zero else 0)
+
+
+def _checked(
+    cluster: ClusterOptions,
+    live: LiveClusterOptions,
+    scheduler: SchedulerOptions,
+    edits: EditOptions,
+    *,
+    restart: bool,
+    exit_zero: bool,
+    fail_on: Sequence[options.FailOn],
+) -> Check:
     from ksched_cli.wiring.check import prepare_check
 
-    cluster = replace(cluster, filenames=[*cluster.filenames, *files])
     if not cluster.filenames:
         raise UsageError("say which manifests: -f FILE, -f DIRECTORY or -f -")
     if exit_zero and fail_on:
@@ -107,10 +132,7 @@ def check(
     gc.enable()
     found = prepared.run()
     warn(found.warnings)
-    done = stricter(found, fail_on)
-    show(done, output)
-    bad = done.count("error") or (options.FailOn.WARNING in fail_on and done.warnings)
-    raise typer.Exit(SOME_DO_NOT_FIT if bad and not exit_zero else 0)
+    return stricter(found, fail_on)
 
 
 def stricter(done: Check, fail_on: Sequence[options.FailOn]) -> Check:

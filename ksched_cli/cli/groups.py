@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from ksched_cli.cli import options
@@ -19,6 +19,7 @@ from ksched_cli.errors import UsageError
 if TYPE_CHECKING:
     from ksched_cli.sources.live.cluster import Progress
     from ksched_cli.sources.live.options import LiveOptions
+    from ksched_cli.sources.read_options import ManifestReading
     from ksched_cli.wiring import RunOptions
 
 
@@ -48,6 +49,15 @@ class ManifestOptions:
     sources: options.From = field(default_factory=list)
     filenames: options.Filename = field(default_factory=list)
     namespace: options.ManifestNamespace = ""
+    recursive: options.Recursive = False
+    exclude: options.Exclude = field(default_factory=list)
+    stdin_filename: options.StdinFilename = ""
+    allow_empty: options.AllowEmpty = False
+
+    def reading(self) -> ManifestReading:
+        from ksched_cli.sources.read_options import ManifestReading
+
+        return ManifestReading("", self.recursive, tuple(self.exclude), self.stdin_filename or "stdin")
 
     def check(self) -> None:
         if "-" in self.sources and "-" in self.filenames:
@@ -113,9 +123,8 @@ def make_setup(
 
     cluster.check()
     made, problems = read_edits(edits.given() if edits else ())
-    return RunOptions(
+    setup = RunOptions(
         sources=cluster.sources,
-        filenames=cluster.filenames if isinstance(cluster, ManifestOptions) else (),
         namespace=cluster.namespace,
         selector=cluster.selector if isinstance(cluster, ClusterOptions | PodOptions) else "",
         live=live.read(),
@@ -134,6 +143,10 @@ def make_setup(
         timings=timings,
         allow_extenders=scheduler.allow_extenders,
     )
+    if not isinstance(cluster, ManifestOptions):
+        return setup
+    reading, empty = cluster.reading(), cluster.allow_empty
+    return replace(setup, filenames=cluster.filenames, reading=reading, allow_empty=empty)
 
 
 def shown_progress() -> Progress | None:

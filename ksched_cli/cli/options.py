@@ -54,6 +54,29 @@ Filename = Annotated[
         show_default=False,
     ),
 ]
+Recursive = Annotated[
+    bool, typer.Option("-R", "--recursive", help="Read the folders below a directory of -f, too, as kubectl does.")
+]
+Exclude = Annotated[
+    list[str],
+    typer.Option(
+        "--exclude",
+        metavar="GLOB",
+        help="Leave files or folders of a -f directory out. Give it as often as you like.",
+        show_default=False,
+    ),
+]
+StdinFilename = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE",
+        help="The file that messages and CI formats name for manifests from stdin that do not name their own.",
+        show_default=False,
+    ),
+]
+AllowEmpty = Annotated[
+    bool, typer.Option("--allow-empty", help="Exit with 0 although there was nothing to place, or no node.")
+]
 Namespace = Annotated[
     str,
     typer.Option(

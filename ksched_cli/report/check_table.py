@@ -25,6 +25,9 @@ def print_check(check: Check, console: Console, *, steps: bool = False) -> None:
     """Workloads in the order of the manifests, then the line that sums it up. `steps`: those of each rollout too."""
     if check.losses:
         console.print(Text(payers(check), style="bold yellow"))
+    for finding in check.inputs:
+        console.print(_finding(finding))
+        console.print(Padding(_explanation(finding), (0, 0, 0, 2)))
     for workload in check.workloads:
         console.print(_headline(workload))
         if steps and workload.rollout:
@@ -34,7 +37,7 @@ def print_check(check: Check, console: Console, *, steps: bool = False) -> None:
             console.print(Padding(_explanation(finding), (0, 0, 0, 4)))
         if workload.missing:
             console.print(Padding(Text(f"could be otherwise: {unread(workload)}", style="yellow"), (0, 0, 0, 2)))
-    if check.workloads:
+    if check.workloads or check.inputs:
         console.print()
     console.print(check_summary_line(check))
     codes = sorted({finding.code for finding in check.findings if finding.level == "error"})
@@ -76,7 +79,7 @@ def progress(workload: WorkloadCheck) -> str:
 def _finding(finding: Finding) -> Text:
     """As compilers do it: the line that a terminal can open, what it is, and below it the rest."""
     text = Text()
-    text.append(f"{spot(finding)}: ", style="dim")
+    text.append(f"{spot(finding)}: " if finding.place.source else "", style="dim")
     text.append(finding.level, style=f"bold {_LEVELS[finding.level]}")
     text.append(f" {finding.code}", style="bold")
     text.append(f": {finding.title}")
@@ -88,6 +91,11 @@ def _explanation(finding: Finding) -> Text:
     if finding.place.path:
         text.append(f"\nfield: {finding.place.path}", style="dim")
     return text
+
+
+def said(finding: Finding) -> str:
+    """The message with the workload that it is about."""
+    return f"{finding.workload}: {finding.message}" if finding.workload else finding.message
 
 
 def spot(finding: Finding) -> str:
@@ -112,7 +120,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def check_summary_line(check: Check) -> Text:
-    failing = sum(workload.result == "fails" for workload in check.workloads)
+    failing = check.is_input_wrong or any(workload.result == "fails" for workload in check.workloads)
     return Text(check_summary(check), style="bold red" if failing else "bold green")
 
 
@@ -122,6 +130,8 @@ def check_summary(check: Check) -> str:
     failing = sum(workload.result == "fails" for workload in check.workloads)
     nodes = _counted(check.stats.nodes, "node")
     if not total:
+        if check.is_input_wrong:
+            return f"nothing was checked: {_counted(check.count('error'), 'error')} in the input ({nodes})"
         return f"nothing to place: no pods or workloads in the manifests ({nodes})"
     verdict = f"{failing} of {total} workloads {'fails' if failing == 1 else 'fail'}" if failing else ""
     verdict = verdict or f"all {total} workloads fit"
@@ -129,6 +139,8 @@ def check_summary(check: Check) -> str:
         verdict = "the workload fails" if failing else "the workload fits"
     if not failing and any(each.orders and each.orders.finished < each.orders.tried for each in check.workloads):
         verdict += " in some orders only"
+    if check.is_input_wrong:
+        verdict = f"the input is wrong in part; of the rest, {verdict}"
     counts = [_counted(check.count(level), level) for level in ("error", "warning") if check.count(level)]
     evicted = [f"{_counted(len(check.evicted), 'pod')} evicted"] if check.evicted else []
     said = ", ".join([*counts, *evicted])

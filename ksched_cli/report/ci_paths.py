@@ -8,14 +8,14 @@ from urllib.parse import quote
 
 from ksched_cli.sources.places import SourcePlace
 
-_STDIN = "stdin"
+STDIN = "stdin"
 
 
 def repository_path(place: SourcePlace) -> str:
     """The file relative to the checkout ($GITHUB_WORKSPACE, $CI_PROJECT_DIR, Jenkins' $WORKSPACE or where we are), an
     archive in place of what is in it; empty for what was piped in."""
     source = place.source
-    if not source or source == _STDIN:
+    if not source or source == STDIN:
         return ""
     if not os.path.exists(source):
         # An archive's name, a colon, and the name of a file in it.
@@ -29,10 +29,17 @@ def repository_path(place: SourcePlace) -> str:
 
 
 def _roots() -> list[Path]:
-    """The checkout as each system names it; without one, the working directory."""
+    """The checkout as each system names it, else the folder above with the git repository, else the working
+    directory."""
     variables = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR", *(["WORKSPACE"] if "JENKINS_URL" in os.environ else [])]
     named = (os.environ.get(name) for name in variables)
-    return [Path(os.path.abspath(each)) for each in (*named, os.getcwd()) if each]
+    return [Path(os.path.abspath(each)) for each in (*named, _git_root(), os.getcwd()) if each]
+
+
+def _git_root() -> Path | None:
+    """The folder of the repository that the working directory is in. In a worktree `.git` is a file."""
+    here = Path(os.getcwd())
+    return next((each for each in (here, *here.parents) if (each / ".git").exists()), None)
 
 
 def as_uri(path: str) -> str:

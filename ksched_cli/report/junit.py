@@ -1,16 +1,21 @@
-"""A check as JUnit XML, in the form that both Jenkins and GitLab read: a suite a file, a test case a workload."""
+"""A check as JUnit XML, in the form that both Jenkins and GitLab read: a suite a file, a test case a workload.
+
+The elements and attributes are those of Jenkins' junit-10.xsd, which lets no test case name its file: the suite does.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.report.check_table import progress, spot, unread
-from ksched_cli.report.ci_paths import repository_path
+from ksched_cli.report.ci_paths import STDIN, repository_path
 from ksched_cli.report.visible import visible_lines, with_texts
+from ksched_cli.sources.places import SourcePlace
 
+_NO_FILE = "input"
 # What XML 1.0 has no way to write.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -18,12 +23,17 @@ _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010fff
 def junit_text(check: Check) -> str:
     check = with_texts(check, visible_lines)
     suites = ElementTree.Element("testsuites", name="ksched check")
-    _count(suites, check.workloads)
+    _count(suites, check.workloads, check.inputs)
     suites.set("time", _seconds(check.stats.schedule_seconds))
-    for file, workloads in _by_file(check.workloads).items():
+    for file, (workloads, inputs) in _by_file(check).items():
         suite = ElementTree.SubElement(suites, "testsuite", name=_clean(file))
-        _count(suite, workloads)
+        _count(suite, workloads, inputs)
+        suite.set("skipped", str(sum(workload.result == "held back" for workload in workloads)))
+        if file not in ("", _NO_FILE, STDIN):
+            suite.set("file", _clean(file))
         suite.set("time", _seconds(0))
+        for finding in inputs:
+            _input_case(suite, finding)
         for workload in workloads:
             _case(suite, workload)
     ElementTree.indent(suites)
@@ -31,31 +41,42 @@ def junit_text(check: Check) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def _by_file(workloads: Iterable[WorkloadCheck]) -> dict[str, list[WorkloadCheck]]:
-    found: dict[str, list[WorkloadCheck]] = {}
-    for workload in workloads:
-        found.setdefault(repository_path(workload.place) or workload.place.source, []).append(workload)
+def _by_file(check: Check) -> dict[str, tuple[list[WorkloadCheck], list[Finding]]]:
+    found: dict[str, tuple[list[WorkloadCheck], list[Finding]]] = {}
+    for finding in check.inputs:
+        found.setdefault(_file_of(finding.place), ([], []))[1].append(finding)
+    for workload in check.workloads:
+        found.setdefault(_file_of(workload.place), ([], []))[0].append(workload)
     return found
 
 
-def _count(element: ElementTree.Element, workloads: Sequence[WorkloadCheck]) -> None:
+def _file_of(place: SourcePlace) -> str:
+    return repository_path(place) or place.source or _NO_FILE
+
+
+def _count(element: ElementTree.Element, workloads: Sequence[WorkloadCheck], inputs: Sequence[Finding]) -> None:
     results = [workload.result for workload in workloads]
-    element.set("tests", str(len(results)))
+    element.set("tests", str(len(results) + len(inputs)))
     element.set("failures", str(results.count("fails")))
-    element.set("errors", "0")
-    element.set("skipped", str(results.count("held back")))
+    element.set("errors", str(sum(finding.level == "error" for finding in inputs)))
+
+
+def _input_case(suite: ElementTree.Element, finding: Finding) -> None:
+    """A finding about the input: an error if part of the input was not checked."""
+    name = _clean(f"input: {finding.code} {finding.name}")
+    case = ElementTree.SubElement(suite, "testcase", name=name, classname=suite.get("name", ""), time=_seconds(0))
+    if finding.level == "error":
+        message = _clean(f"{finding.code} {finding.title}")
+        error = ElementTree.SubElement(case, "error", message=message, type=finding.code)
+        error.text = _clean(_told(finding))
+    else:
+        ElementTree.SubElement(case, "system-out").text = _clean(_told(finding))
 
 
 def _case(suite: ElementTree.Element, workload: WorkloadCheck) -> None:
     """Readers show one failure a case, so that all errors of a workload are in one."""
-    file = repository_path(workload.place)
-    where = _clean(file or workload.place.source)
-    name = _clean(workload.workload)
+    where, name = suite.get("name", ""), _clean(workload.workload)
     case = ElementTree.SubElement(suite, "testcase", name=name, classname=where, time=_seconds(0))
-    if file:
-        case.set("file", where)
-    if file and workload.place.line is not None:
-        case.set("line", str(workload.place.line))
     errors = [finding for finding in workload.findings if finding.level == "error"]
     others = [finding for finding in workload.findings if finding.level != "error"]
     if errors:
@@ -71,7 +92,8 @@ def _case(suite: ElementTree.Element, workload: WorkloadCheck) -> None:
 
 
 def _told(finding: Finding) -> str:
-    lines = [f"{spot(finding)}: {finding.level} {finding.code}: {finding.title}", finding.message]
+    where = f"{spot(finding)}: " if finding.place.source else ""
+    lines = [f"{where}{finding.level} {finding.code}: {finding.title}", finding.message]
     return "\n".join([*lines, f"field: {finding.place.path}"] if finding.place.path else lines)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.plan.codes import all_codes
-from ksched_cli.report.check_table import check_summary, payers, progress, unread
+from ksched_cli.report.check_table import check_summary, payers, progress, said, unread
 from ksched_cli.report.ci_paths import repository_path
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.simulate_table import omissions
@@ -56,8 +56,8 @@ def _lines(check: Check) -> Iterator[str]:
 
 def _workload(workload: WorkloadCheck) -> str:
     sign = _RESULTS[workload.result]
-    said = progress(workload) + (f"; could be otherwise: {unread(workload)}" if workload.missing else "")
-    return f"| {sign} | {escape_markdown(workload.workload)} | {workload.result} | {escape_markdown(said)} |"
+    text = progress(workload) + (f"; could be otherwise: {unread(workload)}" if workload.missing else "")
+    return f"| {sign} | {escape_markdown(workload.workload)} | {workload.result} | {escape_markdown(text)} |"
 
 
 def _finding(finding: Finding) -> str:
@@ -65,9 +65,8 @@ def _finding(finding: Finding) -> str:
     file = repository_path(place) or place.source
     where = f"{file}:{place.line}" if place.line is not None else file
     field = f"<br>{escape_markdown(place.path)}" if place.path else ""
-    text = escape_markdown(f"{finding.workload}: {finding.message}")
-    said = f"**{escape_markdown(finding.title)}**<br>{text}"
-    return f"| {_SIGNS[finding.level]} | {escape_markdown(where)}{field} | {finding.code} | {said} |"
+    text = f"**{escape_markdown(finding.title)}**<br>{escape_markdown(said(finding))}"
+    return f"| {_SIGNS[finding.level]} | {escape_markdown(where)}{field} | {finding.code} | {text} |"
 
 
 def _codes(check: Check) -> Iterator[str]:

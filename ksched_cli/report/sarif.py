@@ -10,11 +10,14 @@ from typing import Any
 from ksched_cli import __version__
 from ksched_cli.plan.check.results import Check, Finding
 from ksched_cli.plan.codes import ReasonCode, all_codes
+from ksched_cli.report.check_table import said
 from ksched_cli.report.ci_paths import as_uri, repository_path
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"
 FINGERPRINT = "kschedFinding/v1"
+# What stands for the file of a finding that is about no file.
+NO_FILE = "stdin"
 _INDEX = re.compile(r"\[\d+\]")
 
 
@@ -36,7 +39,7 @@ def sarif_document(check: Check) -> dict[str, Any]:
                     }
                 },
                 "automationDetails": {"id": "ksched/check/"},
-                "invocations": [{"executionSuccessful": True}],
+                "invocations": [{"executionSuccessful": not check.is_input_wrong}],
                 "columnKind": "unicodeCodePoints",
                 "results": _results(check.findings, indexes),
             }
@@ -70,7 +73,7 @@ def _result(finding: Finding, index: int, seen: dict[str, int]) -> dict[str, Any
         "ruleId": finding.code,
         "ruleIndex": index,
         "level": finding.level,
-        "message": {"text": f"{finding.workload}: {finding.message}"},
+        "message": {"text": said(finding)},
         "locations": [_location(finding)],
         "partialFingerprints": {FINGERPRINT: _fingerprint(finding, seen)},
     }
@@ -79,23 +82,21 @@ def _result(finding: Finding, index: int, seen: dict[str, int]) -> dict[str, Any
 
 
 def _location(finding: Finding) -> dict[str, Any]:
-    """Without a physical location for what was piped in: there is no file to open."""
-    kind, _, name = finding.workload.partition(" ")
-    location: dict[str, Any] = {
-        "logicalLocations": [{"fullyQualifiedName": f"{kind}/{name}", "name": name, "kind": "object"}]
-    }
-    path = repository_path(finding.place)
-    if path:
-        uri = as_uri(path)
-        artifact = {"uri": uri} if uri.startswith("file:") else {"uri": uri, "uriBaseId": ROOT}
-        region = {"region": {"startLine": finding.place.line}} if finding.place.line is not None else {}
-        location["physicalLocation"] = {"artifactLocation": artifact, **region}
+    """Code scanning takes results with a file and a line only: the first line stands for the file as a whole."""
+    uri = as_uri(repository_path(finding.place) or finding.place.source or NO_FILE)
+    artifact = {"uri": uri} if uri.startswith("file:") else {"uri": uri, "uriBaseId": ROOT}
+    region = {"startLine": finding.place.line or 1}
+    location: dict[str, Any] = {"physicalLocation": {"artifactLocation": artifact, "region": region}}
+    if finding.workload:
+        kind, _, name = finding.workload.partition(" ")
+        location["logicalLocations"] = [{"fullyQualifiedName": f"{kind}/{name}", "name": name, "kind": "object"}]
     return location
 
 
 def _fingerprint(finding: Finding, seen: dict[str, int]) -> str:
     """The same finding in the next run, wherever its line has moved to: neither lines nor generated names are in it."""
-    identity = "\0".join((finding.code, finding.workload, _INDEX.sub("[]", finding.place.path)))
+    about = finding.workload or finding.place.source
+    identity = "\0".join((finding.code, about, _INDEX.sub("[]", finding.place.path)))
     digest = hashlib.sha256(identity.encode()).hexdigest()[:32]
     seen[digest] = seen.get(digest, 0) + 1
     return f"{digest}:{seen[digest]}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import IO, BinaryIO, TypeVar
 
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.sources.layouts import layout_of
+from ksched_cli.sources.layouts import Layout, layout_of
 
 GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
 _TAR_MAGIC, _TAR_OFFSET = b"ustar", 257
@@ -32,11 +32,30 @@ MAX_RATIO, RATIO_FROM = 200, 64 * 1024**2
 @dataclass(frozen=True)
 class Content:
     """The bytes of a file, or of one within an archive, and the name that messages use for it. `gathered`: it is part
-    of a collection in which not every file holds Kubernetes objects."""
+    of a collection in which not every file holds Kubernetes objects. `left_out` are the files of the
+    archive that are no part of the collection."""
 
     name: str
     data: bytes
     gathered: bool = False
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which files of an archive are read: those with one of the suffixes, in a layout that other tools make if
+    `layouts` are recognised."""
+
+    suffixes: tuple[str, ...]
+    layouts: bool = True
+
+    def of(self, names: Iterable[str]) -> Layout:
+        wanted = [name for name in names if self._has_suffix(name)]
+        return layout_of(wanted) if self.layouts else Layout(tuple(wanted))
+
+    def _has_suffix(self, name: str) -> bool:
+        base = name.rpartition("/")[2]
+        return base.endswith(self.suffixes) and not base.startswith(".")
 
 
 class _Budget:
@@ -71,16 +90,16 @@ def _is_tar(head: bytes) -> bool:
     return head[_TAR_OFFSET : _TAR_OFFSET + len(_TAR_MAGIC)] == _TAR_MAGIC
 
 
-def unpack(file: BinaryIO, head: bytes, source: str, size: int, suffixes: tuple[str, ...]) -> Iterator[Content]:
-    """A compressed file's content, or the files of an archive that end in one of the suffixes."""
+def unpack(file: BinaryIO, head: bytes, source: str, size: int, wanted: Wanted) -> Iterator[Content]:
+    """A compressed file's content, or the files of an archive that are wanted."""
     budget = _Budget(source, size)
     try:
         if head.startswith(ZIP):
-            yield from _unzip(file, source, budget, suffixes)
+            yield from _unzip(file, source, budget, wanted)
         elif head.startswith(GZIP):
-            yield from _gunzip(file, source, budget, suffixes)
+            yield from _gunzip(file, source, budget, wanted)
         else:
-            yield from _untar(file, source, budget, suffixes)
+            yield from _untar(file, source, budget, wanted)
     except (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile) as broken:
         raise InputError(Problem(_said(broken), source, hint="make or copy the file again")) from None
     except (NotImplementedError, RuntimeError) as problem:
@@ -94,43 +113,39 @@ def _said(broken: Exception) -> str:
     return f"damaged: {broken}"
 
 
-def _gunzip(file: BinaryIO, source: str, budget: _Budget, suffixes: tuple[str, ...]) -> Iterator[Content]:
+def _gunzip(file: BinaryIO, source: str, budget: _Budget, wanted: Wanted) -> Iterator[Content]:
     with gzip.GzipFile(fileobj=file, mode="rb") as stream:
         data = budget.read(stream)  # type: ignore[arg-type]  # typeshed has no IO[bytes] for it
     if _is_tar(data):
-        yield from _untar(io.BytesIO(data), source, budget, suffixes)
+        yield from _untar(io.BytesIO(data), source, budget, wanted)
     else:
         yield Content(source, data)
 
 
-def _untar(file: BinaryIO, source: str, budget: _Budget, suffixes: tuple[str, ...]) -> Iterator[Content]:
+def _untar(file: BinaryIO, source: str, budget: _Budget, wanted: Wanted) -> Iterator[Content]:
     with tarfile.open(fileobj=file, mode="r:") as archive:
         members = sorted(_bounded(archive, source), key=lambda member: member.name)
         for member in members:
             _check_name(member.name, source)
         # Links and devices have no content of their own.
-        files = {member.name: member for member in members if member.isreg() and _wanted(member.name, suffixes)}
-        layout = layout_of([*files])
+        files = {member.name: member for member in members if member.isreg()}
+        layout = wanted.of(files)
         for name in layout.names:
             opened = archive.extractfile(files[name])
             assert opened is not None
-            yield Content(f"{source}:{name}", budget.read(opened), layout.gathered)
+            yield Content(f"{source}:{name}", budget.read(opened), layout.gathered, layout.left_out)
 
 
-def _unzip(file: BinaryIO, source: str, budget: _Budget, suffixes: tuple[str, ...]) -> Iterator[Content]:
+def _unzip(file: BinaryIO, source: str, budget: _Budget, wanted: Wanted) -> Iterator[Content]:
     with zipfile.ZipFile(file) as archive:
         members = sorted(_bounded(archive.infolist(), source), key=lambda member: member.filename)
         for member in members:
             _check_name(member.filename, source)
-        files = {
-            member.filename: member
-            for member in members
-            if not member.is_dir() and not _is_link(member) and _wanted(member.filename, suffixes)
-        }
-        layout = layout_of([*files])
+        files = {member.filename: member for member in members if not member.is_dir() and not _is_link(member)}
+        layout = wanted.of(files)
         for name in layout.names:
             with archive.open(files[name]) as opened:
-                yield Content(f"{source}:{name}", budget.read(opened), layout.gathered)
+                yield Content(f"{source}:{name}", budget.read(opened), layout.gathered, layout.left_out)
 
 
 def _is_link(member: zipfile.ZipInfo) -> bool:
@@ -150,8 +165,3 @@ def _check_name(name: str, source: str) -> None:
     if name.startswith(("/", "\\")) or ".." in parts:
         text = f"the file {name} in it points out of the archive"
         raise InputError(Problem(text, source, hint="nothing of it was read"))
-
-
-def _wanted(name: str, suffixes: tuple[str, ...]) -> bool:
-    base = name.rpartition("/")[2]
-    return base.endswith(suffixes) and not base.startswith(".")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import msgspec
@@ -22,8 +23,13 @@ from ksched_cli.sources import files
 from ksched_cli.sources.archives import Content
 from ksched_cli.sources.decoding import decode
 from ksched_cli.sources.events import FailedScheduling, ScheduledPod, is_event, read_event
+from ksched_cli.sources.input_codes import DUPLICATE, INVALID, SKIPPED, UNREADABLE
 from ksched_cli.sources.loaded import Loaded, Origin
+from ksched_cli.sources.places import with_field_line
+from ksched_cli.sources.read_options import DUMPS, ReadOptions
 from ksched_cli.sources.snapshot import is_snapshot, read_snapshot
+from ksched_cli.sources.unread import no_manifest
+from ksched_cli.sources.unrendered import broken_template, unrendered
 from ksched_cli.sources.validate import Complaint, object_complaints
 
 if TYPE_CHECKING:
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
 MAX_PROBLEMS = 50
 
 
+_NAMED = 3
 LIVE = "live"
 READ_KINDS = frozenset(KINDS.values())
 
@@ -56,13 +63,21 @@ def load_dump(
 
 
 class Manifests(Protocol):
-    """What the API server does to an object that is new to it."""
+    """What the API server does to an object that is new to it. `collects`: problems are findings of the input and end
+    nothing."""
+
+    options: ReadOptions
+    stdin_name: str
+    collects: bool
 
     def complete(self, item: Struct) -> None:
         """Fill in what it needs to be an object, such as a generated name."""
 
     def complaints(self, item: Struct) -> Iterator[Complaint]:
         """What would be refused beyond what can be wrong with any object."""
+
+    def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem]:
+        """What is to be said about an object of a kind that is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +101,12 @@ class _Reader:
         self._manifests = manifests
         self._live = live
         self._events = events
+        self._options = manifests.options if manifests is not None else DUMPS
         self._loaded = Loaded()
         self._problems: list[Problem] = []
+        # Files of a directory in which nothing is a Kubernetes object.
+        self._strays: list[str] = []
+        self._in_directory = False
         self._seen: dict[tuple[type[Struct], str, str], _Place] = {}
 
     def load(self, sources: Sequence[str], objects: Sequence[Any] = ()) -> Loaded:
@@ -95,16 +114,30 @@ class _Reader:
             try:
                 self._load_source(given)
             except InputError as mistake:
-                self._problems.extend(mistake.problems)
+                self._add(mistake.problems, UNREADABLE)
         for number, item in enumerate(objects, start=1):
             self._take_given(item, f"object {number}" if len(objects) > 1 else "object")
         self._problems += _shared_uids(self._loaded.of(Pod))
-        if self._problems:
-            raise InputError(_shortened(self._problems))
-        if not len(self._loaded) and not self._loaded.unknown and not self._loaded.has_events:
+        self._settle_problems()
+        found = len(self._loaded) or self._loaded.unknown or self._loaded.has_events
+        if not found and not (self._manifests is not None and self._manifests.collects):
             raise InputError(Problem("no Kubernetes objects in the input", ", ".join(sources)))
         self._warn_of_odd_objects()
         return self._loaded
+
+    def _settle_problems(self) -> None:
+        """Raise the errors and warn of the rest, or leave all of it to those who report findings."""
+        if self._manifests is not None and self._manifests.collects:
+            self._loaded.findings += map(self._with_line, self._problems)
+            return
+        errors = [problem for problem in self._problems if problem.level == "error"]
+        if errors:
+            raise InputError(_shortened(errors))
+        self._loaded.warnings += [str(problem) for problem in self._problems]
+
+    def _with_line(self, problem: Problem) -> Problem:
+        content = self._loaded.texts.get(problem.source)
+        return with_field_line(problem, content) if problem.code == INVALID and content is not None else problem
 
     def _load_source(self, given: str) -> None:
         if given == LIVE and self._live is not None:
@@ -112,29 +145,53 @@ class _Reader:
             return
         if given == files.STDIN:
             if self._stdin is None:
-                raise InputError(Problem("nothing to read from", "stdin"))
-            self._take_all(files.read_stdin(self._stdin), "stdin")
+                raise InputError(Problem("nothing to read from", "stdin", code=UNREADABLE))
+            name = self._manifests.stdin_name if self._manifests is not None else "stdin"
+            self._take_all(files.read_stdin(self._stdin, self._options, name), name)
             return
-        found = files.expand_path(given)
+        self._load_files(given, files.expand_path(given, self._options))
+
+    def _load_files(self, given: str, found: files.Files) -> None:
         for path in found.outside:
             self._loaded.warnings.append(f"{path} is not read: it is a link to a file outside of {given}")
+        self._note_left_out(given, found.left_out)
+        if found.below:
+            text = f"{_counted(found.below, 'manifest')} in the folders below {_is(found.below)} not read"
+            self._problems.append(Problem(text, given, hint="-R reads them", code=SKIPPED, level="note"))
+        self._in_directory = found.directory and self._manifests is not None
         for path in found.paths:
             try:
-                self._take_all(files.read(path, gathered=found.gathered), str(path))
+                self._take_all(files.read(path, gathered=found.gathered, options=self._options), str(path))
             except InputError as mistake:
-                self._problems.extend(mistake.problems)
+                self._add(mistake.problems, UNREADABLE)
+        if self._strays:
+            text = f"{_listed(self._strays)} {_is(len(self._strays))} not read: there is no Kubernetes object in it"
+            self._problems.append(Problem(text, self._strays[0], code=SKIPPED, level="note"))
+        self._strays, self._in_directory = [], False
+
+    def _note_left_out(self, given: str, left_out: Sequence[str]) -> None:
+        if left_out:
+            text = f"{given}: {_listed(left_out)} {_is(len(left_out))} not read: of a must-gather only objects are"
+            self._loaded.warnings += [text] if text not in self._loaded.warnings else []
+
+    def _add(self, problems: Iterable[Problem], code: str) -> None:
+        self._problems += [each if each.code else replace(each, code=code) for each in problems]
 
     def _take_all(self, contents: Iterable[Content], source: str) -> None:
         """A broken file does not keep the others of an archive from being looked at."""
         empty = True
         for content in contents:
             empty = False
+            self._note_left_out(source, content.left_out)
+            if self._in_directory and not content.data.strip():
+                self._strays.append(content.name)
+                continue
+            if self._manifests is not None:
+                self._loaded.texts[content.name] = content.data
             try:
                 self._take_content(content)
-                if self._manifests is not None:
-                    self._loaded.texts[content.name] = content.data
             except InputError as mistake:
-                self._problems.extend(mistake.problems)
+                self._add(mistake.problems, UNREADABLE)
         if empty:
             raise InputError(Problem(f"no file in it ends in {', '.join(files.SUFFIXES)}", source))
 
@@ -143,8 +200,21 @@ class _Reader:
             self._take_snapshot(content)
         elif content.gathered:
             self._take_gathered(content)
-        else:
+        elif self._manifests is None:
             self._take(decode(content.data, content.name), content.name)
+        else:
+            self._take_manifest(content)
+
+    def _take_manifest(self, content: Content) -> None:
+        """A manifest, unless the file is one that another tool makes manifests of."""
+        problem = unrendered(content.name)
+        if problem is not None:
+            self._problems.append(problem)
+            return
+        try:
+            self._take(decode(content.data, content.name), content.name)
+        except InputError as mistake:
+            raise broken_template(mistake, content.name, content.data) from None
 
     def _take_gathered(self, content: Content) -> None:
         """Of a collection's files those that are objects; the others say nothing of the cluster's."""
@@ -184,7 +254,10 @@ class _Reader:
 
     def _take(self, found: Iterable[DecodedObject], source: str) -> None:
         for each in found:
-            self._problems.extend(each.problems)
+            if each.stray and self._in_directory:
+                self._strays += [source] if source not in self._strays[-1:] else []
+                continue
+            self._add(each.problems, INVALID)
             if isinstance(each.value, UnknownKind):
                 self._pass_over(each, each.value, source)
             elif isinstance(each.value, Event):
@@ -195,8 +268,12 @@ class _Reader:
     def _pass_over(self, found: DecodedObject, unknown: UnknownKind, source: str) -> None:
         if self._events and is_event(unknown):
             self._take([decode_unknown(found, Event, source)], source)
-        else:
-            self._loaded.unknown[f"{unknown.api_version}/{unknown.kind}"] += 1
+            return
+        self._loaded.unknown[f"{unknown.api_version}/{unknown.kind}"] += 1
+        if unknown.kind in ("Status", "Table"):
+            self._problems.append(no_manifest(unknown, source, found.line))
+        elif self._manifests is not None:
+            self._problems += self._manifests.unknown(unknown, Origin(source, found.line, found.path))
 
     def _take_event(self, event: Event) -> None:
         found = read_event(event)
@@ -219,7 +296,7 @@ class _Reader:
         if self._manifests is not None:
             mistakes += self._manifests.complaints(item)
         for path, text in mistakes:
-            self._problems.append(Problem(text, source, origin.line, f"{kind.__name__} {name}: {path}"))
+            self._add([Problem(text, source, origin.line, f"{kind.__name__} {name}: {path}")], INVALID)
         if mistakes:
             return
         identity = kind, metadata.namespace, metadata.name
@@ -231,18 +308,21 @@ class _Reader:
             if self._manifests is not None:
                 self._loaded.origins[id(item)] = origin
         else:
-            self._take_again(item, name, place, source)
+            self._take_again(item, name, place, origin)
 
-    def _take_again(self, item: Struct, name: str, place: _Place, source: str) -> None:
+    def _take_again(self, item: Struct, name: str, place: _Place, origin: Origin) -> None:
         """The same object twice, as collections have it that were made with several commands: the newer counts. Two
         objects of one name cannot be in one cluster."""
-        kind = type(item)
+        kind, source, line = type(item), origin.source, origin.line if self._manifests is not None else None
         known = self._loaded.of(kind)[place.index]
         new_metadata, known_metadata = metadata_of(item), metadata_of(known)
         if not new_metadata.uid or new_metadata.uid != known_metadata.uid:
             also = "" if place.source == source else f", and in {place.source}"
             text = f"{kind.__name__} {name} is there more than once{also}"
-            self._problems.append(Problem(text, source, hint="leave one of them out"))
+            hint = "leave one of them out"
+            if also and self._manifests is not None:
+                hint = f"check variants one at a time, or leave one out: --exclude {shlex.quote(_glob_of(source))}"
+            self._problems.append(Problem(text, source, line, hint=hint, code=DUPLICATE))
         elif _revision(new_metadata.resource_version) > _revision(known_metadata.resource_version):
             fill_in(item)
             self._loaded.objects[kind][place.index] = item
@@ -267,6 +347,27 @@ def _shared_uids(pods: Sequence[Pod]) -> Iterator[Problem]:
         if pod.metadata.uid and names.setdefault(pod.metadata.uid, name) != name:
             text = f"Pod {name} has the uid of Pod {names[pod.metadata.uid]}: {pod.metadata.uid}"
             yield Problem(text, hint="leave metadata.uid out of one of them")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return names[0]
+    more = len(names) - _NAMED
+    return f"{_counted(len(names), 'file')} ({', '.join(names[:_NAMED])}{f' and {more} more' if more > 0 else ''})"
+
+
+def _glob_of(path: str) -> str:
+    """What leaves out the folder of the file, or the file itself where it has none."""
+    parts = path.split("/")
+    return parts[-2] if len(parts) > 1 and parts[-2] not in (".", "..") else parts[-1]
 
 
 def _revision(resource_version: str) -> int:

@@ -6,15 +6,17 @@ import difflib
 import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import BinaryIO
 
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.sources.archives import Content, is_packed, unpack
+from ksched_cli.sources.archives import Content, Wanted, is_packed, unpack
 from ksched_cli.sources.exports import is_etcd_snapshot
 from ksched_cli.sources.layouts import layout_of
+from ksched_cli.sources.read_options import DUMPS, ReadOptions
 
 SUFFIXES = (".json", ".yaml", ".yml")
 STDIN = "-"
@@ -26,14 +28,18 @@ _SNIFF = 64 * 1024
 @dataclass(frozen=True)
 class Files:
     """What a path means. `gathered`: a collection in which not every file holds Kubernetes objects. `outside`: links in
-    a directory to files outside of it, which are not read."""
+    a directory to files outside of it, which are not read. `below`: files in folders that only a recursive read
+    takes. `left_out`: files that the layout does not have."""
 
     paths: tuple[Path, ...]
     gathered: bool = False
     outside: tuple[Path, ...] = ()
+    directory: bool = False
+    below: int = 0
+    left_out: tuple[str, ...] = ()
 
 
-def expand_path(given: str) -> Files:
+def expand_path(given: str, options: ReadOptions = DUMPS) -> Files:
     """The manifests of a directory, hidden ones left out, in order of their names; or the file itself."""
     path = Path(given)
     try:
@@ -41,17 +47,30 @@ def expand_path(given: str) -> Files:
     except OSError as problem:
         raise InputError(Problem(_said(problem), given, hint=_nearest(path))) from None
     if stat.S_ISDIR(mode):
-        every = sorted(_manifests(path))
-        found = [each for each in every if not _leaves(each, path)]
-        outside = tuple(each for each in every if _leaves(each, path))
-        if not found:
-            hint = f"there is no file ending in {', '.join(SUFFIXES)}"
-            raise InputError(Problem("no manifests in this directory", given, hint=hint))
-        layout = layout_of([each.as_posix() for each in found])
-        return Files(tuple(map(Path, layout.names)), layout.gathered, outside)
+        return _expand_directory(path, given, options)
     if stat.S_ISREG(mode):
         return Files((path,))
     raise InputError(Problem("not a file or directory: pipes, sockets and devices are not read", given))
+
+
+def _expand_directory(path: Path, given: str, options: ReadOptions) -> Files:
+    every = [each for each in sorted(_manifests(path)) if not _is_excluded(each, path, options.exclude)]
+    outside = tuple(each for each in every if _leaves(each, path))
+    found = [each for each in every if not _leaves(each, path)]
+    wanted = found if options.recursive else [each for each in found if each.parent == path]
+    below = len(found) - len(wanted)
+    if not wanted:
+        raise InputError(Problem("no manifests in this directory", given, hint=_no_manifests(path, below)))
+    if not options.layouts:
+        return Files(tuple(wanted), False, outside, True, below)
+    layout = layout_of([each.as_posix() for each in wanted], f"{path.as_posix()}/")
+    return Files(tuple(map(Path, layout.names)), layout.gathered, outside, True, below, layout.left_out)
+
+
+def _no_manifests(path: Path, below: int) -> str:
+    if below:
+        return f"the folders below have {below} manifest{'' if below == 1 else 's'}: -R reads them"
+    return f"there is no file ending in {', '.join(SUFFIXES)}"
 
 
 def _manifests(directory: Path) -> Iterator[Path]:
@@ -63,41 +82,53 @@ def _manifests(directory: Path) -> Iterator[Path]:
                 yield path
 
 
+def _is_excluded(path: Path, directory: Path, globs: Sequence[str]) -> bool:
+    """Whether a glob matches the file, its name, or a folder above it, below the directory that was given."""
+    if not globs:
+        return False
+    inner = path.relative_to(directory)
+    names = [path.as_posix(), path.name]
+    for each in (inner, *inner.parents[:-1]):
+        names += [each.as_posix(), each.name]
+    return any(fnmatchcase(name, glob.rstrip("/")) for name in names for glob in globs)
+
+
 def _leaves(path: Path, directory: Path) -> bool:
     """Whether the file is a link out of the directory. A mounted ConfigMap has links that stay inside."""
     return path.is_symlink() and not path.resolve().is_relative_to(directory.resolve())
 
 
-def read(path: Path, *, gathered: bool = False) -> Iterator[Content]:
+def read(path: Path, *, gathered: bool = False, options: ReadOptions = DUMPS) -> Iterator[Content]:
     """The file, or what is in it where it is compressed or an archive."""
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
             raise InputError(Problem(f"larger than {MAX_BYTES // 1024**3} GiB", str(path)))
         with path.open("rb") as file:
-            for content in _contents(file, str(path), size):
+            for content in _contents(file, str(path), size, options):
                 yield replace(content, gathered=True) if gathered else content
     except OSError as problem:
         raise InputError(Problem(_said(problem), str(path))) from None
 
 
-def read_stdin(stdin: BinaryIO) -> Iterator[Content]:
+def read_stdin(stdin: BinaryIO, options: ReadOptions = DUMPS, name: str = "stdin") -> Iterator[Content]:
     """Archives are read back and forth, so that stdin has to be held as a whole for them."""
     data = stdin.read()
-    yield from _contents(io.BytesIO(data), "stdin", len(data))
+    yield from _contents(io.BytesIO(data), name, len(data), options)
 
 
-def _contents(file: BinaryIO, source: str, size: int) -> Iterator[Content]:
+def _contents(file: BinaryIO, source: str, size: int, options: ReadOptions) -> Iterator[Content]:
     head = file.read(_SNIFF)
     if is_packed(head):
         file.seek(0)
-        for content in unpack(file, head, source, size, SUFFIXES):
-            yield _checked(content.data[:_SNIFF], io.BytesIO(content.data[_SNIFF:]), content.name, content.gathered)
+        for content in unpack(file, head, source, size, Wanted(SUFFIXES, options.layouts)):
+            checked = _checked(content.data[:_SNIFF], io.BytesIO(content.data[_SNIFF:]), content.name)
+            yield replace(checked, gathered=content.gathered, left_out=content.left_out)
     else:
         yield _checked(head, file, source)
 
 
-def _checked(head: bytes, rest: BinaryIO, source: str, gathered: bool = False) -> Content:
+def _checked(head: bytes, rest: BinaryIO, source: str) -> Content:
     """The content, or a refusal after a look at its beginning: garbage may be large."""
     if is_etcd_snapshot(head):
         hint = "kwokctl writes objects with `kwokctl snapshot save --format k8s`"
@@ -105,7 +136,7 @@ def _checked(head: bytes, rest: BinaryIO, source: str, gathered: bool = False) -
     problem = _not_text(head)
     if problem:
         raise InputError(Problem(problem, source, hint="expected JSON or YAML in UTF-8"))
-    return Content(source, (head + rest.read()).removeprefix(b"\xef\xbb\xbf"), gathered)
+    return Content(source, (head + rest.read()).removeprefix(b"\xef\xbb\xbf"))
 
 
 def _not_text(head: bytes) -> str:

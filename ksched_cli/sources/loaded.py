@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.errors import Problem
 from ksched_cli.sources.events import FailedScheduling, PreemptionEvent, ScheduledPod
 
 K = TypeVar("K", bound=Struct)
@@ -18,11 +19,13 @@ K = TypeVar("K", bound=Struct)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an object was read: its source, the line its document begins at, the path within a list."""
+    """Where an object was read: its source, the line its document begins at, the path within a list. `file` is the file
+    that a rendered document names as its own source."""
 
     source: str
     line: int | None = None
     path: str = ""
+    file: str = ""
 
 
 @dataclass
@@ -30,7 +33,8 @@ class Loaded:
     """Typed objects by kind, and what was passed over. `gaps`: what of their admission is not modelled; `origins`, by
     id of the object, and `texts`, by source, where they are kept: for manifests; `missing`: kinds that a cluster has
     and did not show, with the reason; `namespace`: that of the kubeconfig's context; `failures`, `bindings`
-    and `preemptions`: events of schedulers, where those are read."""
+    and `preemptions`: events of schedulers, where those are read; `findings`: what is wrong with manifests, where that
+    does not end the run."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -44,6 +48,7 @@ class Loaded:
     failures: list[FailedScheduling] = field(default_factory=list)
     bindings: list[ScheduledPod] = field(default_factory=list)
     preemptions: list[PreemptionEvent] = field(default_factory=list)
+    findings: list[Problem] = field(default_factory=list)
     _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)
 
     def add(self, item: Struct) -> None:
@@ -122,6 +127,13 @@ class Loaded:
         for kind, items in self.objects.items():
             if kind not in (Node, Pod):
                 yield from items
+
+    def kinds(self) -> Counter[str]:
+        """How many objects of each kind there are, kinds that are not read among them."""
+        found = Counter({kind.__name__: len(items) for kind, items in self.objects.items() if items})
+        for name, count in self.unknown.items():
+            found[name.rpartition("/")[2]] += count
+        return found
 
     def __len__(self) -> int:
         return sum(len(items) for items in self.objects.values())

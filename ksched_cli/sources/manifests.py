@@ -9,22 +9,33 @@ from typing import Any, BinaryIO
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.decode import UnknownKind
 from ksched_cli.api.kinds import CLUSTER_SCOPED
 from ksched_cli.api.meta import metadata_of
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.controllers.naming import generated
 from ksched_cli.sources.controllers.problems import workload_complaints
 from ksched_cli.sources.dump import load_dump
-from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.input_codes import UNREADABLE
+from ksched_cli.sources.loaded import Loaded, Origin
+from ksched_cli.sources.read_options import ManifestReading, ReadOptions
+from ksched_cli.sources.unread import judge
 from ksched_cli.sources.validate import Complaint
+
+_AS_WRITTEN = ManifestReading()
 
 
 class _New:
     """Objects that no API server has seen yet."""
 
-    def __init__(self, namespace: str) -> None:
-        self._namespace = namespace
+    def __init__(self, given: ManifestReading) -> None:
+        self._namespace = given.namespace
         self._names: set[str] = set()
+        self.options = ReadOptions(given.recursive, given.exclude, layouts=False)
+        self.stdin_name, self.collects = given.stdin_name, given.collects
+
+    def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem]:
+        return judge(unknown, origin)
 
     def complete(self, item: Struct) -> None:
         """rest.FillObjectMetaSystemFields: a name where only its beginning is given. And kubectl's namespace."""
@@ -45,11 +56,19 @@ class _New:
 
 
 def load_manifests(
-    paths: Sequence[str], stdin: BinaryIO | None = None, namespace: str = "", objects: Sequence[Any] = ()
+    paths: Sequence[str],
+    stdin: BinaryIO | None = None,
+    reading: ManifestReading = _AS_WRITTEN,
+    objects: Sequence[Any] = (),
 ) -> Loaded:
-    """Files, directories and `-`, with where each object was read; `namespace` is for those that name none. URLs are
-    refused: a manifest does not come from a network."""
+    """Files, directories and `-`, with where each object was read. URLs are refused: a manifest does not come from a
+    network."""
     urls = [path for path in paths if "://" in path]
-    if urls:
-        raise InputError(Problem("URLs are not read", url, hint="download it and give the file") for url in urls)
-    return load_dump(paths, stdin, _New(namespace), objects=objects)
+    hint = "download it and give the file"
+    problems = [Problem("URLs are not read", url, hint=hint, code=UNREADABLE) for url in urls]
+    if problems and not reading.collects:
+        raise InputError(problems)
+    files = [path for path in paths if path not in urls]
+    loaded = load_dump(files, stdin, _New(reading), objects=objects) if files or objects else Loaded()
+    loaded.findings += problems
+    return loaded

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.json_lines import field_lines
 from ksched_cli.api.workloads import CronJob, PodTemplate, StatefulSet
 from ksched_cli.api.yaml_reader import read_documents
+from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.loaded import Loaded, Origin
 
 Path = tuple[str | int, ...]
@@ -56,6 +58,25 @@ class Places:
         if source not in self._documents:
             self._documents[source] = _read(self.manifests.texts.get(source, b""))
         return self._documents[source]
+
+
+def with_field_line(problem: Problem, content: bytes) -> Problem:
+    """The problem with the line of its field, where the content can be read that far."""
+    try:
+        documents = _read(content)
+    except InputError:
+        return problem
+    path = problem.path.rpartition(": ")[2]
+    line_of = next((each for begins, each in documents if problem.line in (None, begins)), None)
+    return replace(problem, line=line_of(_written_steps(path))) if line_of is not None else problem
+
+
+_STEP = re.compile(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[\]]+)")
+
+
+def _written_steps(path: str) -> Path:
+    """`spec.containers[0].resources.requests[example.com/gpu]` as steps."""
+    return tuple(int(index) if index else key or name for index, key, name in _STEP.findall(path))
 
 
 def _read(content: bytes) -> list[tuple[int, _Lines]]:

@@ -7,14 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, cast
 
+from ksched_cli.api.core import Pod
+from ksched_cli.errors import Problem
 from ksched_cli.plan.check.checker import Checker, MakeRun
+from ksched_cli.plan.check.inputs import input_findings, nothing_checked
 from ksched_cli.plan.check.results import Check
 from ksched_cli.plan.check.run import CheckRun
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
+from ksched_cli.whatif.manifests import WORKLOADS, in_order
 from ksched_cli.wiring import LoadedInput, Prepared, RunOptions, assemble, gather, scheduler_maker
+from ksched_cli.wiring.emptiness import check_nodes
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,17 @@ class PreparedCheck:
         own = (text for text in found.warnings if text.lower() not in said)
         warnings = (*loaded.warnings, *self.gathered.setting.warnings, *refused, *own)
         evicted = tuple(pod for each in found.losses for pod in each.evicted)
-        return Check(found.workloads, evicted, coverage, stats, warnings, found.losses, found.world)
+        inputs = input_findings(self._problems(bool(found.workloads)))
+        return Check(found.workloads, evicted, coverage, stats, warnings, found.losses, found.world, inputs)
+
+    def _problems(self, checked: bool) -> list[Problem]:
+        """What is wrong with the files, and that nothing was checked unless that is meant."""
+        problems = list(self.manifests.findings)
+        is_wrong = any(problem.level == "error" for problem in problems)
+        if not checked and not is_wrong and not self.setup.allow_empty:
+            items = [item for item in in_order(self.manifests) if isinstance(item, (Pod, *WORKLOADS))]
+            problems.append(nothing_checked(self.manifests, items, self.setup.filenames, self.setup.namespace))
+        return problems
 
     def _make_runs(self) -> MakeRun:
         """The first run has the scheduler that is there already, each further one a scheduler of its own."""
@@ -53,9 +68,11 @@ class PreparedCheck:
 
 def prepare_check(setup: RunOptions, stdin: BinaryIO | None = None, *, restart: bool = False) -> PreparedCheck:
     """Read the cluster, which edits and a scenario may change, and the manifests of the setup."""
-    gathered = gather(replace(setup, filenames=()), stdin)
+    gathered = gather(replace(setup, filenames=(), allow_empty=True), stdin)
     namespace = setup.namespace or gathered.loaded.namespace
-    manifests = load_manifests(setup.filenames, stdin, namespace)
+    reading = replace(setup.reading, namespace=namespace, collects=True)
+    manifests = load_manifests(setup.filenames, stdin, reading)
+    check_nodes(setup, gathered.loaded, manifests)
     changes = Changes(manifests, namespace=namespace, restart=restart)
     return PreparedCheck(setup, gathered, assemble(setup, gathered), manifests, changes)
 

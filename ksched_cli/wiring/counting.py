@@ -31,12 +31,15 @@ def count_capacity(
     from ksched_cli.controlplane.admission.chain import Chain
     from ksched_cli.plan.capacity import Portion, capacity
     from ksched_cli.plan.mix import read_mix
-    from ksched_cli.sources.manifests import load_manifests
     from ksched_cli.whatif.replicas import Replicas, read_shapes
+    from ksched_cli.wiring.emptiness import check_nodes
+    from ksched_cli.wiring.reading import read_manifests
 
-    gathered = gather(replace(setup, filenames=()), stdin)
+    gathered = gather(replace(setup, filenames=(), allow_empty=True), stdin)
     loaded = gathered.loaded
-    shapes = read_shapes(loaded, load_manifests(setup.filenames, stdin, setup.namespace or loaded.namespace))
+    manifests = read_manifests(setup, setup.namespace or loaded.namespace, stdin)
+    check_nodes(setup, loaded, manifests)
+    shapes = read_shapes(loaded, manifests)
     if not shapes:
         raise InputError(Problem("there is no pod and no workload to count", ", ".join(setup.filenames)))
     sets = [read_mix(mix, shapes)] if mix else [[(shape, 1)] for shape in shapes]

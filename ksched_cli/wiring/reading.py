@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ksched_cli.errors import ExpectationFailed, Problem
 from ksched_cli.sources.live.options import LiveOptions
+from ksched_cli.wiring.emptiness import check_not_empty
 from ksched_cli.wiring.setting import SchedulerSpec
 from ksched_cli.wiring.setup import RunOptions, make_setting, wanted_pods
 
@@ -89,7 +90,9 @@ def read_unchanged(
     loaded = read_sources(setup, stdin) if cluster is None else cluster
     setting = make_setting(setup, loaded.server_version)
     namespace = setup.namespace or loaded.namespace
-    changes = Changes(read_manifests(setup, namespace, stdin), setup.edits, setup.edit_problems, namespace)
+    manifests = read_manifests(setup, namespace, stdin)
+    check_not_empty(setup, loaded, manifests)
+    changes = Changes(manifests, setup.edits, setup.edit_problems, namespace)
     return LoadedInput(loaded, setting, (), time.perf_counter() - started, (), wanted), changes
 
 
@@ -100,7 +103,7 @@ def read_manifests(setup: RunOptions, namespace: str, stdin: BinaryIO | None = N
         return Loaded()
     from ksched_cli.sources.manifests import load_manifests
 
-    return load_manifests(setup.filenames, stdin, namespace)
+    return load_manifests(setup.filenames, stdin, replace(setup.reading, namespace=namespace))
 
 
 def read_sources(setup: RunOptions, stdin: BinaryIO | None, live: Live | None = None) -> Loaded:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.sources.live.options import LiveOptions
+from ksched_cli.sources.read_options import ManifestReading
 from ksched_cli.wiring.setting import AUTO, Configuration, PluginGiven, SchedulerSpec, setting_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ class RunOptions:
     # Kubernetes objects themselves, documents or typed, beside those of the sources.
     objects: Sequence[Any] = ()
     filenames: Sequence[str] = ()
+    reading: ManifestReading = field(default_factory=ManifestReading)
+    # Whether a run that finds nothing to place is a success.
+    allow_empty: bool = False
     namespace: str = ""
     selector: str = ""
     live: LiveOptions = field(default_factory=LiveOptions)

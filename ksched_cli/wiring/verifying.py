@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from msgspec.structs import replace as changed
 
 from ksched_cli.wiring import RunOptions, assemble, gather, make_scheduler
+from ksched_cli.wiring.emptiness import check_namespace
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Pod
@@ -39,6 +40,7 @@ def verify(setup: RunOptions, stdin: BinaryIO | None = None) -> VerifyResult:
     from ksched_cli.plan.verify.results import Verification
 
     gathered = gather(replace(setup, events=True), stdin)
+    check_namespace(setup, gathered.loaded)
     prepared = assemble(setup, gathered)
     loaded = gathered.loaded
     pods = [pod for pod in loaded.of(Pod) if prepared.wanted(pod)]

@@ -93,7 +93,8 @@ PREEMPTS = make_pod("important").requests(cpu="4").priority(10).doc()
         pytest.param([NODE, TOO_LARGE], ["--exit-zero"], 0, id="told to say zero"),
         pytest.param([NODE, GATED], [], 0, id="a gated pod is nobody's failure"),
         pytest.param([NODE], [], 0, id="nothing to do"),
-        pytest.param([FITS], [], 1, id="no nodes"),
+        pytest.param([FITS], [], 2, id="no nodes"),
+        pytest.param([FITS], ["--allow-empty"], 1, id="no nodes, and that is meant"),
         pytest.param([NODE, FILLER, PREEMPTS], [], 0, id="fits by preemption"),
         pytest.param([NODE, FILLER, PREEMPTS], ["--fail-on", "preemption"], 1, id="preemption is a failure"),
         pytest.param([NODE, make_pod("p").on("gone").doc()], ["--fail-on", "warning"], 1, id="a warning is a failure"),
@@ -105,7 +106,7 @@ def test_exit_codes(tmp_path: Path, items: list[Any], options: list[str], code: 
 
 
 def test_an_empty_cluster_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["simulate", "--from", write(tmp_path / "c.json", FITS)])
+    run(["simulate", "--from", write(tmp_path / "c.json", FITS), "--allow-empty"])
     assert "no nodes available to schedule pods" in capsys.readouterr().out
 
 

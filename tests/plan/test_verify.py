@@ -95,7 +95,7 @@ def test_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     document = json.loads(capsys.readouterr().out)
     assert (document["kind"], document["agreeing"], document["compared"]) == ("Verification", 2, 6)
     assert document["order"] == {"known": 3, "found": 0, "notFound": 0}
-    assert run(["verify", "--from", str(tmp_path / "cluster.json"), "-o", "name", "-n", "none"]) == 0
+    assert run(["verify", "--from", str(tmp_path / "cluster.json"), "-o", "name", "-n", "none"]) == 2
     assert capsys.readouterr().out == ""
 
 

@@ -13,8 +13,9 @@ from ksched_cli.api.pod_facts import pod_key, uid_of_pod
 from ksched_cli.controlplane.api_server import PodRefusal
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import identity_of
+from ksched_cli.errors import Level
 from ksched_cli.framework.status import Code, Status
-from ksched_cli.plan.check.results import Finding, Level
+from ksched_cli.plan.check.results import Finding
 from ksched_cli.plan.check.run import CheckRun
 from ksched_cli.plan.check.workloads import (
     WorkloadState,

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from ksched_cli.errors import Level
 from ksched_cli.plan.evicted import WorkloadLoss
 from ksched_cli.plan.results import Stats
 from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.results import WorldResult
 
-Level = Literal["error", "warning", "note"]
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to say about a workload. `place` is the field that decides; `step` the one that a rollout stops at."""
+    """One thing to say about a workload, or about the input if `workload` is empty. `place` is the field that decides;
+    `step` the one that a rollout stops at."""
 
     code: str
     name: str
@@ -86,7 +86,7 @@ class WorkloadCheck:
 @dataclass(frozen=True, slots=True)
 class Check:
     """All of it. `evicted`: pods that others had to make room for, `losses`: the same by workload, with what became of
-    them. `world`: the cluster at rest, before any pod of a Job has finished."""
+    them. `world`: the cluster at rest, before any pod of a Job has finished. `inputs`: what is wrong with the files."""
 
     workloads: tuple[WorkloadCheck, ...]
     evicted: tuple[str, ...]
@@ -95,11 +95,17 @@ class Check:
     warnings: tuple[str, ...] = ()
     losses: tuple[WorkloadLoss, ...] = ()
     world: WorldResult | None = None
+    inputs: tuple[Finding, ...] = ()
+
+    @property
+    def is_input_wrong(self) -> bool:
+        """Whether part of the input was not checked because it is wrong, or all of it."""
+        return any(finding.level == "error" for finding in self.inputs)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The gravest first, each kind in the order of the manifests."""
-        found = [finding for workload in self.workloads for finding in workload.findings]
+        found = [*self.inputs, *(finding for workload in self.workloads for finding in workload.findings)]
         return tuple(sorted(found, key=lambda finding: _LEVELS.index(finding.level)))
 
     def count(self, level: Level) -> int:

@@ -1,8 +1,8 @@
 """Stable codes for the reasons why a pod has no place, a pod is refused or a rollout stops.
 
-KS1xx no node takes the pod (KS121 to KS133 volumes, KS14x devices, KS15x pod groups), KS2xx the pod is not tried or
-goes at another's cost, KS3xx the API server refuses it, KS4xx the rollout does not come to its end. A code is never
-taken back or given to another reason; new ones are added to their hundred.
+KS0xx part of the input is not checked, KS1xx no node takes the pod (KS121 to KS133 volumes, KS14x devices, KS15x pod
+groups), KS2xx the pod is not tried or goes at another's cost, KS3xx the API server refuses it, KS4xx the rollout does
+not come to its end. A code is never taken back or given to another reason; new ones are added to their hundred.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ JOB_WAVES, WAITS_FOR_JOBS, UNSETTLED = "KS406", "KS407", "KS408"
 @cache
 def all_codes() -> Mapping[str, ReasonCode]:
     """Every code, in order."""
-    from ksched_cli.plan.codes import devices, filters, pods, rollouts, volumes
+    from ksched_cli.plan.codes import devices, filters, inputs, pods, rollouts, volumes
 
-    tables = (filters.CODES, volumes.CODES, devices.CODES, pods.CODES, rollouts.CODES)
+    tables = (inputs.CODES, filters.CODES, volumes.CODES, devices.CODES, pods.CODES, rollouts.CODES)
     return {each.code: each for table in tables for each in table}
 
 

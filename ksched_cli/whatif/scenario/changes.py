@@ -8,6 +8,7 @@ from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.manifests import load_manifests
+from ksched_cli.sources.read_options import ManifestReading
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.apply import attempt_edits
 from ksched_cli.whatif.manifests import apply_manifests
@@ -43,7 +44,7 @@ def read_step(source: str, step: ScenarioStep, namespace: str) -> tuple[StepChan
     """The changes of the step, with its manifests read, and what is wrong with the manifests."""
     manifests, problems = Loaded(), list[Problem]()
     try:
-        manifests = load_manifests(step.manifests, None, namespace) if step.manifests else manifests
+        manifests = load_manifests(step.manifests, None, ManifestReading(namespace)) if step.manifests else manifests
     except InputError as mistake:
         problems += mistake.problems
     edits = tuple(each.edit for each in step.edits)

@@ -1,0 +1,30 @@
+"""How files are read: dumps of a cluster, and manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How directories and archives are read. `layouts`: of a must-gather only its objects are. `exclude` are globs."""
+
+    recursive: bool = True
+    exclude: Sequence[str] = ()
+    layouts: bool = True
+
+
+DUMPS = ReadOptions()
+
+
+@dataclass(frozen=True)
+class ManifestReading:
+    """How manifests are read. `namespace` is for objects that name none. With `collects` a problem ends nothing: it
+    becomes a finding."""
+
+    namespace: str = ""
+    recursive: bool = False
+    exclude: Sequence[str] = ()
+    stdin_name: str = "stdin"
+    collects: bool = False

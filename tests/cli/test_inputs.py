@@ -1,0 +1,361 @@
+"""Inputs that are wrong, empty or made by other tools: the exit code, the first line, and complete CI documents."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+import yaml
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node, make_pod
+from tests.cli.junit_shape import junit_mistakes
+from tests.cli.sarif_shape import SHAPE
+
+NODE = make_node("n1").allocatable(cpu="4", memory="8Gi", pods=20).doc()
+POD = make_pod("p").requests(cpu="1").doc()
+LARGE = make_pod("large").requests(cpu="9").doc()
+CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}}
+STATUS = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "message": "nodes is forbidden"}
+TABLE = {"apiVersion": "meta.k8s.io/v1", "kind": "Table", "rows": []}
+
+
+def deployment(name: str = "web", cpu: str = "1", **fields: Any) -> dict[str, Any]:
+    labels = {"app": name}
+    container = {"name": "main", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec, **fields}
+
+
+def dumped(*documents: Any) -> str:
+    return yaml.safe_dump_all(documents, sort_keys=False)
+
+
+def lay_out(files: Mapping[str, str], folder: Path) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder with a cluster of one node beside the manifests, outside of any repository."""
+    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cluster.yaml").write_text(dumped(NODE))
+    return tmp_path
+
+
+def first_line(capsys: pytest.CaptureFixture[str]) -> str:
+    """Of the result, or of the error if there is no result."""
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    assert "a bug in ksched" not in captured.err
+    return (captured.out or captured.err).partition("\n")[0]
+
+
+Files = Mapping[str, str]
+CASES: list[Any] = []
+
+
+def case(name: str, files: Files, arguments: str, code: int, line: str) -> None:
+    """`arguments` come after `--from cluster.yaml`, unless they have a --from of their own."""
+    CASES.append(pytest.param(files, arguments, code, line, id=name))
+
+
+WEB = dumped(deployment())
+case("it fits", {"m.yaml": WEB}, "check -f m.yaml", 0, "Deployment default/web  fits  1 of 1 pod has a node")
+case("it does not", {"m.yaml": dumped(LARGE)}, "check -f m.yaml", 1, "Pod default/large  fails  0 of 1 pod has a node")
+case("an empty file", {"m.yaml": ""}, "check -f m.yaml", 2, "m.yaml: error KS001: a file cannot be read")
+case("comments only", {"m.yaml": "# nothing\n"}, "check -f m.yaml", 2, "m.yaml: error KS010: nothing was checked")
+case("no such file", {}, "check -f m.yaml", 2, "m.yaml: error KS001: a file cannot be read")
+case("not YAML", {"m.yaml": "a: [\n"}, "check -f m.yaml", 2, "m.yaml:2: error KS001: a file cannot be read")
+case("not text", {"m.yaml": "\0\0"}, "check -f m.yaml", 2, "m.yaml: error KS001: a file cannot be read")
+case(
+    "one bad file of two",
+    {"d/a.yaml": "a: [\n", "d/b.yaml": WEB},
+    "check -f d",
+    2,
+    "d/a.yaml:2: error KS001: a file cannot be read",
+)
+case(
+    "a wrong type",
+    {"m.yaml": WEB.replace("replicas: 1", "replicas: many")},
+    "check -f m.yaml",
+    2,
+    "m.yaml:6: error KS002: an object is not valid",
+)
+case(
+    "a wrong quantity",
+    {"m.yaml": WEB.replace("cpu: '1'", "cpu: lots")},
+    "check -f m.yaml",
+    2,
+    "m.yaml:19: error KS002: an object is not valid",
+)
+case(
+    "a misspelt kind",
+    {"m.yaml": WEB.replace("kind: Deployment", "kind: Deployement")},
+    "check -f m.yaml",
+    2,
+    "m.yaml:1: error KS004: the API server knows no such kind",
+)
+case(
+    "the kind of another group",
+    {"m.yaml": WEB.replace("apps/v1", "v1")},
+    "check -f m.yaml",
+    2,
+    "m.yaml:1: error KS004: the API server knows no such kind",
+)
+case(
+    "a removed version",
+    {"m.yaml": WEB.replace("apps/v1", "extensions/v1beta1")},
+    "check -f m.yaml",
+    2,
+    "m.yaml:1: error KS005: this version of the kind is no longer served",
+)
+case("a Status", {"m.yaml": dumped(STATUS)}, "check -f m.yaml", 2, "m.yaml:1: error KS002: an object is not valid")
+case("a Table", {"m.yaml": dumped(TABLE)}, "check -f m.yaml", 2, "m.yaml:1: error KS002: an object is not valid")
+case(
+    "a Status as the cluster",
+    {"c.yaml": dumped(STATUS), "m.yaml": WEB},
+    "check --from c.yaml -f m.yaml",
+    2,
+    "ksched: c.yaml:1: this is a Status of the API server, not an object: nodes is forbidden "
+    "(run the command that wrote the file again)",
+)
+case("no workload", {"m.yaml": dumped(CONFIG)}, "check -f m.yaml", 2, "m.yaml: error KS010: nothing was checked")
+case(
+    "no workload, and that is meant",
+    {"m.yaml": dumped(CONFIG)},
+    "check -f m.yaml --allow-empty",
+    0,
+    "nothing to place: no pods or workloads in the manifests (1 node)",
+)
+case(
+    "simulate without a workload",
+    {"m.yaml": dumped(CONFIG)},
+    "simulate -f m.yaml",
+    2,
+    "ksched: m.yaml: nothing to place: the manifests have 1 ConfigMap and no pod or workload "
+    "(--allow-empty exits with code 0)",
+)
+case(
+    "simulate with a misspelt kind",
+    {"m.yaml": WEB.replace("kind: Deployment", "kind: Deployement")},
+    "simulate -f m.yaml",
+    2,
+    "ksched: m.yaml:1: Deployement web: there is no kind Deployement in apps/v1 (did you mean Deployment?)",
+)
+case(
+    "diff without a workload",
+    {"m.yaml": dumped(CONFIG)},
+    "diff -f m.yaml",
+    2,
+    "ksched: m.yaml: nothing to place: the manifests have 1 ConfigMap and no pod or workload "
+    "(--allow-empty exits with code 0)",
+)
+case(
+    "no node",
+    {"c.yaml": dumped(POD)},
+    "simulate --from c.yaml",
+    2,
+    "ksched: c.yaml: the input has no Node: it has 1 Pod (dump the nodes too: kubectl get nodes,pods -A -o json)",
+)
+case(
+    "check without a node",
+    {"c.yaml": dumped(POD), "m.yaml": WEB},
+    "check --from c.yaml -f m.yaml",
+    2,
+    "ksched: c.yaml: the input has no Node: it has 1 Pod (dump the nodes too: kubectl get nodes,pods -A -o json)",
+)
+case(
+    "capacity without a node",
+    {"c.yaml": dumped(POD), "m.yaml": WEB},
+    "capacity --from c.yaml -f m.yaml",
+    2,
+    "ksched: c.yaml: the input has no Node: it has 1 Pod (dump the nodes too: kubectl get nodes,pods -A -o json)",
+)
+case(
+    "simulate in a namespace that is not there",
+    {"c.yaml": dumped(NODE, POD)},
+    "simulate --from c.yaml -n defualt",
+    2,
+    "ksched: -n defualt: nothing of the input is in namespace defualt (did you mean default?)",
+)
+case(
+    "check of another namespace",
+    {"m.yaml": dumped(deployment(metadata={"name": "web", "namespace": "shop"}))},
+    "check -f m.yaml -n nope",
+    2,
+    "m.yaml: error KS010: nothing was checked",
+)
+case(
+    "a folder in another folder",
+    {"d/e/m.yaml": WEB},
+    "check -f d",
+    2,
+    "d: error KS001: a file cannot be read",
+)
+case("-R", {"d/e/m.yaml": WEB}, "check -f d -R", 0, "Deployment default/web  fits  1 of 1 pod has a node")
+case(
+    "the folders below",
+    {"d/m.yaml": WEB, "d/e/m.yaml": WEB, "d/f/m.yaml": WEB},
+    "check -f d",
+    0,
+    "d: note KS007: files are not read",
+)
+case(
+    "settings of another tool",
+    {"d/m.yaml": WEB, "d/package.json": '{"name": "x"}', "d/values.yaml": "a: 1\n"},
+    "check -f d",
+    0,
+    "d/package.json: note KS007: files are not read",
+)
+case(
+    "settings of another tool only",
+    {"d/package.json": '{"name": "x"}'},
+    "check -f d",
+    2,
+    "d/package.json: note KS007: files are not read",
+)
+case(
+    "two variants",
+    {"d/prod/m.yaml": WEB, "d/test/m.yaml": WEB},
+    "check -R -f d",
+    2,
+    "d/test/m.yaml:1: error KS003: two manifests have the same object",
+)
+case(
+    "one of two variants",
+    {"d/prod/m.yaml": WEB, "d/test/m.yaml": WEB},
+    "check -R -f d --exclude test",
+    0,
+    "Deployment default/web  fits  1 of 1 pod has a node",
+)
+case(
+    "a folder that a must-gather has, too",
+    {"d/a.yaml": dumped(LARGE), "d/cluster-scoped-resources/b.yaml": dumped(CONFIG)},
+    "check -R -f d",
+    1,
+    "Pod default/large  fails  0 of 1 pod has a node",
+)
+case(
+    "a kustomization",
+    {"d/kustomization.yaml": "resources: [m.yaml]\n", "d/base/m.yaml": WEB},
+    "check -f d",
+    2,
+    "d: note KS007: files are not read",
+)
+case(
+    "a Helm chart",
+    {"d/Chart.yaml": "apiVersion: v2\nname: shop\n", "d/values.yaml": "a: 1\n"},
+    "check -f d",
+    2,
+    "d/Chart.yaml:1: error KS008: another tool has to make manifests of it first",
+)
+case(
+    "a Helm template",
+    {"c/templates/m.yaml": WEB.replace("name: web\n", "name: {{ .Values.name }}\n", 1)},
+    "check -f c/templates",
+    2,
+    "c/templates/m.yaml:4: error KS008: another tool has to make manifests of it first",
+)
+case(
+    "Jsonnet",
+    {"m.jsonnet": "{}"},
+    "check -f m.jsonnet",
+    2,
+    "m.jsonnet:1: error KS008: another tool has to make manifests of it first",
+)
+
+
+@pytest.mark.parametrize(("files", "arguments", "code", "line"), CASES)
+def test_exit_code_and_first_line(
+    files: Files, arguments: str, code: int, line: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_out(files, here)
+    command, *rest = arguments.split()
+    cluster = [] if "--from" in rest else ["--from", "cluster.yaml"]
+    assert (run([command, *cluster, *rest]), first_line(capsys)) == (code, line)
+
+
+def validate_sarif(text: str) -> dict[str, Any]:
+    """Against the OASIS schema if KSCHED_SARIF_SCHEMA names a copy of it, and our own shape of it in any case."""
+    document: dict[str, Any] = json.loads(text)
+    jsonschema.Draft202012Validator(SHAPE).validate(document)
+    path = os.environ.get("KSCHED_SARIF_SCHEMA")
+    if path:
+        schema = json.loads(Path(path).read_text())
+        jsonschema.validators.validator_for(schema)(schema).validate(document)
+    for result in document["runs"][0]["results"]:
+        place = result["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"]
+        assert place["region"]["startLine"] >= 1
+    return document
+
+
+def validate_junit(text: str) -> None:
+    root = ElementTree.fromstring(text)
+    assert list(junit_mistakes(root)) == []
+    cases = root.findall("testsuite/testcase")
+    assert root.get("tests") == str(len(cases))
+    assert root.get("errors") == str(sum(each.find("error") is not None for each in cases))
+
+
+ENDINGS = [
+    pytest.param(dumped(deployment()), [], 0, id="it fits"),
+    pytest.param(dumped(LARGE), [], 1, id="it does not"),
+    pytest.param(dumped(LARGE) + "---\nkind: Pod\nmetadata: 3\n", [], 2, id="an object is wrong"),
+    pytest.param("a: [\n", [], 2, id="a file is wrong"),
+    pytest.param(dumped(CONFIG), [], 2, id="nothing was checked"),
+    pytest.param(dumped(CONFIG), ["--allow-empty"], 0, id="nothing was checked, and that is meant"),
+    pytest.param(dumped(deployment()), ["--from", "nowhere.yaml"], 2, id="no cluster"),
+    pytest.param(dumped(deployment()), ["--scale", "deployment/x=2"], 2, id="a wrong edit"),
+    pytest.param(dumped(deployment()), ["--config", "nowhere.yaml"], 2, id="no configuration"),
+    pytest.param(dumped(deployment()), ["--kubeconfig", "nowhere"], 3, id="no live cluster"),
+]
+
+
+@pytest.mark.parametrize("stdin", [pytest.param(True, id="stdin"), pytest.param(False, id="a file")])
+@pytest.mark.parametrize("output", ["sarif", "junit", "github", "markdown", "json"])
+@pytest.mark.parametrize(("text", "options", "code"), ENDINGS)
+def test_ci_documents_are_complete_in_every_exit_code(
+    text: str,
+    options: list[str],
+    code: int,
+    output: str,
+    stdin: bool,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (here / "m.yaml").write_text(text)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    cluster = [] if code == 3 or "--from" in options else ["--from", "cluster.yaml"]
+    assert run(["check", *cluster, "-f", "-" if stdin else "m.yaml", "-o", output, *options]) == code
+    shown = capsys.readouterr().out
+    if output == "sarif":
+        document = validate_sarif(shown)
+        assert document["runs"][0]["invocations"] == [{"executionSuccessful": code < 2}]
+        assert bool(document["runs"][0]["results"]) == (code > 0)
+    elif output == "junit":
+        validate_junit(shown)
+    elif output == "json":
+        assert json.loads(shown)["kind"] == "Check"
+    elif output == "github":
+        assert ("::error " in shown) == (code > 0)
+    else:
+        assert shown.startswith("### ksched check: ")
+    assert "a bug in ksched" not in shown
