@@ -17,6 +17,7 @@ from ksched_cli.cluster.pod_counts import PodCounts
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOWHERE, PodTable
 from ksched_cli.cluster.resources import ResourceIndex
+from ksched_cli.cluster.undo import LoggedSet
 from ksched_cli.cluster.usage import Usage
 from ksched_cli.releases.minors import NEWEST, Release
 
@@ -26,7 +27,8 @@ class Cluster:
 
     `journal` lists the node rows that placements touched, in order, so that whoever keeps something derived from
     the columns can bring just those rows up to date. `structure` goes up when rows are renumbered or node objects
-    change, after which nothing derived from nodes holds. Without `reuse` everything derived is derived afresh for
+    change, and with each roll back, after which nothing derived from nodes holds. `undo` is the log of the whole world
+    that the cluster is in. Without `reuse` everything derived is derived afresh for
     every pod: slow, and the answer must be the same. `known` is shared by clusters that have many pods in common.
     """
 
@@ -45,17 +47,23 @@ class Cluster:
         self.known = known
         self.resources = known.resources if known else ResourceIndex()
         self.catalog = catalog or Catalog()
-        self.pods = PodTable()
+        self.undo = self.catalog.undo
+        self.pods = PodTable(self.undo)
         self.nodes = NodeTable(nodes, self.resources, release)
-        self.usage = Usage(len(self.resources), len(self.nodes))
+        self.usage = Usage(len(self.resources), len(self.nodes), self.undo)
         self.selection = NodeSelection(self.nodes)
         self.journal: list[int] = []
-        self.preempted: set[int] = set()
+        self.preempted: set[int] = LoggedSet(self.undo)
         self.counts = PodCounts(self)
         self.structure = 0
+        self.undo.after_roll_back(self._count_roll_back)
         for pod in pods:
             if not is_terminal(pod):
                 self.add_pod(pod)
+
+    def _count_roll_back(self) -> None:
+        self.widen()
+        self.structure += 1
 
     # Pods
 
@@ -78,7 +86,7 @@ class Cluster:
 
     def place(self, pod_row: int, node_row: int) -> None:
         """Count the pod on the node (AddPod, AssumePod)."""
-        self.pods.node_row[pod_row] = node_row
+        self.pods.move(pod_row, node_row)
         self.usage.add(self.pods.infos[pod_row], pod_row, node_row)
         self.journal.append(node_row)
 
@@ -87,7 +95,7 @@ class Cluster:
         node_row = int(self.pods.node_row[pod_row])
         if node_row != NOWHERE:
             self.usage.remove(self.pods.infos[pod_row], pod_row, node_row)
-            self.pods.node_row[pod_row] = NOWHERE
+            self.pods.move(pod_row, NOWHERE)
             self.journal.append(node_row)
         return node_row
 
@@ -101,7 +109,7 @@ class Cluster:
 
     def terminate(self, pod_row: int) -> None:
         """The pod has been deleted and is on its way out."""
-        self.pods.terminating[pod_row] = True
+        self.pods.terminate(pod_row)
         node_row = int(self.pods.node_row[pod_row])
         if node_row != NOWHERE:
             self.journal.append(node_row)
@@ -109,7 +117,7 @@ class Cluster:
     def bind(self, pod_row: int, pod: Pod) -> None:
         """The pod as the API server has it from now on, with the node that it was assumed on. Nothing else about it
         has changed, so that all that is known of the node still holds."""
-        self.pods.infos[pod_row] = self.pods.infos[pod_row].later(pod)
+        self.pods.confirm(pod_row, self.pods.infos[pod_row].later(pod))
 
     def update_pod(self, pod_row: int, pod: Pod) -> None:
         """UpdatePod. A pod that is assumed on a node stays there."""
@@ -120,7 +128,7 @@ class Cluster:
         node_row = self.displace(pod_row)
         self.pods.replace(pod_row, new)
         if pod_row in self.preempted:
-            self.pods.terminating[pod_row] = True
+            self.pods.terminate(pod_row)
         if pod.spec.node_name:
             node_row = self.nodes.row_of.get(pod.spec.node_name, NOWHERE)
         if node_row != NOWHERE:
@@ -183,17 +191,21 @@ class Cluster:
             name = node.metadata.name
             self._restructure([node if old.metadata.name == name else old for old in self.nodes.arrival])
         else:
+            self.undo.note(self._return_to, self.nodes, self.usage, self.selection)
             self.nodes = table
             self.selection = NodeSelection(table)
             self.structure += 1
 
+    def _return_to(self, nodes: NodeTable, usage: Usage, selection: NodeSelection) -> None:
+        self.nodes, self.usage, self.selection = nodes, usage, selection
+
     def _restructure(self, arrival: Sequence[Node]) -> None:
+        self.undo.note(self._return_to, self.nodes, self.usage, self.selection)
         old_names = self.nodes.names
         self.nodes = NodeTable(arrival, self.resources, self.release)
         new_row: RowColumn = np.array([self.nodes.row_of.get(name, NOWHERE) for name in old_names], dtype=np.int64)
         self.usage = self.usage.renumbered(new_row, len(self.nodes))
         self.widen()
-        placed = self.pods.node_row != NOWHERE
-        self.pods.node_row[placed] = new_row[self.pods.node_row[placed]]
+        self.pods.renumber(new_row)
         self.selection = NodeSelection(self.nodes)
         self.structure += 1

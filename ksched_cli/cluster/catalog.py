@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
 from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.cluster.undo import LoggedDict, UndoLog
 
 
 class HasMetadata(Protocol):
@@ -16,35 +17,47 @@ K = TypeVar("K", bound=HasMetadata)
 
 
 class Catalog:
-    """Objects keyed by (namespace, name) within their kind; a kind that was never read lists nothing."""
+    """Objects keyed by (namespace, name) within their kind; a kind that was never read lists nothing. `version` goes
+    up with each change, and a roll back is one."""
 
-    def __init__(self, objects: Iterable[HasMetadata] = ()) -> None:
-        self._kinds: dict[type[Any], dict[tuple[str, str], Any]] = {}
+    def __init__(self, objects: Iterable[HasMetadata] = (), undo: UndoLog | None = None) -> None:
+        self.undo = undo or UndoLog()
+        self._kinds: LoggedDict[type[Any], LoggedDict[tuple[str, str], Any]] = LoggedDict(self.undo)
         self.version = 0
         for item in objects:
             self.put(item)
+        self.undo.after_roll_back(self._count_roll_back)
+
+    def _count_roll_back(self) -> None:
+        self.version += 1
 
     def put(self, item: HasMetadata) -> None:
         """Add the object, or take the place of the one with its name."""
-        self._kinds.setdefault(type(item), {})[item.metadata.namespace, item.metadata.name] = item
+        items = self._kinds.get(type(item))
+        if items is None:
+            items = self._kinds[type(item)] = LoggedDict(self.undo)
+        items[item.metadata.namespace, item.metadata.name] = item
         self.version += 1
 
     def remove(self, item: HasMetadata) -> None:
-        self._kinds.get(type(item), {}).pop((item.metadata.namespace, item.metadata.name), None)
+        items = self._kinds.get(type(item))
+        if items is not None:
+            items.pop((item.metadata.namespace, item.metadata.name), None)
         self.version += 1
 
     def follow(self, other: Catalog, kinds: Iterable[type[Any]]) -> None:
         """Hold the objects of these kinds that the other holds."""
         for kind in kinds:
-            theirs = other._kinds.get(kind, {})
-            mine = self._kinds.get(kind, {})
+            theirs: Mapping[tuple[str, str], Any] = other._kinds.get(kind, {})
+            mine: Mapping[tuple[str, str], Any] = self._kinds.get(kind, {})
             same = mine.keys() == theirs.keys() and all(mine[name] is item for name, item in theirs.items())
             if not same:
-                self._kinds[kind] = dict(theirs)
+                self._kinds[kind] = LoggedDict(self.undo, theirs)
                 self.version += 1
 
     def get(self, kind: type[K], name: str, namespace: str = "") -> K | None:
-        return self._kinds.get(kind, {}).get((namespace, name))
+        items = self._kinds.get(kind)
+        return items.get((namespace, name)) if items is not None else None
 
     def all(self, kind: type[K]) -> Iterator[K]:
         return iter(self._kinds.get(kind, {}).values())

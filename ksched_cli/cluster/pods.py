@@ -9,6 +9,7 @@ import numpy as np
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, Vocabulary, grown
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pod_shapes import PodShapes
+from ksched_cli.cluster.undo import LoggedDict, LoggedSet, UndoLog
 
 NOWHERE = -1
 
@@ -16,12 +17,17 @@ LabelSet = frozenset[tuple[str, str]]
 
 
 class PodTable:
-    """Rows are given once and stay. `node_row` is NOWHERE while a pod is pending, removed, or on an unknown node."""
+    """Rows are given once and stay, but a roll back takes back the rows of pods that came since the mark, and counts up
+    `epoch`. `node_row` is NOWHERE while a pod is pending, removed, or on an unknown node. Only the methods write to the
+    columns, and dry runs, which restore them."""
 
-    def __init__(self) -> None:
+    def __init__(self, undo: UndoLog | None = None) -> None:
+        self._undo = undo or UndoLog()
+        self.epoch = 0
+        self._undo.after_roll_back(self._count_roll_back)
         self.infos: list[PodInfo] = []
-        self.row_of: dict[str, int] = {}
-        self.gone: set[int] = set()
+        self.row_of: dict[str, int] = LoggedDict(self._undo)
+        self.gone: set[int] = LoggedSet(self._undo)
         self.namespaces: Vocabulary[str] = Vocabulary()
         self.label_sets: Vocabulary[LabelSet] = Vocabulary()
         self.shapes = PodShapes()
@@ -31,6 +37,9 @@ class PodTable:
         self._priority: Int64Column = np.empty(0, dtype=np.int64)
         self._terminating: BoolColumn = np.empty(0, dtype=np.bool_)
         self._has_ports: BoolColumn = np.empty(0, dtype=np.bool_)
+
+    def _count_roll_back(self) -> None:
+        self.epoch += 1
 
     def __len__(self) -> int:
         return len(self.infos)
@@ -68,6 +77,7 @@ class PodTable:
         row = len(self.infos)
         if row >= len(self._node_row):
             self._grow(row + 1)
+        self._undo.note(self._take_back, row)
         self.infos.append(info)
         self.row_of[info.uid] = row
         self._node_row[row] = NOWHERE
@@ -76,13 +86,52 @@ class PodTable:
 
     def replace(self, row: int, info: PodInfo) -> None:
         """Another version of the pod; it is where it was."""
+        self._undo.note(self._restore, row, self.infos[row], bool(self._terminating[row]))
         self.infos[row] = info
         self._describe(row, info)
+
+    def confirm(self, row: int, info: PodInfo) -> None:
+        """A version of the pod that differs in nothing that is in the columns."""
+        self._undo.note(self.infos.__setitem__, row, self.infos[row])
+        self.infos[row] = info
+
+    def move(self, row: int, node_row: int) -> None:
+        self._undo.note(self._set_node_row, row, int(self._node_row[row]))
+        self._node_row[row] = node_row
+
+    def renumber(self, new_row: RowColumn) -> None:
+        """Nodes have other rows now; NOWHERE for those that are gone."""
+        self._undo.note(self._set_node_rows, self.node_row.copy())
+        placed = self.node_row != NOWHERE
+        self.node_row[placed] = new_row[self.node_row[placed]]
+
+    def terminate(self, row: int) -> None:
+        self._undo.note(self._set_terminating, row, bool(self._terminating[row]))
+        self._terminating[row] = True
 
     def forget(self, row: int) -> None:
         """The pod is gone. Its row stays, and a pod of its name will have another."""
         self.row_of.pop(self.infos[row].uid, None)
         self.gone.add(row)
+
+    # Rolling back
+
+    def _take_back(self, row: int) -> None:
+        del self.infos[row:]
+
+    def _restore(self, row: int, info: PodInfo, terminating: bool) -> None:
+        self.infos[row] = info
+        self._describe(row, info)
+        self._terminating[row] = terminating
+
+    def _set_node_row(self, row: int, node_row: int) -> None:
+        self._node_row[row] = node_row
+
+    def _set_node_rows(self, node_rows: RowColumn) -> None:
+        self._node_row[: len(node_rows)] = node_rows
+
+    def _set_terminating(self, row: int, terminating: bool) -> None:
+        self._terminating[row] = terminating
 
     def _describe(self, row: int, info: PodInfo) -> None:
         self._namespace[row] = self.namespaces.id(info.namespace)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
+from ksched_cli.cluster.undo import LoggedDict, LoggedSet, UndoLog
 
 ANY_ADDRESS = "0.0.0.0"
 
@@ -21,19 +22,30 @@ class HostPort(NamedTuple):
 class PortIndex:
     """A set and not a count, as in Go: taking away one of two pods that share a port frees the port."""
 
-    def __init__(self) -> None:
-        self._used: dict[tuple[str, int], dict[str, set[int]]] = {}
+    def __init__(self, undo: UndoLog | None = None) -> None:
+        self._undo = undo or UndoLog()
+        self._used: LoggedDict[tuple[str, int], LoggedDict[str, LoggedSet[int]]] = LoggedDict(self._undo)
 
     def take(self, row: int, ports: Iterable[HostPort]) -> None:
         for port in ports:
-            self._used.setdefault((port.protocol, port.port), {}).setdefault(port.address, set()).add(row)
+            self._rows_of(port).add(row)
 
     def free(self, row: int, ports: Iterable[HostPort]) -> None:
         for port in ports:
-            self._used.get((port.protocol, port.port), {}).get(port.address, set()).discard(row)
+            self._rows_of(port).discard(row)
+
+    def _rows_of(self, port: HostPort) -> LoggedSet[int]:
+        by_address = self._used.get((port.protocol, port.port))
+        if by_address is None:
+            by_address = self._used[port.protocol, port.port] = LoggedDict(self._undo)
+        rows = by_address.get(port.address)
+        if rows is None:
+            rows = by_address[port.address] = LoggedSet(self._undo)
+        return rows
 
     def holds(self, row: int, port: HostPort) -> bool:
-        return row in self._used.get((port.protocol, port.port), {}).get(port.address, ())
+        by_address = self._used.get((port.protocol, port.port))
+        return by_address is not None and row in by_address.get(port.address, ())
 
     def conflicts(self, wanted: Iterable[HostPort], size: int) -> BoolColumn:
         """Rows where a wanted port is taken: the wildcard address clashes with every address."""
@@ -49,9 +61,9 @@ class PortIndex:
 
     def renumbered(self, new_row: RowColumn) -> PortIndex:
         """The same ports after rows moved; rows that went away (-1) lose theirs."""
-        moved = PortIndex()
-        for key, by_address in self._used.items():
+        moved = PortIndex(self._undo)
+        for (protocol, number), by_address in self._used.items():
             for address, rows in by_address.items():
-                kept = {int(new_row[row]) for row in rows if new_row[row] >= 0}
-                moved._used.setdefault(key, {})[address] = kept
+                kept = (int(new_row[row]) for row in rows if new_row[row] >= 0)
+                moved._rows_of(HostPort(address, protocol, number)).update(kept)
         return moved

@@ -8,37 +8,47 @@ from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pod_shapes import ShapeAmounts
 from ksched_cli.cluster.ports import PortIndex
+from ksched_cli.cluster.undo import LoggedDict, UndoLog
 
 
 class Usage:
     """`requested[resource, row]`, the non-zero requests that scoring uses, pod counts, ports and pods by node."""
 
-    def __init__(self, resources: int, nodes: int) -> None:
+    def __init__(self, resources: int, nodes: int, undo: UndoLog | None = None) -> None:
+        self._undo = undo or UndoLog()
         self.requested: Int64Column = np.zeros((resources, nodes), dtype=np.int64)
         self.nonzero: Int64Column = np.zeros((2, nodes), dtype=np.int64)
         self.pod_count: Int64Column = np.zeros(nodes, dtype=np.int64)
-        self.ports = PortIndex()
-        self.pods: list[dict[int, None]] = [{} for _ in range(nodes)]
+        self.ports = PortIndex(self._undo)
+        self.pods: list[dict[int, None]] = [LoggedDict(self._undo) for _ in range(nodes)]
 
     def add(self, info: PodInfo, pod_row: int, row: int) -> None:
-        for resource, amount in info.requests:
-            self.requested[resource, row] += amount
-        self.nonzero[0, row] += info.nonzero_cpu
-        self.nonzero[1, row] += info.nonzero_memory
-        self.pod_count[row] += 1
+        self._undo.note(self._take_off, info, row)
+        self._put_on(info, row)
         if info.host_ports:
             self.ports.take(row, info.host_ports)
         self.pods[row][pod_row] = None
 
     def remove(self, info: PodInfo, pod_row: int, row: int) -> None:
+        self._undo.note(self._put_on, info, row)
+        self._take_off(info, row)
+        if info.host_ports:
+            self.ports.free(row, info.host_ports)
+        del self.pods[row][pod_row]
+
+    def _put_on(self, info: PodInfo, row: int) -> None:
+        for resource, amount in info.requests:
+            self.requested[resource, row] += amount
+        self.nonzero[0, row] += info.nonzero_cpu
+        self.nonzero[1, row] += info.nonzero_memory
+        self.pod_count[row] += 1
+
+    def _take_off(self, info: PodInfo, row: int) -> None:
         for resource, amount in info.requests:
             self.requested[resource, row] -= amount
         self.nonzero[0, row] -= info.nonzero_cpu
         self.nonzero[1, row] -= info.nonzero_memory
         self.pod_count[row] -= 1
-        if info.host_ports:
-            self.ports.free(row, info.host_ports)
-        del self.pods[row][pod_row]
 
     def shift(self, shapes: ShapeAmounts, rows: RowColumn, sign: int) -> None:
         """Add (1) or take away (-1) the amounts of many pods at once, each on its row; a row may occur repeatedly."""
@@ -65,7 +75,7 @@ class Usage:
 
     def renumbered(self, new_row: RowColumn, nodes: int) -> Usage:
         """The same usage after rows moved; `new_row[old]` is -1 where the node went away."""
-        moved = Usage(self.requested.shape[0], nodes)
+        moved = Usage(self.requested.shape[0], nodes, self._undo)
         old = np.nonzero(new_row >= 0)[0]
         moved.requested[:, new_row[old]] = self.requested[:, old]
         moved.nonzero[:, new_row[old]] = self.nonzero[:, old]

@@ -14,6 +14,7 @@ from ksched_cli.api.defaults import default_claim
 from ksched_cli.api.pod_facts import is_terminal, parse_time, uid_of_pod
 from ksched_cli.api.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
+from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedList, LoggedSet
 from ksched_cli.controlplane.admission.chain import Chain
 from ksched_cli.controlplane.admission.storage_class import admit_storage_class
 from ksched_cli.controlplane.budgets import Budgets
@@ -55,7 +56,7 @@ def grace_seconds(pod: Pod) -> float:
     return DEFAULT_GRACE_SECONDS if seconds is None else float(seconds)
 
 
-class ApiServer:
+class ApiServer(Logged):
     """Every change of an object goes through here. Watches get the old and the new version, None for absent.
 
     `version` counts the changes. With `places_everything` no scheduler runs beside it: each new pod is a second
@@ -65,32 +66,34 @@ class ApiServer:
     def __init__(
         self, store: Store, clock: VirtualClock, draws: Draws | None = None, *, places_everything: bool = False
     ) -> None:
+        self.undo = store.undo
         self.store = store
         self.clock = clock
         self.version = 0
-        self.statuses = Statuses(self._notify)
+        self.statuses = Statuses(self._notify, self.undo)
         self.successors = Successors(store)
         self.draws = draws or Draws()
-        self.warnings: list[str] = []
+        self.draws.follow(self.undo)
+        self.warnings: list[str] = LoggedList(self.undo)
         # Why pods were deleted, by uid.
-        self.reasons: dict[str, str] = {}
+        self.reasons: dict[str, str] = LoggedDict(self.undo)
         # Pods that controllers could not create at their last try, by owner and by name.
-        self.refusals: dict[Identity, dict[str, PodRefusal]] = {}
+        self.refusals: LoggedIndex[Identity, str, PodRefusal] = LoggedIndex(self.undo)
         self.budgets = Budgets(self)
         self.places_everything = places_everything
         # An API server of an older minor drops the fields of pods that it does not know.
         self.stored_form: Callable[[Any], Any] = lambda pod: pod
-        self._watches: list[Watch] = []
+        self._watches: list[Watch] = LoggedList(self.undo)
         self._chain: Chain | None = None
         # Namespaces that the run has deleted: nothing is created in them.
-        self._ending_namespaces: set[str] = set()
+        self._ending_namespaces: set[str] = LoggedSet(self.undo)
         self._newest = max(
             (parse_time(pod.metadata.creation_timestamp) for pod in store.of(Pod) if pod.metadata.creation_timestamp),
             default=0.0,
         )
         self._start = self._newest
         # Of all pods that are or were there: a pod that takes the name of an earlier one is another pod.
-        self._uids = {pod.metadata.uid for pod in store.of(Pod)}
+        self._uids = LoggedSet(self.undo, (pod.metadata.uid for pod in store.of(Pod)))
 
     def watch(self, watch: Watch) -> None:
         self._watches.append(watch)
@@ -178,8 +181,7 @@ class ApiServer:
 
     def refused(self, owner: Any, pod: Pod, refusal: Refusal) -> None:
         """Remember for the results that a controller could not create this pod."""
-        found = self.refusals.setdefault(identity_of(owner), {})
-        found[pod.metadata.name] = PodRefusal(pod, refusal.plugin, str(refusal))
+        self.refusals.put(identity_of(owner), pod.metadata.name, PodRefusal(pod, refusal.plugin, str(refusal)))
 
     def create_all(self, owner: Any, pods: Iterable[Pod]) -> None:
         """Create pods for a controller in batches of 1, 2, 4 and so on, until one fails (slowStartBatch). Without a
@@ -202,9 +204,14 @@ class ApiServer:
 
     # Admission
 
+    def prepare(self) -> None:
+        """Build what is otherwise built when it is needed first: before a mark, so that each trial finds it."""
+        self.store.build_indexes()
+        self._admission()
+
     def _admission(self) -> Chain:
         if self._chain is None:
-            self._chain = Chain(self.store)
+            self._chain = Chain(self.store, undo=self.undo)
         return self._chain
 
     def _date_pod(self, pod: Pod) -> None:

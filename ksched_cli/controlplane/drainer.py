@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key, uid_of_pod
+from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.controlplane.pods import is_ready
@@ -22,10 +23,10 @@ class Drainer(Worker):
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         self._api, self._queue = api, queue
-        self._uids: dict[Identity, str] = {}
-        self._retries: dict[Identity, Timer] = {}
-        self.refused: dict[Identity, str] = {}
-        self.granted: dict[str, float] = {}
+        self._uids: dict[Identity, str] = LoggedDict(api.undo)
+        self._retries: dict[Identity, Timer] = LoggedDict(api.undo)
+        self.refused: dict[Identity, str] = LoggedDict(api.undo)
+        self.granted: dict[str, float] = LoggedDict(api.undo)
 
     def evict(self, pods: Iterable[Pod]) -> None:
         """Ask for the eviction of all of these pods at once, of each until it is granted."""
@@ -43,7 +44,8 @@ class Drainer(Worker):
         """Ask for no eviction any more."""
         for retry in self._retries.values():
             self._queue.cancel(retry)
-        self._uids, self._retries, self.refused = {}, {}, {}
+        for kept in (self._uids, self._retries, self.refused):
+            kept.clear()
 
     def reconcile(self, key: Identity) -> None:
         uid = self._uids.get(key)

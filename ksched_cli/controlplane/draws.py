@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from ksched_cli.cluster.undo import LoggedList, LoggedSet, UndoLog
+
 T = TypeVar("T")
 
 
@@ -29,6 +31,10 @@ class Draws:
         self._choices = choices
         self.made: list[Draw] = []
         self.invented_uids: set[str] = set()
+
+    def follow(self, undo: UndoLog) -> None:
+        """Be rolled back with everything else that is in this log."""
+        self.made, self.invented_uids = LoggedList(undo, self.made), LoggedSet(undo, self.invented_uids)
 
     def take(self, what: str, subject: str, options: Sequence[tuple[str, T]], count: int) -> list[T]:
         """Take `count` of the options, which are names with values, in the order in which they are given."""

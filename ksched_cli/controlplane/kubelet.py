@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Node, Pod, PodCondition
 from ksched_cli.api.pod_facts import is_terminal, uid_of_pod
 from ksched_cli.api.workloads import Job
+from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer, grace_seconds
 from ksched_cli.controlplane.work import WorkQueue
 
@@ -23,7 +24,7 @@ class Kubelets:
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         self._api, self._store, self._queue = api, api.store, queue
         # When terminating pods will be gone, by uid.
-        self.ends: dict[str, float] = {}
+        self.ends: dict[str, float] = LoggedDict(api.undo)
         # Without a scheduler no time passes for the pods of the input: those that terminate hold their room.
         for pod in () if api.places_everything else self._store.of(Pod):
             if pod.metadata.deletion_timestamp is not None and not is_terminal(pod):

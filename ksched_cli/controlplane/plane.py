@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer, Watch
 from ksched_cli.controlplane.controllers.registry import Controllers
 from ksched_cli.controlplane.drainer import Drainer
@@ -36,9 +37,9 @@ class ControlPlane:
         places_everything: bool = False,
     ) -> None:
         self.store = store
-        self.clock = clock or VirtualClock()
+        self.clock = clock or VirtualClock(undo=store.undo)
         self.api = ApiServer(store, self.clock, draws, places_everything=places_everything)
-        self.queue = WorkQueue(self.clock, lambda: self.api.version)
+        self.queue = WorkQueue(self.clock, lambda: self.api.version, store.undo)
         for watch in watches:
             self.api.watch(watch)
         self.kubelets = Kubelets(self.api, self.queue)
@@ -46,9 +47,14 @@ class ControlPlane:
         self.drainer = Drainer(self.api, self.queue)
         self.warnings = self.api.warnings
         # The pod that was made of each PodTemplate.
-        self.pods_of_templates: dict[Identity, Identity] = {}
+        self.pods_of_templates: dict[Identity, Identity] = LoggedDict(store.undo)
         # Workloads whose template or scale a change has set.
-        self.set_by_change: dict[tuple[type[Any], str, str], None] = {}
+        self.set_by_change: dict[tuple[type[Any], str, str], None] = LoggedDict(store.undo)
+
+    def prepare(self) -> None:
+        """Build all indexes before a mark, so that no trial builds them again."""
+        self.api.prepare()
+        self.controllers.daemon_sets.prepare()
 
     def run(self) -> None:
         """Go on until no controller has anything to do."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ksched_cli.cluster.undo import LoggedDict, UndoLog
 from ksched_cli.controlplane.store import Identity, identity_of
 
 
 class Statuses:
     """Kept beside the objects: the status of an input may be missing or stale, and results need none."""
 
-    def __init__(self, notify: Callable[[Any, Any], None]) -> None:
+    def __init__(self, notify: Callable[[Any, Any], None], undo: UndoLog) -> None:
         self._notify = notify
-        self._statuses: dict[Identity, object] = {}
+        self._statuses: dict[Identity, object] = LoggedDict(undo)
 
     def get(self, item: Any) -> object | None:
         return self._statuses.get(identity_of(item))

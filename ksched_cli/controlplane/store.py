@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.meta import ObjectMeta, controller_of
 from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex
 from ksched_cli.sources.loaded import Loaded
 
 K = TypeVar("K")
@@ -30,22 +31,26 @@ def _index_key(pod: Pod) -> Identity:
     return owner_identity(pod) or ("", pod.metadata.namespace, "")
 
 
-class Store:
+class Store(Logged):
     """Pods and nodes in tables of their own, everything else in `catalog`, which a scheduler's cache may share.
 
     Finished pods are here too: the Job and StatefulSet controllers count them. Objects are replaced, never changed.
+    `undo` is the log of the whole world.
     """
 
     def __init__(self, loaded: Loaded, catalog: Catalog | None = None) -> None:
         self._loaded = loaded
         self.catalog = catalog if catalog is not None else Catalog(loaded.others())
-        self._pods: dict[Identity, Pod] = {}
-        self._nodes: dict[Identity, Node] = {identity_of(node): node for node in loaded.of(Node)}
+        self.undo = self.catalog.undo
+        self._pods: dict[Identity, Pod] = LoggedDict(self.undo)
+        self._nodes: dict[Identity, Node] = LoggedDict(
+            self.undo, ((identity_of(node), node) for node in loaded.of(Node))
+        )
         # The identities of what an owner controls, in the order of creation: a dict is an ordered set.
-        self._pods_of: dict[Identity, dict[Identity, None]] = {}
-        self._pods_on: dict[str, dict[Identity, None]] = {}
-        self._owned: dict[Identity, dict[Identity, Any]] | None = None
-        self._referring: dict[tuple[str, str], dict[Identity, Any]] | None = None
+        self._pods_of: LoggedIndex[Identity, Identity, None] = LoggedIndex(self.undo)
+        self._pods_on: LoggedIndex[str, Identity, None] = LoggedIndex(self.undo)
+        self._owned: LoggedIndex[Identity, Identity, Any] | None = None
+        self._referring: LoggedIndex[tuple[str, str], Identity, Any] | None = None
         for pod in loaded.of(Pod):
             self._put_pod(pod)
 
@@ -118,11 +123,11 @@ class Store:
         found = self._referring_index().get((kind, name), {}).values()
         return [item for item in found if not namespace or item.metadata.namespace == namespace]
 
-    def _referring_index(self) -> dict[tuple[str, str], dict[Identity, Any]]:
+    def _referring_index(self) -> LoggedIndex[tuple[str, str], Identity, Any]:
         """Built when it is needed first. Owners are found by kind and name: a reference does not say whether the owner
         has a namespace."""
         if self._referring is None:
-            self._referring = {}
+            self._referring = LoggedIndex(self.undo)
             for kind in self.catalog.kinds():
                 for item in self.catalog.all(kind):
                     self._refer(item)
@@ -133,16 +138,16 @@ class Store:
     def _refer(self, item: Any) -> None:
         if self._referring is not None:
             for owner in item.metadata.owner_references:
-                self._referring.setdefault((owner.kind, owner.name), {})[identity_of(item)] = item
+                self._referring.put((owner.kind, owner.name), identity_of(item), item)
 
     def _forget_references(self, item: Any) -> None:
         if self._referring is not None:
             for owner in item.metadata.owner_references:
-                self._referring.get((owner.kind, owner.name), {}).pop(identity_of(item), None)
+                self._referring.drop((owner.kind, owner.name), identity_of(item))
 
-    def _owned_index(self) -> dict[Identity, dict[Identity, Any]]:
+    def _owned_index(self) -> LoggedIndex[Identity, Identity, Any]:
         if self._owned is None:
-            self._owned = {}
+            self._owned = LoggedIndex(self.undo)
             for kind in self.catalog.kinds():
                 for item in self.catalog.all(kind):
                     self._index(item)
@@ -151,7 +156,12 @@ class Store:
     def _index(self, item: Any) -> None:
         owner = owner_identity(item)
         if owner is not None and self._owned is not None:
-            self._owned.setdefault(owner, {})[identity_of(item)] = item
+            self._owned.put(owner, identity_of(item), item)
+
+    def build_indexes(self) -> None:
+        """Build the indexes of owners, which otherwise are built when they are needed first."""
+        self._referring_index()
+        self._owned_index()
 
     # Writing: the API server only
 
@@ -165,7 +175,7 @@ class Store:
             if old is not None and owner_identity(old) != owner_identity(item):
                 self._drop_pod(old)
             elif old is not None and old.spec.node_name and old.spec.node_name != item.spec.node_name:
-                self._pods_on.get(old.spec.node_name, {}).pop(identity_of(old), None)
+                self._pods_on.drop(old.spec.node_name, identity_of(old))
             self._put_pod(item)
         elif isinstance(item, Node):
             self._nodes[identity_of(item)] = item
@@ -183,21 +193,21 @@ class Store:
             self.catalog.remove(item)
             owner = owner_identity(item)
             if owner is not None and self._owned is not None:
-                self._owned.get(owner, {}).pop(identity_of(item), None)
+                self._owned.drop(owner, identity_of(item))
 
     def _put_pod(self, pod: Pod) -> None:
         identity = identity_of(pod)
         self._pods[identity] = pod
-        self._pods_of.setdefault(_index_key(pod), {})[identity] = None
+        self._pods_of.put(_index_key(pod), identity, None)
         if pod.spec.node_name:
-            self._pods_on.setdefault(pod.spec.node_name, {})[identity] = None
+            self._pods_on.put(pod.spec.node_name, identity, None)
 
     def _drop_pod(self, pod: Pod) -> None:
         identity = identity_of(pod)
         old = self._pods.pop(identity, None)
         if old is not None:
-            self._pods_of.get(_index_key(old), {}).pop(identity, None)
-            self._pods_on.get(old.spec.node_name, {}).pop(identity, None)
+            self._pods_of.drop(_index_key(old), identity)
+            self._pods_on.drop(old.spec.node_name, identity)
 
     # Going back to what was loaded
 

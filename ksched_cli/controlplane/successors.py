@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from itertools import count
 from typing import Any
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key, uid_of_pod
+from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.store import Identity, Store, owner_identity
 from ksched_cli.sources.controllers.daemon_sets import node_of
 from ksched_cli.sources.controllers.naming import generated
@@ -18,9 +18,10 @@ class Successors:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._lost: dict[Identity, deque[Pod]] = {}
-        self.replaced: dict[str, Pod] = {}
-        self._next: dict[str, Pod] = {}
+        # The pods that an owner has lost, the first one first.
+        self._lost: dict[Identity, tuple[Pod, ...]] = LoggedDict(store.undo)
+        self.replaced: dict[str, Pod] = LoggedDict(store.undo)
+        self._next: dict[str, Pod] = LoggedDict(store.undo)
 
     def observe(self, old: Any, new: Any) -> None:
         """A watch: remember the pods that a controller has lost, and pair the pods that it makes with them."""
@@ -33,14 +34,14 @@ class Successors:
         if old is None:
             self._pair(owner, pod)
         elif old.metadata.deletion_timestamp is None and (new is None or new.metadata.deletion_timestamp is not None):
-            self._lost.setdefault(owner, deque()).append(old)
+            self._lost[owner] = (*self._lost.get(owner, ()), old)
 
     def _pair(self, owner: Identity, pod: Pod) -> None:
         lost = self._lost.get(owner)
         if not lost:
             return
         same = next((each for each in lost if _takes_place(owner, pod, each)), lost[0])
-        lost.remove(same)
+        self._lost[owner] = tuple(each for each in lost if each is not same)
         self.replaced[pod.metadata.uid] = same
         self._next[uid_of_pod(same)] = pod
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from ksched_cli.cluster.undo import LoggedDict, LoggedSet, UndoLog
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.engine.queueing.clock import VirtualClock
 
@@ -53,20 +54,22 @@ class Timer:
 class WorkQueue:
     """First in, first out over all workers; a key that waits already is not added again (workqueue.Typed)."""
 
-    def __init__(self, clock: VirtualClock, version: Callable[[], int]) -> None:
+    def __init__(self, clock: VirtualClock, version: Callable[[], int], undo: UndoLog | None = None) -> None:
         self.clock = clock
+        self._undo = undo or UndoLog()
         self._version = version
         self._items: deque[tuple[Worker, Hashable]] = deque()
-        self._waiting: set[tuple[Worker, Hashable]] = set()
-        self._failures: dict[tuple[Worker, Hashable], int] = {}
+        self._waiting: set[tuple[Worker, Hashable]] = LoggedSet(self._undo)
+        self._failures: dict[tuple[Worker, Hashable], int] = LoggedDict(self._undo)
         self._timers: list[Timer] = []
         self._turn = count()
         # When a key is added later, at the earliest.
-        self._due: dict[tuple[Worker, Hashable], float] = {}
+        self._due: dict[tuple[Worker, Hashable], float] = LoggedDict(self._undo)
 
     def add(self, worker: Worker, key: Hashable = None) -> None:
         if (worker, key) not in self._waiting:
             self._waiting.add((worker, key))
+            self._undo.keep(self._items)
             self._items.append((worker, key))
 
     def add_after(self, worker: Worker, key: Hashable, seconds: float) -> None:
@@ -80,12 +83,14 @@ class WorkQueue:
 
     def at(self, moment: float, action: Callable[[], None], failed_at: int | None = None) -> Timer:
         timer = Timer(moment, next(self._turn), action, failed_at)
+        self._undo.keep(self._timers)
         heapq.heappush(self._timers, timer)
         return timer
 
     def cancel(self, timer: Timer) -> None:
         """Forget a timer, so that time does not pass for its sake."""
         if timer in self._timers:
+            self._undo.keep(self._timers)
             self._timers.remove(timer)
             heapq.heapify(self._timers)
 
@@ -93,6 +98,7 @@ class WorkQueue:
         """Reconcile the next key. Returns False if none waits."""
         if not self._items:
             return False
+        self._undo.keep(self._items)
         item = self._items.popleft()
         self._waiting.discard(item)
         worker, key = item
@@ -117,4 +123,5 @@ class WorkQueue:
     def run_due(self) -> None:
         """Run the timers that are due by now."""
         while self._timers and self._timers[0].moment <= self.clock.now:
+            self._undo.keep(self._timers)
             heapq.heappop(self._timers).action()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.undo import Logged
 from ksched_cli.engine.binding import bind, permit, reserve, unreserve
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.decision import Decision, no_rows
@@ -57,7 +58,7 @@ class FeasibleNodes:
     bare: bool = False
 
 
-class Cycle:
+class Cycle(Logged):
     """Runs cycles one after the other on one cluster; remembers only where the next search starts."""
 
     def __init__(
@@ -73,6 +74,7 @@ class Cycle:
         prefers_nominated_node: bool = True,
     ) -> None:
         """`extenders_judge` when some extender of the configuration filters or scores, whether or not it is called."""
+        self.undo = cluster.undo
         self.cluster = cluster
         self.nominator = nominator
         self.tie_break = tie_break
@@ -351,11 +353,13 @@ class Cycle:
 
     def conclude(self, held: WaitingPodState) -> Decision:
         """WaitOnPermit is over, one way or the other: the rest of the pod's cycle."""
-        decision, verdict = held.decision, held.verdict or SUCCESS
-        decision.message, decision.let_go = "", held.node
-        if decision.diagnosis is not None and len(decision.diagnosis.nodes) != len(self.cluster.nodes):
-            # Nodes have come or gone since: what was found then is about other rows.
-            decision.diagnosis = Diagnosis(NodeStatuses(len(self.cluster.nodes)))
+        decision, verdict = replace(held.decision, message="", let_go=held.node), held.verdict or SUCCESS
+        found = decision.diagnosis
+        if found is not None:
+            # If nodes have come or gone since, what was found then is about other rows.
+            same = len(found.nodes) == len(self.cluster.nodes)
+            nodes = found.nodes.copy() if same else NodeStatuses(len(self.cluster.nodes))
+            decision.diagnosis = replace(found, nodes=nodes) if same else Diagnosis(nodes)
         try:
             row = self.cluster.nodes.row_of.get(held.node)
             if row is None:
@@ -363,13 +367,12 @@ class Cycle:
             if verdict.ok:
                 self._bind(held.runtime, held.state, decision, row)
             else:
-                self._turn_away(held, row, verdict)
+                self._turn_away(held, decision, row, verdict)
         except CycleError as problem:
             self.give_up(decision, problem)
         return decision
 
-    def _turn_away(self, held: WaitingPodState, row: int, verdict: Status) -> None:
-        decision = held.decision
+    def _turn_away(self, held: WaitingPodState, decision: Decision, row: int, verdict: Status) -> None:
         unreserve(held.runtime, held.state, decision.pod, row)
         self.cluster.displace(decision.pod_row)
         if not verdict.rejected:

@@ -16,6 +16,7 @@ from ksched_cli.api.pod_facts import is_terminal, pod_key, pod_priority, uid_of_
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.cluster.undo import Logged
 from ksched_cli.engine.changes import node_changes, pod_changes
 from ksched_cli.engine.queueing.scheduling_queue import PreCheck, SchedulingQueue
 from ksched_cli.engine.rules import EngineRules
@@ -32,7 +33,7 @@ from ksched_cli.releases.gates import FeatureGates
 Heard = Callable[[ClusterEvent, str], None]
 
 
-class EventHandlers:
+class EventHandlers(Logged):
     """`add`, `update` and `delete` take objects of any kind. `changes` counts what has happened so far, `heard` is
     told of each event and the object's name."""
 
@@ -45,6 +46,7 @@ class EventHandlers:
         scheduler_names: Collection[str],
         heard: Heard = lambda event, name: None,
     ) -> None:
+        self.undo = cluster.undo
         self.changes = 0
         self._cluster = cluster
         self._queue = queue

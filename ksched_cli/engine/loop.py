@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.handlers import EventHandlers, Heard, assigned
 from ksched_cli.engine.queueing.clock import VirtualClock
@@ -50,7 +51,8 @@ class SchedulingLoop:
         """`write` stores pods that the scheduler has bound or nominated; without it the handlers get them at once."""
         self.scheduler = scheduler
         self.cluster = scheduler.cluster
-        self.clock = clock or VirtualClock()
+        undo = self.cluster.undo
+        self.clock = clock or VirtualClock(undo=undo)
         plugins = {name: runtime.profile.plugins for name, runtime in scheduler.runtimes.items()}
         self.hints = Hints(plugins, scheduler.handle)
         self.queue = SchedulingQueue(
@@ -62,8 +64,8 @@ class SchedulingLoop:
         )
         self._decided = decided
         self._write = write or self.handlers.update
-        self._held: dict[int, QueuedPod] = {}
-        self._tried_at: dict[int, int] = {}
+        self._held: dict[int, QueuedPod] = LoggedDict(undo)
+        self._tried_at: dict[int, int] = LoggedDict(undo)
         infos = self.cluster.pods.infos
         for row in sorted(
             pending(self.cluster), key=lambda row: (infos[row].created, infos[row].namespace, infos[row].name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.undo import LoggedDict
 
 
 class NominatedPods:
@@ -13,8 +14,8 @@ class NominatedPods:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._by_node: dict[str, dict[int, None]] = {}
-        self._node_of: dict[int, str] = {}
+        self._by_node: dict[str, dict[int, None]] = LoggedDict(cluster.undo)
+        self._node_of: dict[int, str] = LoggedDict(cluster.undo)
 
     def nominated_on(self, node: str) -> Collection[int]:
         return self._by_node.get(node, {}).keys()
@@ -29,7 +30,9 @@ class NominatedPods:
     def add(self, pod_row: int, node: str) -> None:
         """AddNominatedPod: a pod is nominated to one node at most, the latest."""
         self.delete(pod_row)
-        self._by_node.setdefault(node, {})[pod_row] = None
+        if node not in self._by_node:
+            self._by_node[node] = LoggedDict(self._cluster.undo)
+        self._by_node[node][pod_row] = None
         self._node_of[pod_row] = node
         self._cluster.touch(node)
 

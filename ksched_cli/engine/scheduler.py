@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.config.enabled_plugins import default_weights
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.resolved_profile import expand_profile, leave_to_extenders
@@ -84,7 +85,8 @@ class Scheduler:
             for entry in configuration.profiles
         ]
         names = frozenset(profile.scheduler_name for profile in self._profiles)
-        self.handle = SchedulerHandle(cluster, gates, self.nominator, sampling, names, release, extenders)
+        waiting = WaitingPods(cluster.undo)
+        self.handle = SchedulerHandle(cluster, gates, self.nominator, sampling, names, release, extenders, waiting)
         self.extenders = extenders
         self.extenders_skipped = () if extenders else configuration.extenders
         self.gates_not_modelled = gates.not_modelled
@@ -113,7 +115,7 @@ class Scheduler:
             counts_attempts=rules.backoff_counts_attempts,
         )
         self.groups = PodGroups(cluster, names)
-        self.group_decisions: dict[GroupKey, GroupDecision] = {}
+        self.group_decisions: dict[GroupKey, GroupDecision] = LoggedDict(cluster.undo)
         self._nominate_known()
 
     @property

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.undo import UndoLog
 from ksched_cli.engine.score_table import ScoreTable
 
 MIN_FEASIBLE_NODES_TO_FIND = 100
@@ -23,10 +24,16 @@ def lowest_name(ties: RowColumn) -> int:
     return int(ties[0])
 
 
-def random_choice(seed: int) -> TieBreak:
+def random_choice(seed: int, undo: UndoLog | None = None) -> TieBreak:
     """kube-scheduler's way, with a seed so that a run can be repeated."""
     generator = random.Random(seed)
-    return lambda ties: int(ties[generator.randrange(len(ties))])
+
+    def choose(ties: RowColumn) -> int:
+        if undo is not None and undo.recording:
+            undo.note(generator.setstate, generator.getstate())
+        return int(ties[generator.randrange(len(ties))])
+
+    return choose
 
 
 def best_rows(table: ScoreTable, name_rank: RowColumn) -> RowColumn:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.undo import Logged, LoggedDict, UndoLog
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.runtime import Runtime
@@ -13,7 +14,7 @@ from ksched_cli.framework.status import SUCCESS, Code, Status
 
 
 @dataclass(eq=False)
-class WaitingPodState:
+class WaitingPodState(Logged):
     """One pod between Permit and PreBind. Whoever speaks first of "all plugins allow it" and "somebody rejects it"
     decides."""
 
@@ -24,10 +25,11 @@ class WaitingPodState:
     timeouts: Mapping[str, float]
     since: float = 0.0
     verdict: Status | None = None
-    _pending: set[str] = field(default_factory=set)
+    _pending: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        self._pending = set(self.timeouts)
+        self._pending = frozenset(self.timeouts)
+        self.undo = self.runtime.cluster.undo
 
     @property
     def pod(self) -> PodInfo:
@@ -39,7 +41,7 @@ class WaitingPodState:
         return tuple(sorted(self._pending))
 
     def allow(self, plugin: str) -> None:
-        self._pending.discard(plugin)
+        self._pending -= {plugin}
         if not self._pending and self.verdict is None:
             self.verdict = SUCCESS
 
@@ -71,8 +73,8 @@ class WaitingPodState:
 class WaitingPods:
     """By uid, in the order in which they began to wait."""
 
-    def __init__(self) -> None:
-        self._pods: dict[str, WaitingPodState] = {}
+    def __init__(self, undo: UndoLog | None = None) -> None:
+        self._pods: dict[str, WaitingPodState] = LoggedDict(undo or UndoLog())
 
     def __iter__(self) -> Iterator[WaitingPodState]:
         return iter(list(self._pods.values()))

@@ -26,7 +26,7 @@ def group_of(pod: PodInfo) -> GroupKey | None:
 
 
 class PodGroups:
-    """Members of every group as the scheduler knows them. Pod rows are given once and stay, and a pod's group never
+    """Members of every group as the scheduler knows them. Pod rows stay until a roll back, and a pod's group never
     changes, so that only rows that came since the last question are looked at."""
 
     def __init__(self, cluster: Cluster, scheduler_names: Collection[str]) -> None:
@@ -34,6 +34,7 @@ class PodGroups:
         self._scheduler_names = scheduler_names
         self._members: dict[GroupKey, list[int]] = {}
         self._seen = 0
+        self._epoch = cluster.pods.epoch
 
     def get(self, key: GroupKey) -> PodGroup | None:
         return self._cluster.catalog.get(PodGroup, key.name, key.namespace)
@@ -41,6 +42,8 @@ class PodGroups:
     def members(self, key: GroupKey) -> Sequence[int]:
         """AllPods: pods with a node, and pending ones that one of our profiles is responsible for."""
         infos = self._cluster.pods.infos
+        if self._epoch != self._cluster.pods.epoch:
+            self._members, self._seen, self._epoch = {}, 0, self._cluster.pods.epoch
         for row in range(self._seen, len(infos)):
             spec, named = infos[row].pod.spec, group_of(infos[row])
             if named is not None and (spec.node_name or spec.scheduler_name in self._scheduler_names):

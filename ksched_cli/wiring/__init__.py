@@ -217,7 +217,7 @@ def make_scheduler(
         setting.release,
         setting.gates,
         setting.points,
-        tie_break=random_choice(setup.seed) if setup.tie_break == "random" else lowest_name,
+        tie_break=random_choice(setup.seed, cluster.undo) if setup.tie_break == "random" else lowest_name,
         sampling=setup.sampling,
         timings=timings,
         extenders=_extenders(setting, cluster, timings) if setup.allow_extenders else None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedList, LoggedSet
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.successors import replaced_key
 from ksched_cli.controlplane.workloads import workload_name
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ksched_cli.world.world import World
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class PodLife:
     """When a pod was created, got its node and was removed, in virtual seconds; None for what the run did not see."""
 
@@ -48,26 +49,27 @@ class PreemptedPod:
     by: str
 
 
-class Recorder:
+class Recorder(Logged):
     """Pods are known by their uid, for names come again."""
 
     def __init__(self, world: World) -> None:
+        self.undo = undo = world.undo
         self._world = world
         self._store, self._api = world.plane.store, world.plane.api
-        self.timeline: list[TimelineEvent] = []
+        self.timeline: list[TimelineEvent] = LoggedList(undo)
         # When something was last noted.
         self.last_moment = 0.0
         # By uid, of the pods that were created, bound or removed in the run.
-        self.lives: dict[str, PodLife] = {}
-        self.preempted: list[PreemptedPod] = []
+        self.lives: dict[str, PodLife] = LoggedDict(undo)
+        self.preempted: list[PreemptedPod] = LoggedList(undo)
         # Pods to which something happened in the run of the world, and those of which `places` is made, by uid.
-        self._moved: dict[str, Identity] = {}
-        self._stirring: dict[str, Identity] = {}
-        self._attempts: dict[str, int] = {}
-        self._verdicts: dict[str, _Verdict] = {}
-        self._gone: list[FinalPod] = []
+        self._moved: dict[str, Identity] = LoggedDict(undo)
+        self._stirring: dict[str, Identity] = LoggedDict(undo)
+        self._attempts: dict[str, int] = LoggedDict(undo)
+        self._verdicts: dict[str, _Verdict] = LoggedDict(undo)
+        self._gone: list[FinalPod] = LoggedList(undo)
         # Pods that the pod garbage collector has marked as failed before it deletes them.
-        self._failed: set[str] = set()
+        self._failed: set[str] = LoggedSet(undo)
         self._had_node = {uid_of_pod(pod) for pod in self._store.of(Pod) if pod.spec.node_name}
         for pod in self._store.of(Pod):
             if pod.metadata.deletion_timestamp is not None and not is_terminal(pod):
@@ -131,14 +133,13 @@ class Recorder:
         bound = new is not None and new.spec.node_name and not (old is not None and old.spec.node_name)
         if old is not None and new is not None and not bound:
             return
-        life = self.lives.setdefault(uid_of_pod(pod), PodLife(pod))
-        life.pod = pod
-        if old is None:
-            life.created = self._world.clock.now
-        if bound:
-            life.bound = self._world.clock.now
-        if new is None:
-            life.removed = self._world.clock.now
+        before, now = self.lives.get(uid_of_pod(pod), PodLife(pod)), self._world.clock.now
+        self.lives[uid_of_pod(pod)] = PodLife(
+            pod,
+            now if old is None else before.created,
+            now if bound else before.bound,
+            now if new is None else before.removed,
+        )
 
     def _gone_pod(self, pod: Pod) -> FinalPod:
         return FinalPod(
@@ -154,9 +155,8 @@ class Recorder:
 
     def begin_run(self) -> None:
         """Leave pods at rest out of `places` from here on, until something happens to them: their place is constant."""
-        self._stirring = {
-            uid: identity for uid, identity in self._stirring.items() if self._is_in_motion(uid, identity)
-        }
+        in_motion = (each for each in self._stirring.items() if self._is_in_motion(*each))
+        self._stirring = LoggedDict(self.undo, in_motion)
 
     def _is_in_motion(self, uid: str, identity: Identity) -> bool:
         pod = self._current(uid, identity)

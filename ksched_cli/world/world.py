@@ -6,11 +6,13 @@ and the controllers. What follows from it waits in one work queue, first in, fir
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.cluster.undo import Logged
 from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.kubelet import START_SECONDS
 from ksched_cli.controlplane.plane import ControlPlane
@@ -31,7 +33,7 @@ from ksched_cli.world.results import DEFAULT_LIMITS, Ending, Limits, WorldResult
 WorldChange = Callable[[ControlPlane], None]
 
 
-class World:
+class World(Logged):
     """`decided` is called with each decision of the scheduler, `wanted` says which pods the timeline shows."""
 
     def __init__(
@@ -45,7 +47,8 @@ class World:
     ) -> None:
         self.scheduler, self.cluster = scheduler, scheduler.cluster
         self.wanted, self._decided_too = wanted, decided
-        self.clock = VirtualClock()
+        self.undo = self.cluster.undo
+        self.clock = VirtualClock(undo=self.undo)
         store = _store_of(scheduler, loaded or Loaded())
         self.plane = ControlPlane(store, self.clock, draws, watches=(self._observe,))
         self.api, self.queue = self.plane.api, self.plane.queue
@@ -141,6 +144,14 @@ class World:
             self._oscillation.period if oscillating else 0.0,
             tuple(dict.fromkeys(self.loop.hints.faults)),
         )
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Everything that happens inside the block is rolled back at its end, in time proportional to what has changed.
+        Trials nest. Results that are to stay must be read inside the block."""
+        self.plane.prepare()
+        with self.undo.trial():
+            yield
 
     def at(self, moment: float, change: WorldChange) -> None:
         """Make a change at this moment."""

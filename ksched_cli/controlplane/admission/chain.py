@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.api.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
+from ksched_cli.cluster.undo import Logged, UndoLog
 from ksched_cli.controlplane.admission.limit_ranger import LimitRanges
 from ksched_cli.controlplane.admission.match_label_keys import merge_label_keys
 from ksched_cli.controlplane.admission.pod_node_selector import NamespaceSelectors
@@ -48,12 +49,13 @@ class HasObjects(Protocol):
     def of(self, kind: type[K]) -> list[K]: ...
 
 
-class Chain:
+class Chain(Logged):
     """The admissions of one cluster; `pods` are those that are about to come, in the place of what has their names."""
 
-    def __init__(self, cluster: HasObjects, pods: Sequence[Pod] = ()) -> None:
+    def __init__(self, cluster: HasObjects, pods: Sequence[Pod] = (), undo: UndoLog | None = None) -> None:
+        self.undo = undo or UndoLog()
         self._read(cluster)
-        self._quotas = Quotas(cluster.of(ResourceQuota), cluster.of(Pod))
+        self._quotas = Quotas(cluster.of(ResourceQuota), cluster.of(Pod), self.undo)
         self._release_replaced(cluster, pods)
 
     def _read(self, cluster: HasObjects) -> None:

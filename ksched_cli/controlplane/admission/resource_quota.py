@@ -13,6 +13,7 @@ from ksched_cli.api.pod_resources import is_pod_level_resource
 from ksched_cli.api.policy import ResourceQuota, ScopedResourceSelectorRequirement
 from ksched_cli.api.selectors import SelectorError, make_requirement
 from ksched_cli.cluster.resources import is_extended
+from ksched_cli.cluster.undo import Logged, LoggedDict, UndoLog
 from ksched_cli.controlplane.admission.amounts import (
     NOTHING,
     Amount,
@@ -31,13 +32,14 @@ _HUGEPAGES = "hugepages-"
 _MUST_BE_GIVEN = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
 
 
-class Quotas:
+class Quotas(Logged):
     """The quotas of all namespaces, and what is used of them as pods come in."""
 
-    def __init__(self, quotas: Iterable[ResourceQuota], pods: Iterable[Pod]) -> None:
+    def __init__(self, quotas: Iterable[ResourceQuota], pods: Iterable[Pod], undo: UndoLog | None = None) -> None:
+        self.undo = undo or UndoLog()
         self._quotas: defaultdict[str, list[_Quota]] = defaultdict(list)
         for each in sorted(quotas, key=lambda each: each.metadata.name):
-            self._quotas[each.metadata.namespace].append(_Quota(each))
+            self._quotas[each.metadata.namespace].append(_Quota(each, self.undo))
         if self._quotas:
             for pod in pods:
                 for quota in self._quotas.get(pod.metadata.namespace, ()):
@@ -66,7 +68,7 @@ class Quotas:
 
     def reload(self, quotas: Iterable[ResourceQuota], pods: Iterable[Pod]) -> None:
         """New quotas count the pods that there are; changed quotas keep what is used of them."""
-        fresh = Quotas(quotas, pods)
+        fresh = Quotas(quotas, pods, self.undo)
         for namespace, items in fresh._quotas.items():
             known = {each.name: each for each in self._quotas.get(namespace, ())}
             for each in items:
@@ -81,7 +83,7 @@ class Quotas:
 
 
 class _Quota:
-    def __init__(self, quota: ResourceQuota) -> None:
+    def __init__(self, quota: ResourceQuota, undo: UndoLog) -> None:
         self.name = quota.metadata.name
         self._hard = amounts(quota.spec.hard)
         self._scopes = [
@@ -89,7 +91,7 @@ class _Quota:
             *(quota.spec.scope_selector.match_expressions if quota.spec.scope_selector else ()),
         ]
         self._reported = quota.status.used.keys() & self._hard.keys()
-        self._used: Amounts = dict.fromkeys(self._hard, NOTHING)
+        self._used: Amounts = LoggedDict(undo, dict.fromkeys(self._hard, NOTHING))
         self._used.update((name, amount(quota.status.used[name])) for name in self._reported)
 
     def count(self, pod: Pod) -> None:

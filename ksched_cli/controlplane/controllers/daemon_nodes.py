@@ -12,6 +12,7 @@ from ksched_cli.api.core import Node, Pod, PodSpec
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.workloads import DaemonSet
+from ksched_cli.cluster.undo import LoggedDict, LoggedIndex
 from ksched_cli.controlplane.controllers.revisions import RevisionHistory
 from ksched_cli.controlplane.pods import is_available, is_ready, ready_since
 from ksched_cli.controlplane.store import Identity, Store, identity_of
@@ -68,14 +69,18 @@ class DaemonNodes:
         self._selector = selector_of_controller(item.spec.selector)
         self._least = item.spec.min_ready_seconds
         self._surges = allows_surge(item)
-        self._pods: dict[str, dict[Identity, None]] = {}
+        self._undo = store.undo
+        self._pods: LoggedIndex[str, Identity, None] = LoggedIndex(store.undo)
         self._verdicts: dict[str, tuple[Node, bool, bool]] = {}
-        self._views: dict[str, View] = {}
+        self._views: dict[str, View] = LoggedDict(store.undo)
         self._due: list[tuple[float, str]] = []
         self._sums = [0] * 8
-        self.found: dict[DaemonAction, dict[str, tuple[Pod, ...]]] = {what: {} for what in DaemonAction}
+        self.found: dict[DaemonAction, dict[str, tuple[Pod, ...]]] = {
+            what: LoggedDict(store.undo) for what in DaemonAction
+        }
         # Nodes to look at again: a dict is an ordered set.
-        self._changed = dict.fromkeys(sorted(node.metadata.name for node in store.of(Node)))
+        names = dict.fromkeys(sorted(node.metadata.name for node in store.of(Node)))
+        self._changed: dict[str, None] = LoggedDict(store.undo, names)
         for pod in pods:
             self.pod_changed(pod)
 
@@ -90,7 +95,7 @@ class DaemonNodes:
     def pod_changed(self, pod: Pod) -> None:
         name = node_of(pod)
         if name:
-            self._pods.setdefault(name, {})[identity_of(pod)] = None
+            self._pods.put(name, identity_of(pod), None)
             self._changed[name] = None
 
     def node_changed(self, name: str) -> None:
@@ -98,9 +103,12 @@ class DaemonNodes:
 
     def look(self, now: float) -> float | None:
         """Look at all nodes that have changed. Returns when the next pod becomes available by the passing of time."""
+        self._undo.keep(self._due)
+        self._undo.keep(self._sums)
         while self._due and self._due[0][0] <= now:
             self._changed[heapq.heappop(self._due)[1]] = None
-        changed, self._changed = self._changed, {}
+        changed = list(self._changed)
+        self._changed.clear()
         for name in changed:
             old, new = self._views.get(name, View()), self._look_at(name, now)
             for what in old.found:
@@ -157,12 +165,11 @@ class DaemonNodes:
 
     def _current_pods(self, name: str) -> list[Pod]:
         """getNodesToDaemonPods, of one node."""
-        known = self._pods.get(name, {})
         pods = []
-        for identity in list(known):
+        for identity in list(self._pods.get(name, ())):
             pod = self._store.get(Pod, identity[2], identity[1])
             if pod is None or not self._selector.matches(pod.metadata.labels):
-                del known[identity]
+                self._pods.drop(name, identity)
             elif not (is_terminal(pod) and pod.metadata.deletion_timestamp):
                 pods.append(pod)
         return pods

@@ -9,6 +9,7 @@ from typing import Any
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.workloads import DaemonSet, RollingUpdate
+from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.controllers.daemon_nodes import DaemonAction, DaemonNodes, DaemonStatus, allows_surge
 from ksched_cli.controlplane.controllers.deployment import scaled_value
@@ -31,7 +32,7 @@ class DaemonSetController(Controller):
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
         self.history = RevisionHistory(self.store, DaemonSet, lambda item, digest: digest)
-        self._nodes: dict[Identity, DaemonNodes] = {}
+        self._nodes: dict[Identity, DaemonNodes] = LoggedDict(api.undo)
 
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
@@ -81,6 +82,12 @@ class DaemonSetController(Controller):
         finally:
             self._look(item, nodes)
             self.api.statuses.set(item, nodes.status)
+
+    def prepare(self) -> None:
+        """Look at all nodes before a mark, so that trials look only at those that they change."""
+        for item in self.store.of(DaemonSet):
+            if item.spec.template is not None:
+                self._nodes_of(item).look(self.api.now())
 
     def _look(self, item: DaemonSet, nodes: DaemonNodes) -> None:
         due = nodes.look(self.api.now())

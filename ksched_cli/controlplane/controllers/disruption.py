@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.cluster.undo import LoggedDict, LoggedIndex
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.budgets import computed_status
 from ksched_cli.controlplane.store import Identity, identity_of
@@ -22,10 +23,10 @@ class DisruptionController(Controller):
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
         # The pods that a budget covers, of those budgets that were reconciled: a dict is an ordered set.
-        self._covered: dict[Identity, dict[Identity, None]] = {}
-        self._budgets: dict[str, dict[Identity, None]] = {}
+        self._covered: dict[Identity, dict[Identity, None]] = LoggedDict(api.undo)
+        self._budgets: LoggedIndex[str, Identity, None] = LoggedIndex(api.undo)
         for item in self.store.of(PodDisruptionBudget):
-            self._budgets.setdefault(item.metadata.namespace, {})[identity_of(item)] = None
+            self._budgets.put(item.metadata.namespace, identity_of(item), None)
 
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
@@ -43,11 +44,10 @@ class DisruptionController(Controller):
         assert item is not None
         identity = identity_of(item)
         self._covered.pop(identity, None)
-        budgets = self._budgets.setdefault(item.metadata.namespace, {})
         if new is None:
-            budgets.pop(identity, None)
+            self._budgets.drop(item.metadata.namespace, identity)
             return ()
-        budgets[identity] = None
+        self._budgets.put(item.metadata.namespace, identity, None)
         return (identity,)
 
     def _covering(self, old: Pod | None, new: Pod | None) -> Iterator[Identity]:
@@ -73,7 +73,8 @@ class DisruptionController(Controller):
         if item is None:
             return
         if key not in self._covered:
-            self._covered[key] = dict.fromkeys(map(identity_of, self.api.budgets.covered(item)))
-        found = (self.store.get(Pod, each[2], each[1]) for each in self._covered[key])
-        pods = [pod for pod in found if pod is not None and not is_terminal(pod)]
+            found = dict.fromkeys(map(identity_of, self.api.budgets.covered(item)))
+            self._covered[key] = LoggedDict(self.api.undo, found)
+        there = (self.store.get(Pod, each[2], each[1]) for each in self._covered[key])
+        pods = [pod for pod in there if pod is not None and not is_terminal(pod)]
         self.api.update(replace(item, status=computed_status(self.store, item, pods)))

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import OwnerReference
+from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.work import Controller, WorkQueue
@@ -21,7 +22,7 @@ class GarbageCollector(Controller):
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
         # The uids of deleted owners. Owners of cluster scope have no namespace.
-        self._deleted: dict[Identity, str] = {}
+        self._deleted: dict[Identity, str] = LoggedDict(api.undo)
 
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
         if new is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import parse_time
 from ksched_cli.api.workloads import Job
+from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.pods import is_active, is_ready, ready_since
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
@@ -46,19 +47,19 @@ class JobState:
     finished: str
 
 
-@dataclass(slots=True)
-class _Progress:
-    """What the Job has counted. Pods that are gone stay counted."""
+@dataclass
+class _Progress(Logged):
+    """What the Job has counted. Pods that are gone stay counted. `released`: pods that the controller itself has
+    deleted have not failed."""
 
     succeeded: int
     failed: int
-    indexes: set[int]
+    indexes: frozenset[int]
     finished: str
+    released: LoggedSet[str]
     # The back-off record: failures since the last success, and when the last one was.
     failures: int = 0
     last_failure: float = 0.0
-    # Pods that the controller itself has deleted have not failed.
-    released: set[str] = field(default_factory=set)
 
     def remaining(self, now: float) -> float:
         """getRemainingTime: how long no pod is created after failures."""
@@ -73,7 +74,8 @@ class JobController(Controller):
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
-        self._progress = {identity_of(item): self._begin(item) for item in self.store.of(Job)}
+        begun = ((identity_of(item), self._begin(item)) for item in self.store.of(Job))
+        self._progress: dict[Identity, _Progress] = LoggedDict(api.undo, begun)
 
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
@@ -94,11 +96,13 @@ class JobController(Controller):
         pods = self.store.pods_of(item)
         done = [pod for pod in pods if pod.status.phase == "Succeeded"]
         failed = sum(_has_failed(item, pod) for pod in pods)
-        indexes = read_indexes(item.status.completed_indexes, completions_of(item) or 0) | _indexes(done)
+        indexes = _indexes(done) | read_indexes(item.status.completed_indexes, completions_of(item) or 0)
         succeeded, failed = max(item.status.succeeded, len(done)), max(item.status.failed, failed)
         finished = (each.type for each in item.status.conditions if each.status == "True")
         end = next((each for each in finished if each in (COMPLETE, FAILED)), "")
-        return _Progress(succeeded, failed, indexes, end)
+        progress = _Progress(succeeded, failed, indexes, end, LoggedSet(self.api.undo))
+        progress.undo = self.api.undo
+        return progress
 
     def _observe(self, owner: Identity, old: Pod | None, new: Pod | None) -> None:
         """getNewFinishedPods: count a pod in the moment it finishes or is lost."""
@@ -259,9 +263,9 @@ def _terminating(pods: Iterable[Pod]) -> int:
     return sum(pod.metadata.deletion_timestamp is not None and pod.status.phase not in over for pod in pods)
 
 
-def _indexes(pods: Iterable[Pod]) -> set[int]:
+def _indexes(pods: Iterable[Pod]) -> frozenset[int]:
     found = (pod.metadata.annotations.get(INDEX, "") for pod in pods)
-    return {int(index) for index in found if index.isdecimal()}
+    return frozenset(int(index) for index in found if index.isdecimal())
 
 
 def _order_of_deletion(pod: Pod) -> tuple[float, ...]:

@@ -11,6 +11,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.resource_claims import deallocated, is_controlled_by, is_reserved_for, unreserved
+from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.work import Controller, WorkQueue
@@ -22,7 +23,7 @@ class ResourceClaimController(Controller):
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
-        self._over: dict[str, Pod] = {}
+        self._over: dict[str, Pod] = LoggedDict(api.undo)
 
     def concerned(self, old: Any, new: Any) -> Iterable[Identity | str]:
         pod = old if new is None else new

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.workloads import DaemonSet, PodTemplateSpec, StatefulSet
+from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
 from ksched_cli.sources.controllers.stateful_sets import POD_INDEX_LABEL, POD_NAME_LABEL
 from ksched_cli.sources.controllers.templates import defaulted, hash_of
@@ -42,14 +43,18 @@ class RevisionHistory:
 
     def __init__(self, store: Store, kind: type[Versioned], name: NameRevision) -> None:
         self._store, self._name = store, name
-        self._first: dict[Identity, Versioned] = {identity_of(item): item for item in store.of(kind)}
+        undo = store.undo
+        self._first: dict[Identity, Versioned] = LoggedDict(
+            undo, ((identity_of(item), item) for item in store.of(kind))
+        )
         # A pod of each revision, by its name, the newest last.
-        self._samples = {identity: _samples(store.pods_of(item)) for identity, item in self._first.items()}
-        self._known: dict[Identity, list[Revision]] = {}
+        samples = ((identity, _samples(store.pods_of(item))) for identity, item in self._first.items())
+        self._samples: dict[Identity, dict[str, Pod]] = LoggedDict(undo, samples)
+        self._known: dict[Identity, tuple[Revision, ...]] = LoggedDict(undo)
         # The revision of pods that have no label, by owner.
-        self._unlabelled: dict[Identity, str] = {}
+        self._unlabelled: dict[Identity, str] = LoggedDict(undo)
         # The template that was looked up last: an object whose template has not changed keeps it.
-        self._latest: dict[Identity, tuple[PodTemplateSpec, Revision]] = {}
+        self._latest: dict[Identity, tuple[PodTemplateSpec, Revision]] = LoggedDict(undo)
 
     def update_revision(self, item: Versioned) -> Revision:
         """The revision of the object's template (getStatefulSetRevisions, constructHistory). A template that was there
@@ -59,14 +64,12 @@ class RevisionHistory:
         latest = self._latest.get(identity)
         if latest is not None and latest[0] is template:
             return latest[1]
-        known = self._known.setdefault(identity, self._initial(identity))
+        known = self._known.get(identity) or tuple(self._initial(identity))
         wanted = defaulted(template)
         found = next((each for each in known if defaulted(each.template) == wanted), None)
         if found is None:
             found = Revision(self._name(item, hash_of(template)), template)
-        else:
-            known.remove(found)
-        known.append(found)
+        self._known[identity] = (*(each for each in known if each is not found), found)
         self._latest[identity] = template, found
         return found
 

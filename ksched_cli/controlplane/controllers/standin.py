@@ -11,6 +11,7 @@ from ksched_cli.api.core import Node, Pod, PodStatus
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.workloads import DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet
+from ksched_cli.cluster.undo import LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import Identity, owner_identity
@@ -34,13 +35,13 @@ class StandIn(Controller):
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
-        self._waiting: dict[str, Pod] = {}
+        self._waiting: dict[str, Pod] = LoggedDict(api.undo)
         # An input without any DaemonSets may have left them out; one with some has them all, as `drain` takes it.
         self._has_daemon_sets = bool(self.store.of(DaemonSet))
         # Owners that the run has deleted: they are absent, and nobody stands in for them.
-        self._deleted: set[Identity] = set()
+        self._deleted: set[Identity] = LoggedSet(api.undo)
         # Pods that were made to fail because their node is gone.
-        self._failed: set[str] = set()
+        self._failed: set[str] = LoggedSet(api.undo)
 
     def concerned(self, old: Any, new: Any) -> Iterable[str]:
         item = old if new is None else new

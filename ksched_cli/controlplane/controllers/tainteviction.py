@@ -8,6 +8,7 @@ from typing import Any
 
 from ksched_cli.api.core import Node, Pod, Taint
 from ksched_cli.api.tolerations import tolerates
+from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.work import Controller, Timer, WorkQueue
@@ -33,7 +34,7 @@ class TaintEvictionController(Controller):
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
-        self._evictions: dict[Identity, _Eviction] = {}
+        self._evictions: dict[Identity, _Eviction] = LoggedDict(api.undo)
 
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
         if isinstance(new, Node):

@@ -28,8 +28,8 @@ class BackoffQueue:
         def by_window(pod: QueuedPod) -> tuple[object, ...]:
             return (self.expiration(pod), *order(pod)) if pop_early else (self.expiration(pod),)
 
-        self._rejected = PodHeap(by_window)
-        self._failed = PodHeap(lambda pod: (self.expiration(pod),))
+        self._rejected = PodHeap(by_window, clock.undo)
+        self._failed = PodHeap(lambda pod: (self.expiration(pod),), clock.undo)
 
     def __len__(self) -> int:
         return len(self._rejected) + len(self._failed)

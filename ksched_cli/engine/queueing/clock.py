@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from ksched_cli.cluster.undo import Logged, UndoLog
 
-class VirtualClock:
+
+class VirtualClock(Logged):
     """Seconds since the start of the run."""
 
-    def __init__(self, now: float = 0.0) -> None:
+    def __init__(self, now: float = 0.0, undo: UndoLog | None = None) -> None:
+        self.undo = undo or UndoLog()
         self.now = now
 
     def advance_to(self, moment: float) -> None:

@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ksched_cli.cluster.undo import LoggedDict, UndoLog
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 
 Order = Callable[[QueuedPod], tuple[Any, ...]]
@@ -14,9 +15,10 @@ Order = Callable[[QueuedPod], tuple[Any, ...]]
 class PodHeap:
     """Lowest key first. What was taken out or replaced stays in the heap until it comes up, and is passed over."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, undo: UndoLog | None = None) -> None:
         self._order = order
-        self._pods: dict[int, tuple[int, QueuedPod]] = {}
+        self._undo = undo or UndoLog()
+        self._pods: dict[int, tuple[int, QueuedPod]] = LoggedDict(self._undo)
         self._heap: list[tuple[tuple[Any, ...], int, int]] = []
         self._count = 0
 
@@ -32,6 +34,7 @@ class PodHeap:
     def put(self, pod: QueuedPod) -> None:
         """Add the pod, or put it where it belongs by now."""
         self._count += 1
+        self._undo.keep(self._heap)
         self._pods[pod.row] = self._count, pod
         heapq.heappush(self._heap, (self._order(pod), self._count, pod.row))
 
@@ -49,6 +52,7 @@ class PodHeap:
             current = self._pods.get(row)
             if current is not None and current[0] == count:
                 return current[1]
+            self._undo.keep(self._heap)
             heapq.heappop(self._heap)
         return None
 

@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from ksched_cli.api.pod_facts import is_same_pod
+from ksched_cli.cluster.undo import LoggedList, UndoLog
 from ksched_cli.engine.queueing.before_hints import NearbyPods, is_told
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.rules import EngineRules
@@ -77,7 +78,7 @@ class Hints:
         self._interest: dict[ClusterEvent, bool] = {}
         self._known: dict[tuple[str, ClusterEvent], tuple[tuple[str, Registration], ...]] = {}
         # Hints that failed, to be told: the pod is tried again as if the answer had been yes.
-        self.faults: list[str] = []
+        self.faults: list[str] = LoggedList(UndoLog() if handle is None else handle.cluster.undo)
 
     def of_interest(self, event: ClusterEvent) -> bool:
         """isEventOfInterest."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedList, UndoLog
 from ksched_cli.framework.events import ClusterEvent
 
 
@@ -16,12 +17,13 @@ class Happening(NamedTuple):
     new: Any
 
 
-class InFlight:
+class InFlight(Logged):
     """Events are kept for as long as a pod is in flight that was there when they happened."""
 
-    def __init__(self) -> None:
-        self._since: dict[int, int] = {}
-        self._events: list[tuple[int, Happening]] = []
+    def __init__(self, undo: UndoLog | None = None) -> None:
+        self.undo = undo or UndoLog()
+        self._since: dict[int, int] = LoggedDict(self.undo)
+        self._events: list[tuple[int, Happening]] = LoggedList(self.undo)
         self._count = 0
 
     def __len__(self) -> int:
@@ -63,4 +65,5 @@ class InFlight:
         if self._since.pop(row, None) is None:
             return
         oldest = min(self._since.values(), default=None)
-        self._events = [] if oldest is None else [each for each in self._events if each[0] > oldest]
+        left = () if oldest is None else (each for each in self._events if each[0] > oldest)
+        self._events = LoggedList(self.undo, left)

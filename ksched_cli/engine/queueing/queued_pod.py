@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.undo import Logged
 from ksched_cli.framework.events import ClusterEvent
 
 
 @dataclass(eq=False)
-class QueuedPod:
+class QueuedPod(Logged):
     """`timestamp` is when the pod came to the queue, anew after every attempt; of pods that came at the same moment
     `turn` says which came first. What it was rejected by decides which
     events may bring it back; a pod without any was not rejected, something went wrong with it."""

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.engine.faults import PluginFault
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.queueing.backoff import BackoffQueue
@@ -74,7 +75,7 @@ class SchedulingQueue:
         self.clock = clock
         self.settings = settings
         self.hints = hints
-        self.active = PodHeap(self._order)
+        self.active = PodHeap(self._order, clock.undo)
         self.backoff = BackoffQueue(
             clock,
             self._order,
@@ -82,8 +83,8 @@ class SchedulingQueue:
             most=settings.max_backoff,
             pop_early=settings.pop_from_backoff,
         )
-        self.unschedulable: dict[int, QueuedPod] = {}
-        self.in_flight = InFlight()
+        self.unschedulable: dict[int, QueuedPod] = LoggedDict(clock.undo)
+        self.in_flight = InFlight(clock.undo)
         self._runtimes = runtimes
         self._nominator = nominator
         self._moved = moved
@@ -97,6 +98,11 @@ class SchedulingQueue:
     def _stamped(self, pod: QueuedPod) -> QueuedPod:
         pod.turn = next(self._turns)
         return pod
+
+    def _queued(self, row: int, info: PodInfo) -> QueuedPod:
+        pod = QueuedPod(row, info, self.clock.now)
+        pod.undo = self.clock.undo
+        return self._stamped(pod)
 
     def __iter__(self) -> Iterator[QueuedPod]:
         """All pods but those in flight."""
@@ -119,7 +125,7 @@ class SchedulingQueue:
 
     def add(self, row: int, info: PodInfo) -> None:
         """A new pod."""
-        self._to_active(self._stamped(QueuedPod(row, info, self.clock.now)), UNSCHEDULED_POD_ADD.label)
+        self._to_active(self._queued(row, info), UNSCHEDULED_POD_ADD.label)
 
     def update(self, row: int, info: PodInfo, old: Pod, events: Sequence[ClusterEvent]) -> None:
         """Update: the object of a pending pod has changed, and these are the changes."""
@@ -128,7 +134,7 @@ class SchedulingQueue:
             return
         found = self.find(row)
         if found is None:
-            self._to_active(self._stamped(QueuedPod(row, info, self.clock.now)), UNSCHEDULED_POD_UPDATE.label)
+            self._to_active(self._queued(row, info), UNSCHEDULED_POD_UPDATE.label)
             return
         where, pod = found
         pod.info = info

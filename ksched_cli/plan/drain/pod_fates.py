@@ -88,8 +88,8 @@ class Fates:
         new = self._successor(pod)
         if new is None:
             owner = owner_identity(pod)
-            refused = self._api.refusals.get(owner, {}) if owner is not None else {}
-            for each in refused.values():
+            refused = self._api.refusals.get(owner) if owner is not None else None
+            for each in refused.values() if refused is not None else ():
                 return PodFate(pod_key(pod), "unplaced", number, why=each.message)
             finishing = is_terminal(pod) or pod.metadata.deletion_timestamp is not None
             return PodFate(pod_key(pod), "gone", number, why=_why_gone(pod), lost=not finishing)

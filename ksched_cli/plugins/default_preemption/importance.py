@@ -23,10 +23,13 @@ class Importance:
         self._cluster = cluster
         self._started: FloatColumn = np.empty(0)
         self._known = 0
+        self._epoch = cluster.pods.epoch
 
     def started(self, pod_rows: RowColumn) -> FloatColumn:
         """GetPodStartTime, in seconds since the epoch."""
         infos = self._cluster.pods.infos
+        if self._epoch != self._cluster.pods.epoch:
+            self._known, self._epoch = 0, self._cluster.pods.epoch
         if self._known < len(infos):
             if len(self._started) < len(infos):
                 self._started = cast(FloatColumn, grown(self._started, len(infos)))

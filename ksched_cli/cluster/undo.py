@@ -1,0 +1,297 @@
+"""Changes noted since a mark, so that a world can be rolled back in time proportional to what has changed."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+K = TypeVar("K")
+E = TypeVar("E")
+V = TypeVar("V")
+
+_ABSENT: Any = object()
+# A dict up to this size is copied once per mark. Of a larger dict each change is noted.
+_SMALL = 16
+
+
+class UndoLog:
+    """How to undo each change since the first mark, in order. Without a mark nothing is noted.
+
+    Objects of one world share one log. What they keep in the containers below, and in attributes of `Logged`, is noted
+    without further ado; for everything else they call `note` or `keep` before they change it.
+    """
+
+    def __init__(self) -> None:
+        self._records: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
+        self._marks: list[int] = []
+        self._kept: set[int] = set()
+        self._after: list[Callable[[], None]] = []
+        self.recording = False
+        # Another number after each mark and each roll back: what was kept under an earlier one does not count.
+        self.epoch = 0
+
+    def mark(self) -> int:
+        """Begin to note changes. Marks nest: `roll_back` ends the mark and all later ones."""
+        self._marks.append(len(self._records))
+        self._begin_epoch()
+        return len(self._marks)
+
+    def roll_back(self, mark: int) -> None:
+        """Undo everything since the mark, the latest change first."""
+        start = self._marks[mark - 1]
+        del self._marks[mark - 1 :]
+        self.recording = False
+        while len(self._records) > start:
+            undo, arguments = self._records.pop()
+            undo(*arguments)
+        self._begin_epoch()
+        for refresh in self._after:
+            refresh()
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Everything that happens inside the block is undone at its end."""
+        mark = self.mark()
+        try:
+            yield
+        finally:
+            self.roll_back(mark)
+
+    def after_roll_back(self, refresh: Callable[[], None]) -> None:
+        """Call this after each roll back: for version numbers that must never return to an earlier value."""
+        self._after.append(refresh)
+
+    def _begin_epoch(self) -> None:
+        self.epoch += 1
+        self._kept.clear()
+        self.recording = bool(self._marks)
+
+    def note(self, undo: Callable[..., object], *arguments: Any) -> None:
+        """`undo(*arguments)` restores what the caller is about to change, or has changed."""
+        if self.recording:
+            self._records.append((undo, arguments))
+
+    def keep(self, items: list[Any] | deque[Any]) -> None:
+        """Keep a copy of a list or deque that the caller is about to change in any way."""
+        if self.recording and id(items) not in self._kept:
+            self._kept.add(id(items))
+            self._records.append((_refill, (items, tuple(items))))
+
+
+def _refill(items: list[Any] | deque[Any], kept: tuple[Any, ...]) -> None:
+    items.clear()
+    items.extend(kept)
+
+
+class Logged:
+    """An object whose attributes a roll back restores. Attributes that are set before `undo` are not noted."""
+
+    undo: UndoLog
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        attributes = self.__dict__
+        undo = attributes.get("undo")
+        if undo is not None and undo.recording:
+            undo.note(_restore_attribute, attributes, name, attributes.get(name, _ABSENT))
+        object.__setattr__(self, name, value)
+
+
+def _restore_attribute(attributes: dict[str, Any], name: str, old: Any) -> None:
+    if old is _ABSENT:
+        attributes.pop(name, None)
+    else:
+        attributes[name] = old
+
+
+class LoggedDict(dict[K, V]):
+    """A dict that a roll back restores, the order of its keys included.
+
+    When a key that is not the last is removed, the dict is copied as a whole, once per mark: its place among the
+    others is known in no other way.
+    """
+
+    __slots__ = ("_kept", "_undo")
+
+    def __init__(self, undo: UndoLog, items: Mapping[K, V] | Iterable[tuple[K, V]] = ()) -> None:
+        super().__init__(items)
+        self._undo = undo
+        self._kept = -1
+
+    def _is_noted(self) -> bool:
+        """Whether a roll back restores the whole dict already, or none is to come."""
+        undo = self._undo
+        if not undo.recording or self._kept == undo.epoch:
+            return True
+        if len(self) > _SMALL:
+            return False
+        self._keep()
+        return True
+
+    def _keep(self) -> None:
+        undo = self._undo
+        undo.note(_refill_dict, self, dict(self))
+        self._kept = undo.epoch
+
+    def _note_removal(self, key: K) -> None:
+        if not self._is_noted() and key in self:
+            if next(reversed(self)) == key:
+                self._undo.note(dict.__setitem__, self, key, self[key])
+            else:
+                self._keep()
+
+    def __setitem__(self, key: K, value: V) -> None:
+        if self._undo.recording and not self._is_noted():
+            if key in self:
+                self._undo.note(dict.__setitem__, self, key, self[key])
+            else:
+                self._undo.note(dict.pop, self, key, None)
+        dict.__setitem__(self, key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self._note_removal(key)
+        dict.__delitem__(self, key)
+
+    def pop(self, key: K, default: Any = _ABSENT) -> Any:
+        self._note_removal(key)
+        return dict.pop(self, key) if default is _ABSENT else dict.pop(self, key, default)
+
+    def popitem(self) -> tuple[K, V]:
+        if not self._is_noted():
+            self._keep()
+        return dict.popitem(self)
+
+    def clear(self) -> None:
+        if not self._is_noted():
+            self._keep()
+        dict.clear(self)
+
+    def setdefault(self, key: K, default: Any = None) -> Any:
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def update(self, *others: Any, **named: Any) -> None:
+        for key, value in dict(*others, **named).items():
+            self[key] = value
+
+    def __ior__(self, other: Any) -> Any:  # type: ignore[misc]
+        self.update(other)
+        return self
+
+
+def _refill_dict(target: dict[Any, Any], kept: dict[Any, Any]) -> None:
+    dict.clear(target)
+    dict.update(target, kept)
+
+
+class LoggedIndex(LoggedDict[K, LoggedDict[E, V]]):
+    """Ordered dicts by key, each made when its first entry comes."""
+
+    __slots__ = ()
+
+    def put(self, key: K, entry: E, value: V) -> None:
+        entries = self.get(key)
+        if entries is None:
+            entries = self[key] = LoggedDict(self._undo)
+        entries[entry] = value
+
+    def drop(self, key: K, entry: E) -> None:
+        """Nothing happens if the entry is not there."""
+        entries = self.get(key)
+        if entries is not None:
+            entries.pop(entry, None)
+
+
+class LoggedSet(set[K]):
+    """A set that a roll back restores."""
+
+    __slots__ = ("_undo",)
+
+    def __init__(self, undo: UndoLog, items: Iterable[K] = ()) -> None:
+        super().__init__(items)
+        self._undo = undo
+
+    def add(self, item: K) -> None:
+        if self._undo.recording and item not in self:
+            self._undo.note(set.discard, self, item)
+        set.add(self, item)
+
+    def discard(self, item: object) -> None:
+        if self._undo.recording and item in self:
+            self._undo.note(set.add, self, item)
+        set.discard(self, item)
+
+    def remove(self, item: K) -> None:
+        if item not in self:
+            raise KeyError(item)
+        self.discard(item)
+
+    def pop(self) -> K:
+        item = next(iter(self))
+        self.discard(item)
+        return item
+
+    def clear(self) -> None:
+        self.difference_update(set(self))
+
+    def update(self, *others: Iterable[K]) -> None:
+        for item in set().union(*others):
+            self.add(item)
+
+    def difference_update(self, *others: Iterable[Any]) -> None:
+        for item in set().union(*others):
+            self.discard(item)
+
+    def intersection_update(self, *others: Iterable[Any]) -> None:
+        self.difference_update(self - self.intersection(*others))
+
+    def symmetric_difference_update(self, other: Iterable[K]) -> None:
+        for item in set(other):
+            if item in self:
+                self.discard(item)
+            else:
+                self.add(item)
+
+    def __ior__(self, other: Any) -> Any:  # type: ignore[misc]
+        self.update(other)
+        return self
+
+    def __isub__(self, other: Any) -> Any:  # type: ignore[misc]
+        self.difference_update(other)
+        return self
+
+    def __iand__(self, other: Any) -> Any:  # type: ignore[misc]
+        self.intersection_update(other)
+        return self
+
+    def __ixor__(self, other: Any) -> Any:  # type: ignore[misc]
+        self.symmetric_difference_update(other)
+        return self
+
+
+class LoggedList(list[V]):
+    """A list that is appended to, and that a roll back cuts back. To change it otherwise, call `UndoLog.keep` first."""
+
+    __slots__ = ("_kept", "_undo")
+
+    def __init__(self, undo: UndoLog, items: Iterable[V] = ()) -> None:
+        super().__init__(items)
+        self._undo = undo
+        self._kept = -1
+
+    def append(self, item: V) -> None:
+        undo = self._undo
+        if undo.recording and self._kept != undo.epoch:
+            undo.note(_cut_back, self, len(self))
+            self._kept = undo.epoch
+        list.append(self, item)
+
+    def extend(self, items: Iterable[V]) -> None:
+        for item in items:
+            self.append(item)
+
+
+def _cut_back(items: list[Any], size: int) -> None:
+    del items[size:]

@@ -1,0 +1,128 @@
+"""A world that is rolled back is the world as it was, and goes on like one in which nothing was tried."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.errors import KschedError
+from ksched_cli.report.settle import settlement_entries
+from ksched_cli.sources.dump import load_dump
+from ksched_cli.sources.manifests import load_manifests
+from ksched_cli.whatif.changes import Changes
+from ksched_cli.wiring import RunOptions, make_scheduler, make_setting, read_edits
+from ksched_cli.world.results import Limits
+from ksched_cli.world.world import World
+from tests.test_one_world import CLASSES, KINDS, Change, amounts, budget, node, priorities, saved, workload
+from tests.world.object_graph import graph_of
+
+LIMITS = Limits(max_time=600.0, max_cycles=500)
+# A step of a history: a change, or one of these words.
+RUN, FORK, BACK = "run", "fork", "back"
+APPS = ("a", "b", "c")
+Step = Change | str
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Nodes and workloads whose pods are not there yet, with budgets and a quota."""
+    items = [*CLASSES, *(node(f"n{number}", draw(st.integers(2, 4))) for number in range(draw(st.integers(2, 4))))]
+    for app in APPS:
+        items.append(workload(draw(st.sampled_from(KINDS)), app, draw(amounts), draw(amounts), draw(priorities)))
+        if draw(st.booleans()):
+            items.append(budget(app, draw(st.sampled_from(["minAvailable", "maxUnavailable"])), draw(amounts)))
+    if draw(st.booleans()):
+        spec = {"hard": {"requests.cpu": str(draw(st.integers(3, 9)))}}
+        metadata = {"name": "most", "namespace": "shop"}
+        items.append({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": spec})
+    return items
+
+
+names = st.sampled_from(["n0", "n1", "n2", "n0-1"])
+changes: st.SearchStrategy[Change] = st.one_of(
+    st.tuples(st.sampled_from(["cordon", "uncordon", "drain", "remove-node", "clone-node"]), names),
+    st.tuples(st.just("taint"), st.builds("{}=t=v:{}".format, names, st.sampled_from(["NoSchedule", "NoExecute"]))),
+    st.tuples(st.just("label"), st.builds("{}=zone={}".format, names, st.sampled_from("xy"))),
+    st.tuples(st.just("scale"), st.builds("deployment/shop/{}={}".format, st.sampled_from(APPS), st.integers(0, 5))),
+    st.tuples(st.just("delete"), st.builds("{}/shop/{}".format, st.sampled_from(KINDS), st.sampled_from(APPS))),
+    st.builds(workload, st.sampled_from(KINDS), st.sampled_from([*APPS, "d"]), amounts, amounts, priorities),
+)
+histories = st.lists(st.one_of(changes, st.sampled_from([RUN, RUN, FORK, BACK, BACK])), min_size=4, max_size=14)
+
+
+def begun(items: list[dict[str, Any]], folder: Path, **options: Any) -> World:
+    """A world of the nodes, to which the workloads have been applied."""
+    there = [item for item in items if item["kind"] in ("Node", "PriorityClass", "ResourceQuota")]
+    setup = RunOptions(objects=there, **options)
+    loaded = load_dump((), objects=there)
+    world = World(make_scheduler(setup, loaded, make_setting(setup)), loaded)
+    made = [item for item in items if item not in there]
+    world.apply(Changes(load_manifests([saved(folder / "workloads.json", *made)], None, "shop")))
+    return world
+
+
+def take(world: World, step: Step, folder: Path) -> None:
+    """A change that cannot be made stops half-way, in every world at the same point."""
+    if step == RUN:
+        world.run(Limits(world.clock.now + LIMITS.max_time, world.cycles + LIMITS.max_cycles))
+        return
+    try:
+        if isinstance(step, dict):
+            world.apply(Changes(load_manifests([saved(folder / "step.json", step)], None, "shop")))
+        elif isinstance(step, tuple):
+            edits, problems = read_edits([step])
+            assert not problems
+            world.apply(Changes(edits=edits, namespace="shop"))
+    except KschedError:
+        pass
+
+
+def document(world: World) -> dict[str, Any]:
+    """How the world goes on."""
+    limits = Limits(world.clock.now + LIMITS.max_time, world.cycles + LIMITS.max_cycles)
+    return settlement_entries(world.result(world.run(limits)))
+
+
+def check_unchanged(before: dict[str, Any], after: dict[str, Any]) -> None:
+    different = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
+    told = {path: (before.get(path), after.get(path)) for path in sorted(different)[:8]}
+    assert not told
+
+
+@pytest.mark.parametrize("options", [{}, {"reuse": False}, {"tie_break": "random", "seed": 5}], ids=str)
+@given(items=clusters(), history=histories, last=changes)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_a_rolled_back_world_is_as_before_and_goes_on_like_one_built_anew(
+    options: dict[str, Any], items: list[dict[str, Any]], history: list[Step], last: Change
+) -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        world = begun(items, folder, **options)
+        stays: list[Step] = []
+        trials: list[tuple[ExitStack, dict[str, Any]]] = []
+        for step in [*history, *[BACK] * history.count(FORK)]:
+            if step == FORK:
+                world.plane.prepare()
+                stack = ExitStack()
+                trials.append((stack, graph_of(world)))
+                stack.enter_context(world.trial())
+            elif step == BACK:
+                if trials:
+                    stack, before = trials.pop()
+                    stack.close()
+                    check_unchanged(before, graph_of(world))
+            else:
+                take(world, step, folder)
+                if not trials:
+                    stays.append(step)
+        anew = begun(items, folder, **options)
+        for step in (*stays, last):
+            take(anew, step, folder)
+        take(world, last, folder)
+        assert document(world) == document(anew)
