@@ -17,19 +17,23 @@ from ksched_cli.world.world import World
 @dataclass(frozen=True, slots=True)
 class WorkloadLoss:
     """A workload that lost running pods. `pending`: how many of the pods that replace them have no node in the end.
-    `recreated` is False for pods without a controller: they are deleted for good."""
+    `recreated` is False for pods without a controller: they are deleted for good. `budgets`: the PodDisruptionBudgets
+    that did not allow it."""
 
     workload: str
     evicted: tuple[str, ...]
     pending: int
     recreated: bool = True
+    budgets: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
         name = " ".join(self.workload.split("/", 1))
+        noun = "PodDisruptionBudget" if len(self.budgets) == 1 else "PodDisruptionBudgets"
+        against = f" against {noun} {', '.join(self.budgets)}" if self.budgets else ""
         if not self.recreated:
-            return f"{name} is deleted for good: no controller recreates it"
-        pods = f"{len(self.evicted)} evicted"
+            return f"{name} is deleted for good{against}: no controller recreates it"
+        pods = f"{len(self.evicted)} evicted{against}"
         end = f"{self.pending} Pending in the end" if self.pending else "all of them run again"
         return f"{name}: {pods}, {end}"
 
@@ -57,15 +61,19 @@ class Losses:
     def caused_by(self, preemptors: Collection[str] | None = None) -> list[WorkloadLoss]:
         """The losses of each workload by these preemptors, or by all."""
         found: dict[Identity, list[Pod]] = {}
+        budgets: dict[Identity, set[str]] = {}
         for each in self.evictions:
             if preemptors is None or each.by in preemptors:
-                found.setdefault(top_owner(self._store, each.pod), []).append(each.pod)
+                owner = top_owner(self._store, each.pod)
+                found.setdefault(owner, []).append(each.pod)
+                budgets.setdefault(owner, set()).update(each.budgets)
         return [
             WorkloadLoss(
                 "/".join(workload),
                 tuple(map(pod_key, pods)),
                 self._pending_of(workload),
                 any(owner_identity(pod) is not None for pod in pods),
+                tuple(sorted(budgets[workload])),
             )
             for workload, pods in sorted(found.items())
         ]

@@ -49,7 +49,8 @@ def _world(world: WorldResult) -> dict[str, Any]:
 
 
 def _loss(loss: WorkloadLoss) -> dict[str, Any]:
-    return {"workload": loss.workload, "evicted": list(loss.evicted), "pending": loss.pending}
+    budgets = {"budgets": list(loss.budgets)} if loss.budgets else {}
+    return {"workload": loss.workload, "evicted": list(loss.evicted), "pending": loss.pending, **budgets}
 
 
 def _workload(workload: WorkloadCheck) -> dict[str, Any]:

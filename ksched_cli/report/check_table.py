@@ -49,8 +49,11 @@ def print_check(check: Check, console: Console, *, steps: bool = False) -> None:
 
 
 def payers(check: Check) -> str:
-    """Who pays for the room: `running pods are evicted: DaemonSet shop/logs: 2 evicted, 2 Pending in the end`."""
-    return f"running pods are evicted: {'; '.join(loss.sentence for loss in check.losses)}"
+    """Who pays for the room, and against which budget: `fits only by evicting running pods: DaemonSet shop/logs: 2
+    evicted against PodDisruptionBudget shop/logs, 2 Pending in the end`."""
+    fits = not any(workload.result == "fails" for workload in check.workloads)
+    what = "fits only by evicting running pods" if fits else "running pods are evicted"
+    return f"{what}: {'; '.join(loss.sentence for loss in check.losses)}"
 
 
 def _headline(workload: WorkloadCheck) -> Text:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
+from ksched_cli.api.policy import PodDisruptionBudgetStatus
 from ksched_cli.cluster.pods import NOWHERE
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedList, LoggedSet
+from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.successors import replaced_key
 from ksched_cli.controlplane.workloads import workload_name
@@ -43,10 +45,12 @@ class _Verdict:
 
 @dataclass(frozen=True, slots=True)
 class PreemptedPod:
-    """A pod as it was when the scheduler preempted it, and the key of the pod that it makes room for."""
+    """A pod as it was when the scheduler preempted it, the key of the pod that it makes room for, and the
+    PodDisruptionBudgets that did not allow it, as `namespace/name`."""
 
     pod: Pod
     by: str
+    budgets: tuple[str, ...] = ()
 
 
 class Recorder(Logged):
@@ -62,6 +66,8 @@ class Recorder(Logged):
         # By uid, of the pods that were created, bound or removed in the run.
         self.lives: dict[str, PodLife] = LoggedDict(undo)
         self.preempted: list[PreemptedPod] = LoggedList(undo)
+        # Each budget's status when one of its pods was last preempted, and how many it lost in that status.
+        self._budget_uses: dict[Identity, tuple[PodDisruptionBudgetStatus, int]] = LoggedDict(undo)
         # Pods to which something happened in the run of the world, and those of which `places` is made, by uid.
         self._moved: dict[str, Identity] = LoggedDict(undo)
         self._stirring: dict[str, Identity] = LoggedDict(undo)
@@ -91,8 +97,19 @@ class Recorder(Logged):
         self._moved[uid_of_pod(pod)] = self._stirring[uid_of_pod(pod)] = identity_of(pod)
 
     def note_preempted(self, pod: Pod, by: str) -> None:
-        self.preempted.append(PreemptedPod(pod, by))
+        self.preempted.append(PreemptedPod(pod, by, self._broken_budgets(pod)))
         self.note_pod("Preempted", pod, node=pod.spec.node_name, message=f"makes room for {by}")
+
+    def _broken_budgets(self, pod: Pod) -> tuple[str, ...]:
+        """The budgets of the pod that allow no more disruptions. Their status may not count the victims before yet."""
+        broken = []
+        for item in () if needs_no_budget(pod) else self._api.budgets.covering(pod):
+            status, uses = self._budget_uses.get(identity_of(item), (item.status, 0))
+            uses = uses + 1 if status is item.status else 1
+            self._budget_uses[identity_of(item)] = item.status, uses
+            if uses > item.status.disruptions_allowed:
+                broken.append(f"{item.metadata.namespace}/{item.metadata.name}")
+        return tuple(broken)
 
     def queued(self, pod: QueuedPod, queue: str, event: str) -> None:
         self.note_pod(event, pod.info.pod, queue=queue, message=pod.gating_message)

@@ -27,6 +27,47 @@ def _no_ci(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+def owned(name: str) -> dict[str, object]:
+    pod = make_pod(name).label(app="low").requests(cpu="2").priority(0).on("n").phase("Running").doc()
+    pod["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "low", "controller": True, "uid": "u"}]
+    pod["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+    return pod
+
+
+@pytest.mark.parametrize(
+    ("allowed", "against"),
+    [
+        pytest.param(None, "", id="no budget"),
+        pytest.param(2, "", id="the budget allows it"),
+        pytest.param(1, " against PodDisruptionBudget default/low", id="the budget allows one of them"),
+    ],
+)
+def test_the_first_line_tells_who_pays_and_against_which_budget(
+    allowed: int | None,
+    against: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "low", "namespace": "default"},
+        "spec": {"maxUnavailable": allowed, "selector": {"matchLabels": {"app": "low"}}},
+        "status": {"disruptionsAllowed": allowed, "currentHealthy": 2, "desiredHealthy": 2, "expectedPods": 2},
+    }
+    objects = [NODE, HIGH, owned("low-1"), owned("low-2"), *([budget] if allowed else [])]
+    arguments = ["--from", write(tmp_path / "c.json", *objects), "-f", write(tmp_path / "m.json", PREEMPTS)]
+    assert run(["check", *arguments]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    sentence = f"ReplicaSet default/low: 2 evicted{against}, 2 Pending in the end"
+    assert lines[0] == f"fits only by evicting running pods: {sentence}"
+    run(["check", *arguments, "-o", "json"])
+    (loss,) = json.loads(capsys.readouterr().out)["losses"]
+    assert loss.get("budgets", []) == (["default/low"] if against else [])
+
+
 def without_times(text: str) -> str:
     """Times and memory differ from run to run."""
     return re.sub(r'("(?:loadSeconds|scheduleSeconds|peakMiB)": |time=")[\d.]+', r"\g<1>0", text)
