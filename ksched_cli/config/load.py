@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -119,6 +120,7 @@ class _Loader(Reading):
         self.check_extenders(raw.extenders)
         for index, profile in enumerate(profiles):
             self._check_profile(profile, index, points_of)
+            self._note_unknown_plugins(profile, index, points_of)
         self._check_common_queue_sort(profiles)
         self.stop_if_mistaken()
         return SchedulerConfiguration(
@@ -245,6 +247,27 @@ class _Loader(Reading):
         except ConfigError as mistake:
             for problem in mistake.problems:
                 self.complain(problem.message, tuple(_split(problem.path)), problem.hint)
+
+    def _note_unknown_plugins(
+        self, profile: KubeSchedulerProfile, index: int, points_of: Mapping[str, Collection[str]]
+    ) -> None:
+        """kube-scheduler refuses to enable a plugin that does not exist. To disable or to configure one has no effect,
+        and nothing says so."""
+        steps: tuple[str | int, ...] = ("profiles", index)
+        for point, own in (("multiPoint", profile.plugins.multi_point), *profile.plugins.points()):
+            for at, plugin in enumerate(own.disabled):
+                if plugin.name != "*" and plugin.name not in points_of:
+                    where = (*steps, "plugins", point, "disabled", at)
+                    self._note_unknown(plugin.name, "to disable it", where, points_of)
+        for at, name in enumerate(profile.args):
+            if name not in points_of:
+                self._note_unknown(name, "its arguments", (*steps, "pluginConfig", at), points_of)
+
+    def _note_unknown(self, name: str, what: str, steps: tuple[str | int, ...], known: Iterable[str]) -> None:
+        text = f'plugin "{name}" does not exist: {what} {"has" if what.startswith("to") else "have"} no effect'
+        close = difflib.get_close_matches(name, known, 1, 0.7)
+        hint = f"did you mean {close[0]}?" if close else ""
+        self._notes.append(str(Problem(text, self.source, self.document.line_of(steps), path_text(steps), hint)))
 
     def _check_scorers(
         self, profile: KubeSchedulerProfile, steps: Sequence[str | int], resolved: ResolvedProfile

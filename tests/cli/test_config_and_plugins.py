@@ -114,3 +114,33 @@ def test_one_plugin_in_full(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
 def test_an_unknown_plugin_with_a_near_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plugins", "NodeResourceFit"]) == 2
     assert "did you mean NodeResourcesFit?" in capsys.readouterr().err
+
+
+def test_validate_warns_of_plugins_that_do_not_exist(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """kube-scheduler ignores a plugin that is disabled or configured and does not exist."""
+    file = tmp_path / "s.yaml"
+    file.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\n"
+        "kind: KubeSchedulerConfiguration\n"
+        "profiles:\n"
+        "- plugins:\n"
+        "    score:\n"
+        "      disabled:\n"
+        "      - name: ImageLocalty\n"
+        "      - name: '*'\n"
+        "    multiPoint:\n"
+        "      disabled:\n"
+        "      - name: Zzz\n"
+        "  pluginConfig:\n"
+        "  - name: NodeResourceFit\n"
+        "    args: {scoringStrategy: {}}\n"
+    )
+    assert run(["config", "validate", str(file)]) == 0
+    assert capsys.readouterr().err.replace(str(file), "s.yaml").splitlines() == [
+        'ksched: warning: s.yaml:11: profiles[0].plugins.multiPoint.disabled[0]: plugin "Zzz" does not exist: '
+        "to disable it has no effect",
+        'ksched: warning: s.yaml:7: profiles[0].plugins.score.disabled[0]: plugin "ImageLocalty" does not exist: '
+        "to disable it has no effect (did you mean ImageLocality?)",
+        'ksched: warning: s.yaml:13: profiles[0].pluginConfig[0]: plugin "NodeResourceFit" does not exist: '
+        "its arguments have no effect (did you mean NodeResourcesFit?)",
+    ]
