@@ -22,7 +22,7 @@ from ksched_cli.sources.live.options import LiveOptions
 from ksched_cli.whatif.edits.lib.methods import EditMethods
 from ksched_cli.wiring import LoadedInput, Prepared, RunOptions, assemble, change_gathered, gather
 from ksched_cli.wiring.emptiness import check_namespace
-from ksched_cli.wiring.reading import read_unchanged
+from ksched_cli.wiring.reading import check_no_rollouts, read_unchanged
 from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
 
 if TYPE_CHECKING:
@@ -146,6 +146,7 @@ class Simulator(EditMethods):
 
     def prepared(self) -> Prepared:
         """A scheduler over a cluster of its own, for those who want the outcomes one by one."""
+        check_no_rollouts(self._gathered)
         return assemble(self._setup, self._gathered)
 
     # Changing

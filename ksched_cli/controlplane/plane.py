@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ksched_cli.cluster.undo import LoggedDict
+from ksched_cli.cluster.undo import LoggedDict, LoggedList
 from ksched_cli.controlplane.api_server import ApiServer, Watch
 from ksched_cli.controlplane.controllers.registry import Controllers
 from ksched_cli.controlplane.drainer import Drainer
@@ -50,6 +50,8 @@ class ControlPlane:
         self.pods_of_templates: dict[Identity, Identity] = LoggedDict(store.undo)
         # Workloads whose template or scale a change has set.
         self.set_by_change: dict[tuple[type[Any], str, str], None] = LoggedDict(store.undo)
+        # Objects of manifests whose controllers replace running pods by pods of another template.
+        self.rolled_out: list[Any] = LoggedList(store.undo)
 
     def prepare(self) -> None:
         """Build all indexes before a mark, so that no trial builds them again."""

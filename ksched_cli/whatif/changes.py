@@ -58,12 +58,14 @@ class GonePod:
 
 @dataclass(frozen=True)
 class ChangedCluster:
-    """The cluster after the changes, before anything is scheduled. `made` are the pods that came with the manifests."""
+    """The cluster after the changes, before anything is scheduled. `made` are the pods that came with the manifests,
+    `rollouts` what is in the way of showing their rollouts without a scheduler."""
 
     loaded: Loaded
     refused: tuple[PodRefusal, ...] = ()
     made: tuple[str, ...] = ()
     gone: tuple[GonePod, ...] = ()
+    rollouts: tuple[Problem, ...] = ()
 
 
 def changed(loaded: Loaded, changes: Changes) -> ChangedCluster:
@@ -74,7 +76,7 @@ def changed(loaded: Loaded, changes: Changes) -> ChangedCluster:
     from ksched_cli.controlplane.store import Store
     from ksched_cli.controlplane.workloads import workload_name
     from ksched_cli.whatif.edits.lib.apply import apply_edits
-    from ksched_cli.whatif.manifests import apply_manifests
+    from ksched_cli.whatif.manifests import apply_manifests, rollout_problems
 
     gone: list[GonePod] = []
 
@@ -90,7 +92,8 @@ def changed(loaded: Loaded, changes: Changes) -> ChangedCluster:
     made = tuple(key for pod in plane.store.of(Pod) if (key := pod_key(pod)) not in before)
     apply_edits(plane, changes.edits, changes.problems, changes.namespace)
     plane.run()
-    return ChangedCluster(loaded_after(plane, changes), refused_by(plane), made, tuple(gone))
+    rollouts = tuple(rollout_problems(changes.manifests, plane.rolled_out))
+    return ChangedCluster(loaded_after(plane, changes), refused_by(plane), made, tuple(gone), rollouts)
 
 
 def loaded_after(plane: ControlPlane, *changes: Changes) -> Loaded:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -25,6 +25,7 @@ from ksched_cli.controlplane.admission.updates import RefusedUpdate, refused_upd
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.pods import is_active
+from ksched_cli.controlplane.rollout_status import ON_DELETE
 from ksched_cli.controlplane.store import Store, identity_of
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.controllers.job_pods import cron_run
@@ -166,6 +167,8 @@ def _apply_workload(target: _Target, item: Any) -> None:
         new = _with_identity(_with_live_fields(new, live), live)
     if getattr(new.spec, "replicas", 0) is None:
         new.spec.replicas = _running(target, new) or 1
+    if live is not None and _replaces_pods(target, new, live):
+        target.plane.rolled_out.append(item)
     if new.spec.template is not None and (live is None or _is_changed(new, live)):
         target.plane.mark_as_set(new)
     target.api.update(new)
@@ -175,6 +178,29 @@ def _running(target: _Target, item: Any) -> int:
     """How many pods a workload without `replicas` has already: an autoscaler may set them."""
     owners = target.store.owned(item, ReplicaSet) if isinstance(item, Deployment) else [item]
     return sum(is_active(pod) for owner in owners for pod in target.store.pods_of(owner))
+
+
+def _replaces_pods(target: _Target, item: Any, live: Any) -> bool:
+    """Whether the controller replaces running pods, because their template changes."""
+    if item.spec.template is None or live.spec.template is None or not _running(target, item):
+        return False
+    if isinstance(item, Deployment):
+        replaces = not item.spec.paused and item.spec.replicas != 0
+    elif isinstance(item, StatefulSet | DaemonSet):
+        replaces = item.spec.update_strategy is None or item.spec.update_strategy.type != ON_DELETE
+    else:
+        return False
+    return replaces and bool(defaulted(item.spec.template) != defaulted(live.spec.template))
+
+
+def rollout_problems(manifests: Loaded, rolled_out: Iterable[Any]) -> Iterator[Problem]:
+    """Why a command that places pending pods cannot show what these objects of the manifests do."""
+    places = Places(manifests)
+    for item in rolled_out:
+        place = places.of(item, ("spec", "template"))
+        where = f"{type(item).__name__} {item.metadata.namespace}/{item.metadata.name}: spec.template"
+        text = "the manifest changes the template of running pods, and this command does not roll it out"
+        yield Problem(text, place.source, place.line, where, "run ksched check -f, or ksched simulate --settle -f")
 
 
 def _with_identity(item: Any, live: Any) -> Any:

@@ -14,6 +14,7 @@ from ksched_cli.plan.drain.results import DrainTrial
 from ksched_cli.plan.drain.targets import Each, find_nodes, in_turn
 from ksched_cli.plan.results import Stats
 from ksched_cli.wiring import RunOptions, assemble, gather, read_query, scheduler_maker
+from ksched_cli.wiring.reading import check_no_rollouts
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ def drain_nodes(
     nodes = find_nodes(gathered.loaded, names, read_query(selector) if selector else None)
     if not nodes:
         raise UsageError("there is no node to drain" + (f": none matches -l {selector}" if selector else ""))
+    check_no_rollouts(gathered)
     prepared = assemble(setup, gathered)
     started = time.perf_counter()
 

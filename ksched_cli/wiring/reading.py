@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO
 
-from ksched_cli.errors import ExpectationFailed, Problem
+from ksched_cli.errors import ExpectationFailed, InputError, Problem
 from ksched_cli.sources.live.options import LiveOptions
 from ksched_cli.wiring.emptiness import check_not_empty
 from ksched_cli.wiring.setting import SchedulerSpec
@@ -39,6 +39,8 @@ class LoadedInput:
     made: tuple[str, ...]
     wanted: Callable[[Pod], bool]
     gone: tuple[GonePod, ...] = ()
+    # Manifests that change the template of running pods.
+    rollouts: tuple[Problem, ...] = ()
 
 
 def gather(setup: RunOptions, stdin: BinaryIO | None = None, cluster: Loaded | None = None) -> LoadedInput:
@@ -76,7 +78,21 @@ def change_gathered(gathered: LoadedInput, changes: Changes) -> LoadedInput:
     after = changed(gathered.loaded, changes)
     refused = (*gathered.refused, *refused_pods(after.refused))
     seconds = gathered.seconds + time.perf_counter() - started
-    return replace(gathered, loaded=after.loaded, refused=refused, seconds=seconds, made=after.made, gone=after.gone)
+    return replace(
+        gathered,
+        loaded=after.loaded,
+        refused=refused,
+        seconds=seconds,
+        made=after.made,
+        gone=after.gone,
+        rollouts=(*gathered.rollouts, *after.rollouts),
+    )
+
+
+def check_no_rollouts(gathered: LoadedInput) -> None:
+    """Refuse manifests that change the template of running pods: only a world rolls them out."""
+    if gathered.rollouts:
+        raise InputError(gathered.rollouts)
 
 
 def read_unchanged(
