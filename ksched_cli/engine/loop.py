@@ -45,6 +45,7 @@ class SchedulingLoop:
         clock: VirtualClock | None = None,
         moved: Moved = _unheard,
         heard: Heard = _unheard,
+        trying: Callable[[Sequence[int]], None] = _unheard,
         decided: Callable[[Decision], None] = _unheard,
         write: Callable[[Pod], object] | None = None,
     ) -> None:
@@ -62,7 +63,7 @@ class SchedulingLoop:
         self.handlers = EventHandlers(
             self.cluster, self.queue, self.waiting, scheduler.handle.gates, scheduler.runtimes.keys(), heard
         )
-        self._decided = decided
+        self._trying, self._decided = trying, decided
         self._write = write or self.handlers.update
         self._held: dict[int, QueuedPod] = LoggedDict(undo)
         self._tried_at: dict[int, int] = LoggedDict(undo)
@@ -101,6 +102,7 @@ class SchedulingLoop:
         pods = self._group(pod) if self.scheduler.schedules_groups else [pod]
         for each in pods:
             self._tried_at[each.row] = self.handlers.changes
+        self._trying([each.row for each in pods])
         if group_of(pod.info) is not None and self.scheduler.schedules_groups:
             decisions = self.scheduler.schedule_group([each.row for each in pods])
         else:

@@ -191,6 +191,15 @@ class Scheduler:
         finally:
             self.close()
 
+    def run_up_to(self, queue: PendingQueue, pod_row: int) -> tuple[list[Decision], Turn]:
+        """The decisions before the turn that this pod of the queue has a part in, and that turn, not yet taken."""
+        before: list[Decision] = []
+        for turn in self.turns(queue):
+            if pod_row in turn.rows:
+                return before, turn
+            before += self.take(turn)
+        raise AssertionError("the pod is in the queue")
+
     def close(self) -> None:
         """There will be no more cycles: let go of connections to extenders."""
         if self.extenders is not None:

@@ -23,7 +23,7 @@ from ksched_cli.wiring import (
 )
 from ksched_cli.wiring.emptiness import check_namespace
 from ksched_cli.wiring.reading import check_scenario_held, read_unchanged
-from ksched_cli.wiring.routes import only_rules_differ, route
+from ksched_cli.wiring.routes import only_rules_differ, way_between
 from ksched_cli.wiring.scenarios import play_scenario
 
 
@@ -44,7 +44,7 @@ def compare(before: RunOptions, after: RunOptions, stdin: BinaryIO | None = None
     first, second = (_settled(setup, stdin, cluster) for setup in (before, after))
     found = diff(first.side, second.side, second.gathered.wanted)
     if before != after and only_rules_differ(before, after):
-        way = route(before, after, first.gathered.setting, second.gathered.setting)
+        way = way_between(before, after, first.gathered.setting, second.gathered.setting)
         everything = diff(first.side, second.side)
         begun = change_gathered(first.gathered, first.changes).loaded
         found = with_causes(found, everything, way, begun, first.side, second.side)

@@ -6,7 +6,7 @@ and the controllers. What follows from it waits in one work queue, first in, fir
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,7 +34,8 @@ WorldChange = Callable[[ControlPlane], None]
 
 
 class World(Logged):
-    """`decided` is called with each decision of the scheduler, `wanted` says which pods the timeline shows."""
+    """`trying` is called with the rows of the pods that are about to have a cycle, `decided` with each decision of the
+    scheduler. `wanted` says which pods the timeline shows."""
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class World(Logged):
         *,
         draws: Draws | None = None,
         wanted: Callable[[Pod], bool] = lambda pod: True,
+        trying: Callable[[Sequence[int]], None] = lambda rows: None,
         decided: Callable[[Decision], None] = lambda decision: None,
     ) -> None:
         self.scheduler, self.cluster = scheduler, scheduler.cluster
@@ -62,6 +64,7 @@ class World(Logged):
             clock=self.clock,
             moved=self._moved,
             heard=self._heard,
+            trying=trying,
             decided=self._decided,
             write=self.api.update,
         )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
+from ksched_cli.plan.causes.question import Question
 from ksched_cli.plan.causes.results import Decider, OnNode
-from ksched_cli.plan.causes.stage import Situation
-from ksched_cli.plan.causes.stations import Span
+from ksched_cli.plan.causes.way import WayStep
 from ksched_cli.plan.rule_changes import Aspect, family_of, rule_changes_about
 
 _SCORING: frozenset[Aspect] = frozenset({"score", "weight", "fields"})
@@ -20,37 +21,35 @@ _SCORING: frozenset[Aspect] = frozenset({"score", "weight", "fields"})
 
 @dataclass
 class _Column:
-    """What a plugin, or one whose work it does, gives each node."""
+    """What a plugin, by its name of today, gives each node. 1.16 gave a tenth: `scale` makes up for it."""
 
     normalized: Int64Column
     weighted: Int64Column
     scale: int = 1
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class _Change:
-    """What a plugin adds to each node's total, or takes from it, on a part of the way."""
+    """What a plugin adds to the total of each node on a part of the way."""
 
     family: str
-    span: Span
     delta: Int64Column
     aspects: frozenset[Aspect]
+    steps: tuple[WayStep, ...] = ()
 
 
 class _Ranking:
-    """Of the nodes that both sides look at, with where the pod was and where it would go now, as places in `rows`."""
+    """Of the nodes that both sides look at. `was` and `now` are the nodes of the pod, as places in `rows`."""
 
-    def __init__(self, situation: Situation, rows: RowColumn, was: int) -> None:
-        self._situation = situation
+    def __init__(self, question: Question, rows: RowColumn, was: int) -> None:
+        self._question = question
         self.rows = rows
-        self._rank = situation.name_rank[rows]
+        self._rank = question.name_rank[rows]
         self._tables: dict[int, dict[str, _Column] | None] = {}
-        self.was = int(np.nonzero(rows == was)[0][0])
-        self.now = self.was
+        self.was = self.now = int(np.nonzero(rows == was)[0][0])
 
     def best(self, totals: Int64Column) -> int:
-        first = np.lexsort((self._rank, -totals))
-        return int(first[0])
+        return int(np.lexsort((self._rank, -totals))[0])
 
     def columns(self, station: int) -> dict[str, _Column] | None:
         if station not in self._tables:
@@ -58,12 +57,11 @@ class _Ranking:
         return self._tables[station]
 
     def _score(self, station: int) -> dict[str, _Column] | None:
-        at_an_end = station in (0, self._situation.route.last)
-        table = self._situation.decision(station).scores if at_an_end else None
+        way = self._question.way
+        table = self._question.decision(station).scores if station in (0, way.last) else None
         if table is None or not np.array_equal(np.sort(table.rows), self.rows):
-            table = self._situation.scores_of(station, self.rows)
-        # Priorities gave a tenth of what plugins give.
-        scale = MAX_NODE_SCORE // self._situation.route.stations[station].rules.release.max_node_score
+            table = self._question.scores_of(station, self.rows)
+        scale = MAX_NODE_SCORE // way.stations[station].rules.release.max_node_score
         return None if table is None else _by_family(table, scale)
 
     def totals(self, station: int) -> Int64Column:
@@ -73,6 +71,22 @@ class _Ranking:
     def of(self, station: int, family: str) -> _Column:
         nothing = np.zeros(len(self.rows), dtype=np.int64)
         return (self.columns(station) or {}).get(family, _Column(nothing, nothing))
+
+    def change(self, family: str, first: int, last: int) -> _Change:
+        before, after = self.of(first, family), self.of(last, family)
+        return _Change(family, after.weighted - before.weighted, _aspects(before, after))
+
+    def parts(self, family: str) -> list[_Change]:
+        """The way in parts with one step each. A station that cannot score these nodes is passed by."""
+        parts: list[list[WayStep]] = []
+        for step in self._question.way.steps((family,), _SCORING):
+            if parts and self.columns(step.first) is None:
+                parts[-1].append(step)
+            else:
+                parts.append([step])
+        ends = [0, *(part[0].first for part in parts[1:]), self._question.way.last]
+        changes = [self.change(family, *between) for between in pairwise(ends)]
+        return [replace(change, steps=tuple(part)) for change, part in zip(changes, parts, strict=True)]
 
 
 def _by_family(table: ScoreTable, scale: int) -> dict[str, _Column]:
@@ -87,11 +101,11 @@ def _by_family(table: ScoreTable, scale: int) -> dict[str, _Column]:
     return found
 
 
-def score_deciders(situation: Situation, common: RowColumn, was: int) -> tuple[Decider, ...]:
-    """Those without which the pod would still go where it went; none where the scores of the `common` nodes are not
-    what moved it."""
-    last = situation.route.last
-    ranking = _Ranking(situation, common, was)
+def score_deciders(question: Question, common: RowColumn, was: int) -> tuple[Decider, ...]:
+    """The plugins without which the pod would still go where it went; empty if the scores of the `common` nodes are
+    not what moved it."""
+    last = question.way.last
+    ranking = _Ranking(question, common, was)
     if ranking.columns(0) is None or ranking.columns(last) is None:
         return ()
     before, after = ranking.totals(0), ranking.totals(last)
@@ -99,39 +113,16 @@ def score_deciders(situation: Situation, common: RowColumn, was: int) -> tuple[D
     if ranking.best(before) != ranking.was or ranking.now == ranking.was:
         return ()
     families = dict.fromkeys([*(ranking.columns(last) or {}), *(ranking.columns(0) or {})])
-    whole = Span(0, last, (), configuration=False)
-    moving = _needed(ranking, before, after, [_change(ranking, family, whole) for family in families])
-    parts = {change.family: _parts(situation, ranking, change, after) for change in moving}
-    return tuple(_told(situation, ranking, family, own) for family, own in parts.items())
-
-
-def _parts(situation: Situation, ranking: _Ranking, change: _Change, after: Int64Column) -> list[_Change]:
-    """Where on the way the plugin changed so that it matters, as far as it can be asked in between."""
-    spans: list[Span] = []
-    for span in situation.route.spans((change.family,), _SCORING):
-        if spans and ranking.columns(span.first) is None:
-            spans[-1] = spans[-1].and_then(span)
-        else:
-            spans.append(span)
-    return _needed(ranking, after - change.delta, after, [_change(ranking, change.family, span) for span in spans])
-
-
-def _change(ranking: _Ranking, family: str, span: Span) -> _Change:
-    before, after = ranking.of(span.first, family), ranking.of(span.last, family)
-    return _Change(family, span, after.weighted - before.weighted, _aspects(before, after))
-
-
-def _aspects(before: _Column, after: _Column) -> frozenset[Aspect]:
-    """What a rule would have to be about."""
-    if np.array_equal(before.normalized, after.normalized):
-        return frozenset({"weight"})
-    weights = {each.weighted.sum() / each.normalized.sum() for each in (before, after) if each.normalized.any()}
-    return _SCORING if len(weights) > 1 else _SCORING - {"weight"}
+    moving = _needed(ranking, before, after, [ranking.change(family, 0, last) for family in families])
+    return tuple(
+        _decider(question, ranking, _needed(ranking, after - each.delta, after, ranking.parts(each.family)))
+        for each in moving
+    )
 
 
 def _needed(ranking: _Ranking, before: Int64Column, after: Int64Column, changes: Sequence[_Change]) -> list[_Change]:
-    """What adds most to the lead of the new node first. Where none is needed because others would do, as many of the
-    largest as it takes."""
+    """The changes without which the pod would have stayed, what adds most to the lead of the new node first. If none
+    is needed because others would do, as many of the largest as it takes."""
 
     def gain(change: _Change) -> int:
         return int(change.delta[ranking.now] - change.delta[ranking.was])
@@ -149,16 +140,27 @@ def _needed(ranking: _Ranking, before: Int64Column, after: Int64Column, changes:
     return needed
 
 
-def _told(situation: Situation, ranking: _Ranking, family: str, parts: Sequence[_Change]) -> Decider:
-    rules = dict.fromkeys(rule for each in parts for rule in rule_changes_about(each.span.rules, family, each.aspects))
-    aspect: Aspect = "weight" if all(each.aspects == {"weight"} for each in parts) else "score"
-    shown = tuple(_on_node(situation, ranking, family, at) for at in (ranking.was, ranking.now))
-    return Decider(family, aspect, tuple(rules), shown, any(each.span.configuration for each in parts))
+def _decider(question: Question, ranking: _Ranking, parts: Sequence[_Change]) -> Decider:
+    """A plugin, by what changed it on these parts of the way."""
+    family = parts[0].family
+    steps = [(step, part.aspects) for part in parts for step in part.steps]
+    rules = dict.fromkeys(rule for step, aspects in steps for rule in rule_changes_about(step.rules, family, aspects))
+    shown = tuple(_on_node(question, ranking, family, at) for at in (ranking.was, ranking.now))
+    aspect: Aspect = "weight" if all(aspects == {"weight"} for _, aspects in steps) else "score"
+    return Decider(family, aspect, tuple(rules), shown, any(step.configuration for step, _ in steps))
 
 
-def _on_node(situation: Situation, ranking: _Ranking, family: str, at: int) -> OnNode:
+def _aspects(before: _Column, after: _Column) -> frozenset[Aspect]:
+    """What a rule has to be about to explain the change."""
+    if np.array_equal(before.normalized, after.normalized):
+        return frozenset({"weight"})
+    weights = {each.weighted.sum() / each.normalized.sum() for each in (before, after) if each.normalized.any()}
+    return _SCORING if len(weights) > 1 else _SCORING - {"weight"}
+
+
+def _on_node(question: Question, ranking: _Ranking, family: str, at: int) -> OnNode:
     figures = []
-    for station in (0, situation.route.last):
+    for station in (0, question.way.last):
         column = (ranking.columns(station) or {}).get(family)
         figures.append(None if column is None else int(column.weighted[at]) // column.scale)
-    return OnNode(situation.names[int(ranking.rows[at])], figures[0], figures[1])
+    return OnNode(question.names[int(ranking.rows[at])], figures[0], figures[1])

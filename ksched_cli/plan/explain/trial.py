@@ -33,14 +33,10 @@ def run_up_to(scheduler: Scheduler, queue: PendingQueue, pod_row: int) -> Approa
     """A pod that is held back has the turn that it would have if it were let in."""
     if pod_row in queue.gated:
         let_in(queue, pod_row, scheduler.cluster, scheduler.runtimes)
-    before: list[Decision] = []
-    for turn in scheduler.turns(queue):
-        if pod_row in turn.rows:
-            placed = sum(each.row is not None for each in before)
-            position = len(before) + 1 + turn.rows.index(pod_row)
-            return Approach(turn, QueuePlace(position, len(queue.active), placed))
-        before += scheduler.take(turn)
-    raise AssertionError("the pod is in the queue")
+    before, turn = scheduler.run_up_to(queue, pod_row)
+    placed = sum(each.row is not None for each in before)
+    position = len(before) + 1 + turn.rows.index(pod_row)
+    return Approach(turn, QueuePlace(position, len(queue.active), placed))
 
 
 def row_of(subject: Subject, scheduler: Scheduler) -> int:

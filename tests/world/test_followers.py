@@ -1,7 +1,8 @@
-"""A scheduler that is asked decides as it would, and nothing comes of it; one that follows is where its leader is."""
+"""A scheduler that is asked decides as it would, and nothing comes of it; one that follows a world is in its state."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import pytest
 from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.mirror import Mirror
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import RunOptions, gather, make_scheduler
+from ksched_cli.world.followers import ChangeLog, FollowingScheduler
+from ksched_cli.world.world import World
 from tests.test_conformance import CORPUS
 
 CASES = [
@@ -27,10 +30,10 @@ def setup_of(case: Path) -> RunOptions:
     return RunOptions(sources=[str(case / "cluster.json")], config=str(config) if config.exists() else None)
 
 
-def schedulers(case: Path, count: int) -> list[Scheduler]:
+def schedulers(case: Path, count: int) -> tuple[list[Scheduler], Loaded]:
     setup = setup_of(case)
     gathered = gather(setup)
-    return [make_scheduler(setup, gathered.loaded, gathered.setting) for _ in range(count)]
+    return [make_scheduler(setup, gathered.loaded, gathered.setting) for _ in range(count)], gathered.loaded
 
 
 def state_of(scheduler: Scheduler) -> list[Any]:
@@ -69,7 +72,7 @@ def answer_of(decision: Decision) -> list[Any]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_asked_first_it_decides_the_same(case: Path) -> None:
-    asked, plain = schedulers(case, 2)
+    (asked, plain), _ = schedulers(case, 2)
     turns = list(asked.turns(asked.enqueue()))
     assert turns
     for turn in turns:
@@ -84,20 +87,26 @@ def test_asked_first_it_decides_the_same(case: Path) -> None:
 
 @pytest.mark.parametrize("every", [1, 3])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_follower_is_where_its_leader_is(case: Path, every: int) -> None:
-    """However often it catches up."""
-    leader, follower = schedulers(case, 2)
-    mirror = Mirror(leader, follower)
-    for index, turn in enumerate(leader.turns(leader.enqueue())):
-        if index % every == 0:
-            mirror.catch_up()
-            assert state_of(follower) == state_of(leader)
-            assert answer_of(mirror.ask(turn.rows[0])) == answer_of(leader.ask(turn.rows[0]))
-        leader.take(turn)
+def test_a_follower_is_in_the_state_of_its_world(case: Path, every: int) -> None:
+    """At each cycle until rest, with victims that leave and pods that controllers create, however often it is asked."""
+    (leader, scheduler), loaded = schedulers(case, 2)
+    asked = []
+
+    def compare(rows: Sequence[int]) -> None:
+        asked.extend(rows)
+        if len(asked) % every == 0:
+            assert state_of(follower.catch_up()) == state_of(leader)
+            assert answer_of(follower.ask(rows[0])) == answer_of(leader.ask(rows[0]))
+
+    world = World(leader, loaded, trying=compare)
+    follower = FollowingScheduler(ChangeLog(world), scheduler, lambda pod: pod)
+    assert world.run() == "settled"
+    assert len(asked) == world.cycles > 0
+    assert state_of(follower.catch_up()) == state_of(leader)
 
 
 def test_scores_of_some_nodes_are_those_of_a_pod_that_fits_no_others() -> None:
-    (scheduler,) = schedulers(CORPUS / "scoring-00", 1)
+    (scheduler,), _ = schedulers(CORPUS / "scoring-00", 1)
     for turn in scheduler.turns(scheduler.enqueue()):
         decision = scheduler.ask(turn.rows[0])
         if decision.scores is not None:

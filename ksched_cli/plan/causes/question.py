@@ -1,0 +1,140 @@
+"""One pod at its cycle: what the scheduler of each station would do in the same state of the cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.inspection import inspect
+from ksched_cli.engine.runtime import Runtime
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.engine.score_table import ScoreTable
+from ksched_cli.framework.pod_groups import group_of
+from ksched_cli.framework.status import Code
+from ksched_cli.plan.causes.way import Way
+from ksched_cli.plan.rule_changes import family_of
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.world.followers import ChangeLog, FollowingScheduler
+from ksched_cli.world.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class NodeVerdict:
+    """What a station decides about a node; `beyond_help` if no eviction could change it. Without a plugin the search
+    did not reach the node."""
+
+    passes: bool
+    plugin: str = ""
+    reason: str = ""
+    beyond_help: bool = False
+
+    @property
+    def family(self) -> str:
+        """The plugin by today's name, whatever the minor calls it."""
+        return family_of(self.plugin, self.reason)
+
+
+class Stations:
+    """The schedulers of a way in one world: the first is the world's own, the others follow it. They are made when
+    they are needed."""
+
+    def __init__(self, way: Way, loaded: Loaded, world: World) -> None:
+        self.way, self.leader = way, world.scheduler
+        self._loaded, self._changes = loaded, ChangeLog(world)
+        self._followers: dict[int, FollowingScheduler] = {}
+
+    def scheduler(self, station: int) -> Scheduler:
+        """In the state that the world is in."""
+        return self.leader if station == 0 else self.follower(station).catch_up()
+
+    def follower(self, station: int) -> FollowingScheduler:
+        follower = self._followers.get(station)
+        if follower is None:
+            there = self.way.stations[station]
+            follower = FollowingScheduler(self._changes, there.make(self._loaded), there.stored)
+            self._followers[station] = follower
+        return follower
+
+    def ask(self, station: int, pod_row: int) -> Decision:
+        return self.leader.ask(pod_row) if station == 0 else self.follower(station).ask(pod_row)
+
+
+class Question:
+    """Answers are kept, so that no station is asked twice. Rows of nodes are those of the first
+    station."""
+
+    def __init__(self, stations: Stations, pod_row: int) -> None:
+        self.way, self.pod_row = stations.way, pod_row
+        self._stations = stations
+        self._decisions: dict[int, Decision] = {}
+        self._cluster = stations.leader.cluster
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the nodes."""
+        return self._cluster.nodes.names
+
+    @property
+    def name_rank(self) -> RowColumn:
+        return self._cluster.nodes.name_rank
+
+    def pod_name(self, pod_row: int) -> str:
+        return self._cluster.pods.infos[pod_row].key
+
+    @property
+    def in_group(self) -> bool:
+        return group_of(self._cluster.pods.infos[self.pod_row]) is not None
+
+    def groups_share_cycle(self, station: int) -> bool:
+        return self._stations.scheduler(station).schedules_groups
+
+    def held(self, station: int) -> tuple[str, str]:
+        """What keeps the pod out of the scheduling queue, in a word, and the plugin that holds it back."""
+        queue = self._stations.scheduler(station).enqueue([self.pod_row])
+        if self.pod_row in queue.gated:
+            return "gated", queue.gated[self.pod_row].plugin
+        return ("ignored" if self.pod_row in queue.ignored else "error" if queue.failed else ""), ""
+
+    def decision(self, station: int) -> Decision:
+        if station not in self._decisions:
+            self._decisions[station] = self._stations.ask(station, self.pod_row)
+        return self._decisions[station]
+
+    @property
+    def destination(self) -> str:
+        """Where the last station sends the pod, if need be after an eviction."""
+        decision = self.decision(self.way.last)
+        return decision.nominated_node if decision.row is None else self.names[decision.row]
+
+    def scores_of(self, station: int, rows: RowColumn) -> ScoreTable | None:
+        asked = self._stations.leader if station == 0 else self._stations.follower(station)
+        return asked.scores_of(self.pod_row, rows)
+
+    def verdict(self, station: int, node_row: int) -> NodeVerdict:
+        decision = self.decision(station)
+        if decision.result == "error":
+            return NodeVerdict(False, self._named_in(station, decision.message), decision.message, True)
+        if decision.diagnosis is None or node_row in decision.feasible:
+            return NodeVerdict(decision.diagnosis is not None)
+        own_row = node_row if station == 0 else int(self._stations.follower(station).row_of[node_row])
+        status = decision.diagnosis.pre_filter or decision.diagnosis.nodes.status(own_row)
+        beyond_help = status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+        plugin = status.plugin or self._left_out_by(station, node_row)
+        return NodeVerdict(False, plugin, status.message or "not looked at", beyond_help)
+
+    def _runtime(self, station: int) -> Runtime:
+        scheduler = self._stations.scheduler(station)
+        return scheduler.runtimes[scheduler.cluster.pods.infos[self.pod_row].pod.spec.scheduler_name]
+
+    def _left_out_by(self, station: int, node_row: int) -> str:
+        """The plugin whose PreFilter leaves the node out."""
+        runtime, name = self._runtime(station), self.names[node_row]
+        looked = inspect(runtime, runtime.cluster.pods.infos[self.pod_row])
+        left_out = (each for each in looked.pre_filter if each.node_names is not None and name not in each.node_names)
+        return next((each.plugin for each in left_out), "")
+
+    def _named_in(self, station: int, message: str) -> str:
+        """The plugin that an error message names."""
+        plugins = self._runtime(station).profile.plugins
+        return next((each.name for each in plugins if f'"{each.name}"' in message), "")

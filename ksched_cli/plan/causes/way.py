@@ -1,0 +1,90 @@
+"""The steps from the rules of one side to those of the other, and the search for the step that matters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from ksched_cli.api.core import Pod
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.rule_changes import Aspect, RuleChange, Rules, rule_changes_about, rules_that_differ
+from ksched_cli.sources.loaded import Loaded
+
+
+@dataclass(frozen=True)
+class Station:
+    """A minor with gates and a configuration. `make` returns a scheduler that follows them, `stored` a new pod with
+    the fields that they know; `configuration` tells configurations apart."""
+
+    rules: Rules
+    configuration: int
+    make: Callable[[Loaded], Scheduler]
+    stored: Callable[[Pod], Pod]
+
+
+@dataclass(frozen=True)
+class WayStep:
+    """From one station to the next: the rules in question that change, and whether the configuration does. `first` is
+    the station before the step."""
+
+    first: int
+    rules: tuple[RuleChange, ...]
+    configuration: bool
+
+
+@dataclass(frozen=True)
+class Way:
+    """Minor by minor and gate by gate. A minor that does not accept the configuration is left out."""
+
+    stations: Sequence[Station]
+
+    @property
+    def back(self) -> Way:
+        return Way(tuple(reversed(self.stations)))
+
+    @property
+    def last(self) -> int:
+        return len(self.stations) - 1
+
+    @cached_property
+    def rules(self) -> tuple[RuleChange, ...]:
+        """The rules that differ between the two ends."""
+        return rules_that_differ(self.stations[0].rules, self.stations[-1].rules)
+
+    @cached_property
+    def _all_steps(self) -> tuple[WayStep, ...]:
+        return tuple(
+            WayStep(first, rules_that_differ(one.rules, other.rules), one.configuration != other.configuration)
+            for first, (one, other) in enumerate(pairwise(self.stations))
+        )
+
+    @cached_property
+    def _known_steps(self) -> dict[tuple[tuple[str, ...], frozenset[Aspect]], tuple[WayStep, ...]]:
+        return {}
+
+    def steps(self, plugins: tuple[str, ...], aspects: frozenset[Aspect]) -> tuple[WayStep, ...]:
+        """The steps that may change what these plugins do; never none."""
+        found = self._known_steps.get((plugins, aspects))
+        if found is None:
+            own = (WayStep(each.first, _about(each, plugins, aspects), each.configuration) for each in self._all_steps)
+            found = tuple(each for each in own if each.rules or each.configuration)
+            found = self._known_steps[plugins, aspects] = found or (WayStep(0, (), configuration=False),)
+        return found
+
+    def decisive(self, steps: Sequence[WayStep], answer: Callable[[int], object]) -> WayStep:
+        """The step after which the stations answer as the last one does, found by bisection. With a single step
+        nothing is asked."""
+        low, high = 0, len(steps) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if answer(steps[middle].first + 1) == answer(self.last):
+                high = middle
+            else:
+                low = middle + 1
+        return steps[low]
+
+
+def _about(step: WayStep, plugins: Collection[str], aspects: Collection[Aspect]) -> tuple[RuleChange, ...]:
+    return tuple(dict.fromkeys(rule for each in plugins for rule in rule_changes_about(step.rules, each, aspects)))

@@ -1,0 +1,60 @@
+"""Only the engine and the world run scheduling cycles; everything else applies changes and reads results."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import ksched_cli
+
+PACKAGE = Path(ksched_cli.__file__).parent
+# The layers above the world; `Scheduler.run` and `World.run` are the loops that they use.
+DRIVERS = ("plan", "wiring", "cli", "report", "simulator.py")
+# One cycle or one turn of `Scheduler` and `SchedulingLoop`.
+CYCLE_FUNCTIONS = {"take", "turns", "schedule", "schedule_group", "schedule_one", "step", "conclude"}
+
+
+def files(name: str) -> Iterator[Path]:
+    path = PACKAGE / name
+    return iter([path]) if path.is_file() else path.rglob("*.py")
+
+
+def repeated(loop: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a loop that run more than once."""
+    if isinstance(loop, ast.For):
+        yield from loop.body
+    elif isinstance(loop, ast.While):
+        yield from (loop.test, *loop.body)
+    elif isinstance(loop, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+        yield from [loop.key, loop.value] if isinstance(loop, ast.DictComp) else [loop.elt]
+        yield from (each for part in loop.generators for each in part.ifs)
+        yield from (part.iter for part in loop.generators[1:])
+
+
+def cycles_in_loops(tree: ast.AST) -> list[str]:
+    parts = [part for loop in ast.walk(tree) for part in repeated(loop)]
+    calls = [node for part in parts for node in ast.walk(part) if isinstance(node, ast.Call)]
+    return [ast.unparse(call) for call in calls if getattr(call.func, "attr", "") in CYCLE_FUNCTIONS]
+
+
+def test_no_driver_loops_over_cycles() -> None:
+    found = {
+        str(path.relative_to(PACKAGE)): calls
+        for name in DRIVERS
+        for path in files(name)
+        if (calls := cycles_in_loops(ast.parse(path.read_text())))
+    }
+    assert found == {}
+
+
+def test_a_loop_over_cycles_would_be_found() -> None:
+    assert cycles_in_loops(ast.parse("for turn in scheduler.turns(queue):\n    found += scheduler.take(turn)"))
+    assert cycles_in_loops(ast.parse("while loop.has_work():\n    loop.step()"))
+    assert cycles_in_loops(ast.parse("[scheduler.schedule(row) for row in rows]"))
+
+
+def test_no_driver_has_rounds_of_its_own() -> None:
+    source = "".join(path.read_text() for path in PACKAGE.rglob("*.py"))
+    assert "MAX_ROUNDS" not in source
+    assert "def play_out" not in source
