@@ -41,6 +41,7 @@ class _Count:
     per_node: Int64Column
     structure: int
     position: int
+    version: int
 
 
 class PodCounts:
@@ -50,19 +51,28 @@ class PodCounts:
         self._cluster = cluster
         self.matches = LabelSetMatches(cluster.pods)
         self._counts: dict[tuple[str, Selector], _Count] = {}
+        self._version = 0
 
     def per_node(self, namespace: str, selector: Selector) -> Int64Column:
         """countPodsMatchSelector for every node. Not to be written to."""
+        return self._current(namespace, selector).per_node
+
+    def version(self, namespace: str, selector: Selector) -> int:
+        """A number that is another one after any count has changed."""
+        return self._current(namespace, selector).version
+
+    def _current(self, namespace: str, selector: Selector) -> _Count:
         cluster = self._cluster
         key = namespace, selector
         count = self._counts.get(key)
         touched = cluster.journal[count.position :] if count else []
         if count is None or count.structure != cluster.structure or len(touched) * _RECOUNT_SHARE > len(cluster.nodes):
             per_node = self._recount(namespace, selector)
-            count = self._counts[key] = _Count(per_node, cluster.structure, len(cluster.journal))
+            self._version += 1
+            count = self._counts[key] = _Count(per_node, cluster.structure, len(cluster.journal), self._version)
         elif touched:
             self._update(count, set(touched), namespace, selector)
-        return count.per_node
+        return count
 
     def _counting(self, namespace: str, selector: Selector) -> BoolColumn:
         """Which rows of the pod table count, wherever they are."""
@@ -82,8 +92,12 @@ class PodCounts:
         pods = self._cluster.pods
         known, matching = pods.namespaces.find(namespace), self.matches.of(selector)
         for row in touched:
-            count.per_node[row] = sum(
+            now = sum(
                 bool(matching[pods.label_set[pod]]) and not pods.terminating[pod] and pods.namespace[pod] == known
                 for pod in self._cluster.usage.pods[row]
             )
+            if count.per_node[row] != now:
+                count.per_node[row] = now
+                self._version += 1
+                count.version = self._version
         count.position = len(self._cluster.journal)

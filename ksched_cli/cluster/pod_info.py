@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import msgspec
+
 from ksched_cli.api.core import Pod, PodStatus
 from ksched_cli.api.pod_facts import parse_time, pod_key, pod_priority
 from ksched_cli.api.pod_resources import nonzero_requests_of, nonzero_requests_without_sidecars, requests_of
@@ -60,6 +62,14 @@ class PodInfo:
         self.priority = pod_priority(pod)
         self._resources = resources
         self._release = release
+
+    @cached_property
+    def template(self) -> bytes:
+        """Everything but the pod's name, age and status: equal for pods of one template."""
+        metadata = self.pod.metadata
+        return msgspec.msgpack.encode(
+            (metadata.namespace, metadata.labels, metadata.annotations, metadata.owner_references, self.pod.spec)
+        )
 
     @cached_property
     def created(self) -> float:

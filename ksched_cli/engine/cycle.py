@@ -17,6 +17,7 @@ from ksched_cli.engine.binding import bind, permit, reserve, unreserve
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.decision import Decision, no_rows
 from ksched_cli.engine.faults import CycleError, ExtenderError
+from ksched_cli.engine.lane import TemplateResult
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.runtime import Runtime
@@ -83,6 +84,8 @@ class Cycle(Logged):
         self.extenders = extenders
         self.extenders_judge = extenders_judge
         self.prefers_nominated_node = prefers_nominated_node
+        self._rules = EngineRules.of(cluster.release)
+        self._wording = Wording.of(cluster.release)
         # Where the next search starts.
         self.next_start = 0
         # Pods that Permit holds; None where no time passes.
@@ -111,7 +114,7 @@ class Cycle(Logged):
 
     def _drop_nomination(self, decision: Decision) -> None:
         """A pod whose cycle failed gives up its node, as far as the minor says so."""
-        if EngineRules.of(self.cluster.release).failed_pods_lose_nomination:
+        if self._rules.failed_pods_lose_nomination:
             self.nominator.delete(decision.pod_row)
 
     def _schedule(self, runtime: Runtime, state: CycleState, decision: Decision) -> None:
@@ -132,11 +135,16 @@ class Cycle(Logged):
         if not len(self.cluster.nodes):
             decision.result, decision.message = "unschedulable", NO_NODES_AVAILABLE
             return PostFilterResult("")
-        found = self._find_nodes(runtime, state, decision)
+        result = self._known_result(runtime, state, decision)
+        found = self._feasible_of(result, state) if result else self._find_nodes(runtime, state, decision)
         decision.diagnosis, decision.feasible = found.diagnosis, found.feasible
         if not len(found.feasible):
             return self._post_filter(runtime, state, decision, found.diagnosis)
-        self._prioritize(runtime, state, decision, bare=found.bare)
+        if result is not None and len(found.feasible) > 1:
+            decision.scores = runtime.lane.score(result, decision.pod)
+            decision.ties = best_rows(decision.scores, self.cluster.nodes.name_rank)
+        else:
+            self._prioritize(runtime, state, decision, bare=found.bare)
         decision.row = tie_break(decision.ties) if len(decision.ties) else int(found.feasible[0])
         return None
 
@@ -192,21 +200,42 @@ class Cycle(Logged):
             self.next_start = start
         return None if len(found.feasible) else CycleContext(runtime, state, pod, found.diagnosis)
 
+    # What is known of the pod's template
+
+    def _known_result(self, runtime: Runtime, state: CycleState, decision: Decision) -> TemplateResult | None:
+        """The result of earlier pods of the template, where every cycle looks at all nodes in the same way."""
+        if not self._looks_everywhere(runtime) or self.nominator.node_of(decision.pod_row):
+            return None
+        return runtime.lane.find(decision.pod)
+
+    def _looks_everywhere(self, runtime: Runtime) -> bool:
+        plain = self.placement is None and self.extenders is None and self.cluster.reuse and runtime.profile.score
+        if not plain:
+            return False
+        return self._nodes_to_find(runtime, len(self.cluster.nodes)) >= len(self.cluster.nodes)
+
+    def _feasible_of(self, result: TemplateResult, state: CycleState) -> FeasibleNodes:
+        state.filter_states.update(result.state.filter_states)
+        state.skip_filter.update(result.state.skip_filter)
+        diagnosis = Diagnosis(result.statuses.copy(), wording=self._wording)
+        if result.feasible is None:
+            return FeasibleNodes(self.cluster.nodes.all_rows, diagnosis)
+        diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
+        return FeasibleNodes(result.feasible, diagnosis)
+
     # Filtering
 
     def _find_nodes(self, runtime: Runtime, state: CycleState, decision: Decision) -> FeasibleNodes:
         """findNodesThatFitPod."""
-        release = self.cluster.release
-        diagnosis = Diagnosis(NodeStatuses(len(self.cluster.nodes)))
-        diagnosis.wording = Wording.of(release)
+        diagnosis = Diagnosis(NodeStatuses(len(self.cluster.nodes)), wording=self._wording)
         if self.placement is not None:
             diagnosis.placement_nodes = len(self.placement)
         outcome = runtime.pre_filters.run(state, decision.pod)
-        if EngineRules.of(release).narrowing_plugins_are_blamed:
+        if self._rules.narrowing_plugins_are_blamed:
             diagnosis.unschedulable_plugins |= outcome.narrowed_by
         if outcome.status is not None:
             diagnosis.pre_filter = outcome.status
-            if EngineRules.of(release).rejection_reaches_nodes:
+            if self._rules.rejection_reaches_nodes:
                 diagnosis.nodes.set_absent(NodeRows(self.cluster, self.placement).mask(), outcome.status)
             diagnosis.blame(outcome.status)
             return FeasibleNodes(no_rows(), diagnosis)
@@ -216,6 +245,8 @@ class Cycle(Logged):
         nodes = self._candidates(outcome.node_names, outcome.narrowed_by, diagnosis)
         feasible = self._pass_filters(runtime, state, decision.pod, nodes, diagnosis)
         diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
+        if nodes.whole and self._looks_everywhere(runtime) and not self.nominator.node_of(decision.pod_row):
+            runtime.lane.keep(decision.pod, state, diagnosis.nodes, feasible)
         if self.extenders is None:
             return FeasibleNodes(feasible, diagnosis)
         left = self.extenders.filter(decision.pod, NodeRows(self.cluster, feasible), diagnosis.nodes)
@@ -261,7 +292,7 @@ class Cycle(Logged):
 
     def _note_left_out(self, others: BoolColumn, narrowed_by: set[str], diagnosis: Diagnosis) -> None:
         """What is said of nodes that PreFilter ruled out: by whom, that it was so, or nothing."""
-        told = EngineRules.of(self.cluster.release).nodes_left_out
+        told = self._rules.nodes_left_out
         if told == "told by plugin":
             by = " ".join(sorted(narrowed_by))
             diagnosis.nodes.set_absent(others, unresolvable(f"node(s) didn't satisfy plugin(s) [{by}]"))
@@ -284,7 +315,7 @@ class Cycle(Logged):
 
     def _nodes_to_find(self, runtime: Runtime, size: int) -> int:
         judged = runtime.profile.score or self.extenders_judge
-        if not judged and EngineRules.of(self.cluster.release).first_fit_ends_search_without_scores:
+        if not judged and self._rules.first_fit_ends_search_without_scores:
             return 1
         return self.sample_size(runtime, size) if self.sampling else size
 
@@ -318,7 +349,7 @@ class Cycle(Logged):
         if not runtime.profile.score and not self.extenders_judge:
             np.add(decision.scores.totals, 1, out=decision.scores.totals)
         if self.extenders is not None:
-            self.extenders.prioritize(decision.pod, nodes, decision.scores)
+            decision.scores = self.extenders.prioritize(decision.pod, nodes, decision.scores)
         decision.ties = best_rows(decision.scores, self.cluster.nodes.name_rank)
 
     def _assume(self, runtime: Runtime, state: CycleState, decision: Decision, row: int) -> None:
@@ -401,7 +432,7 @@ class Cycle(Logged):
         """RunPostFilterPlugins, and the message with what they say. Where there are none a nomination ends, as it does
         where they find no node."""
         decision.result = "unschedulable"
-        loses = EngineRules.of(self.cluster.release).failed_pods_lose_nomination
+        loses = self._rules.failed_pods_lose_nomination
         result = PostFilterResult("") if loses else None
         if runtime.profile.post_filter:
             result, status = self._run_post_filter(runtime, state, decision.pod, diagnosis)

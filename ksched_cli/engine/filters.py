@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,11 @@ class Filters:
     def run(self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses | None) -> NodeRows:
         """The rows that pass every filter; the others are charged to the first that failed them."""
         return self._run(self.in_force(state), state, pod, nodes, statuses)
+
+    def run_open(self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> None:
+        """`run` without the filters at the front that only node objects decide."""
+        plugins = list(dropwhile(lambda each: not each.follows_pods, self.in_force(state)))
+        self._run(plugins, state, pod, nodes, statuses)
 
     def run_everywhere(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
         """`run` over all nodes. Filters at the front that sign for what they look at are asked about a node

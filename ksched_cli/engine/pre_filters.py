@@ -54,8 +54,7 @@ class PreFilters:
         outcome = PreFilterOutcome()
         state.skip_filter.update(plugin.name for plugin in self._only_filters if plugin.is_indifferent(pod))
         for plugin in self._profile.pre_filter:
-            with self._calling(plugin.name, "preFilter"):
-                answer = plugin.pre_filter(pod)
+            answer = self.call(plugin, pod)
             if isinstance(answer, PreFilterResult):
                 state.filter_states[plugin.name] = answer.state
                 if answer.skip:
@@ -72,6 +71,10 @@ class PreFilters:
                 framed = error_of("preFilter", plugin.name, pod.name, answer.message, self._cluster.release)
                 raise CycleError(answer.message if self._counts_errors else framed)
         return outcome
+
+    def call(self, plugin: PreFilterPlugin[Any], pod: PodInfo) -> PreFilterResult[Any] | Status:
+        with self._calling(plugin.name, "preFilter"):
+            return plugin.pre_filter(pod)
 
     def _narrow(self, outcome: PreFilterOutcome, plugin: str, names: frozenset[str] | None) -> bool:
         """Merge the plugin's node names; True when that leaves none."""

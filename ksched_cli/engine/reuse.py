@@ -17,7 +17,6 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.status import Status
 
 # Past this share of touched nodes asking about all of them is less work than picking them out.
 _AFRESH_SHARE = 8
@@ -118,26 +117,22 @@ class ScoreMemory:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._by_plugin: defaultdict[str, NodeMemory[Int64Column | Status]] = defaultdict(lambda: NodeMemory(cluster))
+        self._by_plugin: defaultdict[str, NodeMemory[Int64Column]] = defaultdict(lambda: NodeMemory(cluster))
 
     def recall(
-        self, plugin: str, key: Hashable, score: Callable[[NodeRows], Int64Column | Status], *, follows_pods: bool
-    ) -> Int64Column | Status:
-        def renew(known: Int64Column | Status, rows: RowColumn) -> Int64Column | Status:
-            found = score(NodeRows(self._cluster, rows))
-            if isinstance(known, Status) or isinstance(found, Status):
-                return score(NodeRows(self._cluster))
+        self, plugin: str, key: Hashable, score: Callable[[NodeRows], Int64Column], *, follows_pods: bool
+    ) -> Int64Column:
+        def renew(known: Int64Column, rows: RowColumn) -> Int64Column:
             # Decisions of earlier pods hold the old column.
             renewed = known.copy()
-            renewed[rows] = found
+            renewed[rows] = score(NodeRows(self._cluster, rows))
             return _shared(renewed)
 
         memory = self._by_plugin[plugin]
         return memory.recall(key, lambda: _shared(score(NodeRows(self._cluster))), renew if follows_pods else None)
 
 
-def _shared(column: Int64Column | Status) -> Int64Column | Status:
+def _shared(column: Int64Column) -> Int64Column:
     """Many pods are handed the same column: a plugin that normalises in place must not change it for the others."""
-    if not isinstance(column, Status):
-        column.flags.writeable = False
+    column.flags.writeable = False
     return column

@@ -6,6 +6,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.faults import Calling, blamed
 from ksched_cli.engine.filters import Filters
+from ksched_cli.engine.lane import TemplateLane
 from ksched_cli.engine.nominated_filters import NominatedFilters
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.pre_filters import PreFilters
@@ -28,6 +29,9 @@ class Runtime:
         self.filters = Filters(profile, cluster, self.calling)
         self.nominated = NominatedFilters(cluster, nominator, self.pre_filters, self.filters)
         self.scores = Scores(profile, cluster, self.calling)
+        self.lane = TemplateLane(
+            profile, cluster, nominator, self.pre_filters, self.filters, self.nominated, self.scores
+        )
 
     def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> Status | None:
         """The first refusal, or None; the plugin that held the pod back until now is asked before the others."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
@@ -12,7 +13,70 @@ class ScoreTable:
     """Scores of the feasible rows, in their order; one entry per plugin that did not skip."""
 
     rows: RowColumn
-    raw: dict[str, Int64Column]
-    normalized: dict[str, Int64Column]
-    weighted: dict[str, Int64Column]
+    raw: Mapping[str, Int64Column]
+    normalized: Mapping[str, Int64Column]
+    weighted: Mapping[str, Int64Column]
     totals: Int64Column
+
+    def index_of(self, row: int) -> int:
+        """Where a node row stands among the rows."""
+        if row < len(self.rows) and self.rows[row] == row:
+            return row
+        return int((self.rows == row).argmax())
+
+    def scores_at(self, index: int) -> Iterator[tuple[str, int, int, int]]:
+        """Each plugin with its raw, normalized and weighted score of one of the rows."""
+        for name in self.raw:
+            yield (
+                name,
+                _entry(self.raw, name, index),
+                _entry(self.normalized, name, index),
+                _entry(self.weighted, name, index),
+            )
+
+
+class FeasibleColumns(Mapping[str, Int64Column]):
+    """Columns over all nodes, read as columns over the feasible rows. Most readers want the scores of a few nodes, so
+    that a column is taken from its source only when it is read as a whole."""
+
+    __slots__ = ("_columns", "_names", "_rows", "_taken", "_weights")
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        columns: Mapping[str, Int64Column],
+        rows: RowColumn | None,
+        taken: Mapping[str, Int64Column],
+        weights: Mapping[str, int] | None = None,
+    ) -> None:
+        """`rows` is None for all nodes; `taken` are columns over the feasible rows already."""
+        self._names = names
+        self._columns = columns
+        self._rows = rows
+        self._taken = taken
+        self._weights = weights
+
+    def __getitem__(self, name: str) -> Int64Column:
+        column = self._taken.get(name)
+        if column is None:
+            column = self._columns[name] if self._rows is None else self._columns[name].take(self._rows)
+        weight = 1 if self._weights is None else self._weights[name]
+        return column if weight == 1 else column * weight
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def entry(self, name: str, index: int) -> int:
+        taken = self._taken.get(name)
+        if taken is not None:
+            found = taken[index]
+        else:
+            found = self._columns[name][index if self._rows is None else self._rows[index]]
+        return int(found) if self._weights is None else int(found) * self._weights[name]
+
+
+def _entry(columns: Mapping[str, Int64Column], name: str, index: int) -> int:
+    return columns.entry(name, index) if isinstance(columns, FeasibleColumns) else int(columns[name][index])

@@ -46,6 +46,7 @@ class NodeStatuses:
         self.plugins.id("")
         self.reasons.id(())
         self._summed_up: dict[Hashable, Any] = {}
+        self._is_shared = False
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` makes of all statuses, as long as they are these."""
@@ -55,8 +56,14 @@ class NodeStatuses:
         return found
 
     def _change(self) -> None:
-        # Copies go on with what held for them.
+        """Called before every change: copies share columns and sums until one of them changes."""
         self._summed_up = {}
+        if self._is_shared:
+            self._is_shared = False
+            self.codes, self.plugin_ids = self.codes.copy(), self.plugin_ids.copy()
+            self.reason_ids, self.absent = self.reason_ids.copy(), self.absent.copy()
+            self.unknown_nodes = dict(self.unknown_nodes)
+            self.plugins, self.reasons = self.plugins.copy(), self.reasons.copy()
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -74,20 +81,16 @@ class NodeStatuses:
         self.reason_ids[where] = translate[verdict.reason_ids[rejected]]
 
     def copy(self) -> NodeStatuses:
-        twin = NodeStatuses(0)
+        twin = NodeStatuses.__new__(NodeStatuses)
         twin.copy_from(self)
         return twin
 
     def copy_from(self, other: NodeStatuses) -> None:
         """Say all that the other says, and nothing else."""
-        self.codes, self.plugin_ids, self.reason_ids = (
-            other.codes.copy(),
-            other.plugin_ids.copy(),
-            other.reason_ids.copy(),
-        )
-        self.absent, self.absent_status = other.absent.copy(), other.absent_status
-        self.unknown_nodes = dict(other.unknown_nodes)
-        self.plugins, self.reasons = other.plugins.copy(), other.reasons.copy()
+        self.codes, self.plugin_ids, self.reason_ids = other.codes, other.plugin_ids, other.reason_ids
+        self.absent, self.absent_status, self.unknown_nodes = other.absent, other.absent_status, other.unknown_nodes
+        self.plugins, self.reasons = other.plugins, other.reasons
+        self._is_shared = other._is_shared = True
         self._summed_up = other._summed_up
 
     def set(self, row: int, status: Status) -> None:

@@ -11,8 +11,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-import msgspec
-
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import EVERY_EVENT, ClusterEvent
@@ -24,6 +22,7 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.releases.minors import NEWEST, Release
 
 Detail = Mapping[str, Any]
+LASTING = "lasting"
 State = TypeVar("State")
 S = TypeVar("S")
 
@@ -35,6 +34,8 @@ class Plugin:
     last minor that has the plugin, and `points_since` says where it takes part only from some minor on. One with
     `only_at` takes part in these of the points that it inherits from, and in no others.
 
+    `lasting` is what `placements_version` returns for every pod.
+
     `args_model` is a dataclass or a msgspec.Struct: the plugin's pluginConfig is checked against it, and `args` is one
     of these. Without it `args` is what the configuration says, a dict, or None.
     """
@@ -43,6 +44,7 @@ class Plugin:
     column: ClassVar[str] = ""
     scope: ClassVar[Literal["row", "cluster"]] = "row"
     follows_pods: ClassVar[bool] = True
+    lasting: ClassVar[bool] = False
     summary: ClassVar[str] = ""
     events: ClassVar[tuple[ClusterEvent, ...]] = ()
     since: ClassVar[str] = ""
@@ -59,6 +61,16 @@ class Plugin:
     def events_to_register(self) -> Sequence[ClusterEvent]:
         """The events that may help a pod which this plugin rejected. One that names none is woken by every event."""
         return self.events or EVERY_EVENT
+
+    def placements_version(self, pod: PodInfo) -> Hashable | None:
+        """A value that stays equal while PreFilter and PreScore of this plugin return the same for every pod of this
+        pod's template, as far as placed pods decide that: node objects and API objects are compared by the engine.
+
+        `LASTING` where placed pods never decide it. The verdict and the raw score of a node then change only when that
+        node changes, PreScore ignores which nodes are feasible, and Reserve, Permit and Bind of these pods change
+        nothing that other pods depend on. None, the default, where the plugin cannot return such a value: the engine
+        then runs the plugin in full for every pod."""
+        return LASTING if self.lasting else None
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         """The queueing hint: whether the pod, which this plugin rejected, may fit now (QueueingHintFn: Queue or
@@ -112,14 +124,6 @@ class PreFilterPlugin(Plugin, ABC, Generic[State]):
         return True
 
 
-def template_signature(pod: PodInfo) -> bytes:
-    """Everything but the pod's name, age and status."""
-    metadata = pod.pod.metadata
-    return msgspec.msgpack.encode(
-        (metadata.namespace, metadata.labels, metadata.annotations, metadata.owner_references, pod.pod.spec)
-    )
-
-
 class FilterPlugin(Plugin, ABC, Generic[State]):
     @abstractmethod
     def filter(self, state: State, pod: PodInfo, nodes: NodeRows) -> Verdict:
@@ -129,12 +133,17 @@ class FilterPlugin(Plugin, ABC, Generic[State]):
         """All of the pod that the filter goes by (SignPlugin.SignPod): pods that sign alike are judged alike. A
         plugin that looks at less than the whole template lets more pods share what was found out for one. A plugin
         of scope "row" that defines this also says that its verdict on a node holds until that node changes."""
-        return template_signature(pod)
+        return pod.template
 
     def is_indifferent(self, pod: PodInfo) -> bool:
         """Whether the pod passes on every node whatever happens. Asked where there is no PreFilter to say so with SKIP,
         which many plugins did not have in older minors."""
         return False
+
+    def changed_rows(self, pod: PodInfo, before: State, now: State) -> RowColumn | None:
+        """Node rows whose verdict may differ between two states that `pre_filter` returned for the pod's template; None
+        for all rows. The engine calls it when `placements_version` has changed."""
+        return None
 
     def explain(self, state: State, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The numbers behind the verdict on one of the rows; asked only for rows that are shown."""
@@ -169,7 +178,11 @@ class PreScorePlugin(Plugin, ABC, Generic[S, State]):
 
 
 class ScorePlugin(Plugin, ABC, Generic[State]):
+    """With `normalizes_by_extremes` the normalized score of a node depends on its raw score and on the least and the
+    highest raw score alone, so that a few nodes can be normalized together with the nodes that have these two."""
+
     normalizes: ClassVar[bool] = False
+    normalizes_by_extremes: ClassVar[bool] = False
 
     @abstractmethod
     def score(self, state: State, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
@@ -177,7 +190,8 @@ class ScorePlugin(Plugin, ABC, Generic[State]):
 
     def sign_score(self, state: State, pod: PodInfo) -> Hashable | None:
         """All that the raw score of a node goes by besides the node itself: while the node does not change, equal
-        signatures have equal scores there. None where that cannot be said."""
+        signatures have equal scores there. `LASTING` where placed pods do not change it either; None where that cannot
+        be said."""
         return None
 
     def normalize(self, state: State, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
@@ -271,6 +285,7 @@ def extension_points(plugin: type[Plugin], release: Release = NEWEST) -> tuple[s
 
 __all__ = [
     "EXTENSION_POINTS",
+    "LASTING",
     "SUCCESS",
     "BindPlugin",
     "Detail",
@@ -292,5 +307,4 @@ __all__ = [
     "ReservePlugin",
     "ScorePlugin",
     "extension_points",
-    "template_signature",
 ]

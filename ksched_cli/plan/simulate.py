@@ -26,6 +26,7 @@ from ksched_cli.plan.results import (
     GatedPod,
     IgnoredPod,
     NodeDetail,
+    NodeNames,
     PodGroupOutcome,
     PodOutcome,
     Preemption,
@@ -131,7 +132,7 @@ def outcome_of(
         pod=decision.pod.key,
         result=decision.result,
         node="" if decision.row is None else names[decision.row],
-        ties=tuple(cluster.nodes.name_column[decision.ties].tolist()),
+        ties=NodeNames(names, decision.ties) if len(decision.ties) else (),
         total_nodes=diagnosis.total_nodes if diagnosis else len(cluster.nodes),
         feasible_nodes=len(decision.feasible),
         pre_filter=_failure(pre_filter) if pre_filter else None,
@@ -188,8 +189,11 @@ def _top(decision: Decision, cluster: Cluster, count: int) -> tuple[ScoredNode, 
     if table is None:
         return ()
     if count <= len(decision.ties):
-        best = (np.nonzero(table.rows == row)[0][0] for row in decision.ties[:count])
-        return tuple(_scored(table, cluster, int(index)) for index in best)
+        best = decision.ties[:count]
+        indexes = (
+            best if len(table.rows) == len(cluster.nodes) else [np.nonzero(table.rows == row)[0][0] for row in best]
+        )
+        return tuple(_scored(table, cluster, int(index)) for index in indexes)
     if count < len(table.totals):
         least = np.partition(table.totals, -count)[-count]
         contenders = np.nonzero(table.totals >= least)[0]
@@ -204,12 +208,7 @@ def _scored(table: ScoreTable, cluster: Cluster, index: int) -> ScoredNode:
     return ScoredNode(
         cluster.nodes.names[table.rows[index]],
         int(table.totals[index]),
-        {
-            plugin: Score(
-                int(table.raw[plugin][index]), int(table.normalized[plugin][index]), int(table.weighted[plugin][index])
-            )
-            for plugin in table.raw
-        },
+        {plugin: Score(raw, normalized, weighted) for plugin, raw, normalized, weighted in table.scores_at(index)},
     )
 
 

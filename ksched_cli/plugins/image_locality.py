@@ -57,6 +57,7 @@ class ImageLocalityRules(ReleaseRules, plugins="ImageLocality"):
 class ImageLocality(ScorePlugin[None]):
     name = "ImageLocality"
     column = "Images"
+    lasting = True
     follows_pods = False
     summary = "Prefers nodes that hold the pod's images, the more the larger they are and the wider they are spread."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import ClassVar
 
 from ksched_cli.api.core import Node, Pod
@@ -15,7 +15,7 @@ from ksched_cli.api.volumes import Volume
 from ksched_cli.cluster.claims import claim_names, find_claim, foreign_claim, missing_claim
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
-from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.interfaces import LASTING, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
@@ -79,6 +79,9 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
 
     def limit(self, node: Node) -> int:
         return self.default_limit
+
+    def placements_version(self, pod: PodInfo) -> Hashable | None:
+        return None if pod.pod.spec.volumes else LASTING
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
         return SKIP if self.is_indifferent(pod) else PreFilterResult(None)

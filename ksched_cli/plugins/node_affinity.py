@@ -102,9 +102,11 @@ class NodeAffinity(
 ):
     name = "NodeAffinity"
     column = "Affinity"
+    lasting = True
     follows_pods = False
     summary = "Honours nodeSelector and node affinity, required and preferred, of the pod and of the profile."
     normalizes = True
+    normalizes_by_extremes = True
     events = (ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_LABEL),)
 
     @property

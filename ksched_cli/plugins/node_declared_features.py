@@ -65,6 +65,7 @@ def _needed_by(spec: PodSpec) -> Features:
 
 class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
     name = "NodeDeclaredFeatures"
+    lasting = True
     since = "1.35"
     summary = "Rejects nodes whose kubelet does not declare a feature that the pod needs."
     events = (

@@ -24,6 +24,7 @@ class NodeNameRules(ReleaseRules, plugins="NodeName"):
 
 class NodeName(FilterPlugin[None]):
     name = "NodeName"
+    lasting = True
     follows_pods = False
     summary = "Rejects every node but the one that spec.nodeName names."
     events = (ClusterEvent("Node", Action.ADD),)

@@ -21,6 +21,7 @@ WantedPorts = tuple[HostPort, ...]
 
 class NodePorts(PreFilterPlugin[WantedPorts], FilterPlugin[WantedPorts]):
     name = "NodePorts"
+    lasting = True
     summary = "Rejects nodes where a host port that the pod wants is taken."
     events = (ClusterEvent("Pod", Action.DELETE), ClusterEvent("Node", Action.ADD))
 

@@ -16,7 +16,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, halved
 from ksched_cli.framework.status import SKIP, Status, error
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
-from ksched_cli.plugins.lib.resource_scoring import MeasuredResource, measure, measure_before_1_22, measured
+from ksched_cli.plugins.lib.resource_scoring import Allocation, MeasuredResource, measure, measure_before_1_22, measured
 from ksched_cli.releases.changes import Change, ReleaseRules
 
 
@@ -55,6 +55,7 @@ class NodeResourcesBalancedAllocation(
 ):
     name = "NodeResourcesBalancedAllocation"
     column = "Balance"
+    lasting = True
     summary = "Prefers nodes whose use of cpu, memory, ... the pod makes more even."
     points_since = (("preScore", "1.27"),)
     args: NodeResourcesBalancedAllocationArgs
@@ -90,10 +91,10 @@ class NodeResourcesBalancedAllocation(
             if self._rules.skips_best_effort_pods and not any(resource.asked for resource in state):
                 return np.zeros(len(nodes), dtype=np.int64)
         allocation = measure(state, nodes, self._totals, use_requested=True)
-        with_pod = balance(allocation.requested, allocation.allocatable)
+        with_pod = balance(allocation.requested, allocation)
         if not self._rules.scores_the_difference:
             return with_pod
-        without_pod = balance(allocation.allocated, allocation.allocatable)
+        without_pod = balance(allocation.allocated, allocation)
         half = MAX_NODE_SCORE // 2
         return half + halved(half + with_pod - without_pod)
 
@@ -107,11 +108,12 @@ class NodeResourcesBalancedAllocation(
         return np.where((shares >= 1.0).any(axis=0), 0, even)
 
 
-def balance(used: Int64Column, allocatable: Int64Column) -> Int64Column:
+def balance(used: Int64Column, allocation: Allocation) -> Int64Column:
     """balancedResourceScore: 100 less the standard deviation of the shares in use, over the resources a node has."""
-    has = allocatable != 0
-    if has.all():
+    allocatable = allocation.allocatable
+    if allocation.complete:
         return evenness(used, allocatable)
+    has = allocatable != 0
     score = np.empty(used.shape[1], dtype=np.int64)
     # Nodes by the set of resources that they have, as a number with a bit for each.
     sets = (has * (np.int64(1) << np.arange(len(has), dtype=np.int64))[:, np.newaxis]).sum(axis=0)

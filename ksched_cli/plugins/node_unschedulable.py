@@ -35,6 +35,7 @@ class NodeUnschedulableRules(ReleaseRules, plugins="NodeUnschedulable"):
 
 class NodeUnschedulable(FilterPlugin[None]):
     name = "NodeUnschedulable"
+    lasting = True
     follows_pods = False
     summary = "Rejects cordoned nodes (spec.unschedulable) unless the pod tolerates the unschedulable taint."
     events = (

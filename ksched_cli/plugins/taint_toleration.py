@@ -59,11 +59,13 @@ class SoftTolerations:
 class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations], ScorePlugin[SoftTolerations]):
     name = "TaintToleration"
     column = "Taints"
+    lasting = True
     follows_pods = False
     summary = (
         "Rejects nodes with NoSchedule or NoExecute taints that the pod does not tolerate; prefers fewer soft ones."
     )
     normalizes = True
+    normalizes_by_extremes = True
     events = (
         ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_TAINT),
         ClusterEvent("Pod", Action.UPDATE_POD_TOLERATION),

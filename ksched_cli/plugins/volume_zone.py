@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.labels import LabelColumns
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
-from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.interfaces import LASTING, Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
@@ -95,6 +95,9 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         ClusterEvent("PersistentVolumeClaim", Action.ADD | Action.UPDATE),
         ClusterEvent("PersistentVolume", Action.ADD | Action.UPDATE),
     )
+
+    def placements_version(self, pod: PodInfo) -> Hashable | None:
+        return None if pod.pod.spec.volumes else LASTING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:

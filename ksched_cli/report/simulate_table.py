@@ -234,10 +234,11 @@ def _headline(outcome: PodOutcome) -> Text:
 
 
 def _tie_note(outcome: PodOutcome) -> str:
-    others = [name for name in outcome.ties if name != outcome.node]
+    others = [name for name in outcome.ties[:3] if name != outcome.node][:2]
     if not others:
         return ""
-    shown = ", ".join(others[:2]) + (f" and {len(others) - 2} more" if len(others) > 2 else "")
+    more = len(outcome.ties) - 1 - len(others)
+    shown = ", ".join(others) + (f" and {more} more" if more > 0 else "")
     return f", tied with {shown}"
 
 

@@ -5,7 +5,7 @@ Each call is made once per pod and in order; none is remembered, for nobody here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -68,9 +68,11 @@ class Extenders:
             nodes = NodeRows(nodes.cluster, answer.rows, bare=bare or nodes.bare)
         return nodes
 
-    def prioritize(self, pod: PodInfo, nodes: NodeRows, table: ScoreTable) -> None:
+    def prioritize(self, pod: PodInfo, nodes: NodeRows, table: ScoreTable) -> ScoreTable:
         """The part of prioritizeNodes that is about extenders: their scores join those of the plugins. One that fails
         has no say, whether or not it may be passed over otherwise."""
+        raw, normalized, weighted = dict(table.raw), dict(table.normalized), dict(table.weighted)
+        totals = table.totals
         for extender in self._asked(pod):
             try:
                 with self._calling(extender.name, "score"):
@@ -80,11 +82,11 @@ class Extenders:
                 continue
             if scores is None:
                 continue
-            name = _free_name(extender.name, table)
-            scaled = scores * self._scale
-            weighted = scaled * extender.config.weight
-            table.raw[name], table.normalized[name], table.weighted[name] = scores, scaled, weighted
-            np.add(table.totals, weighted, out=table.totals)
+            name = _free_name(extender.name, raw)
+            raw[name], normalized[name] = scores, scores * self._scale
+            weighted[name] = normalized[name] * extender.config.weight
+            totals = totals + weighted[name]
+        return ScoreTable(table.rows, raw, normalized, weighted, totals)
 
     def preempt(self, pod: PodInfo, candidates: Mapping[int, Candidate]) -> dict[int, Candidate] | Status:
         """callExtenders: the candidates that are left with their victims, or the status that ends the search."""
@@ -144,10 +146,10 @@ def _note(name: str, asked: NodeRows, answer: ExtenderAnswer, statuses: NodeStat
             statuses.set(known, status.by(name))
 
 
-def _free_name(name: str, table: ScoreTable) -> str:
+def _free_name(name: str, taken: Container[str]) -> str:
     """Two extenders may have one URL and differ in their verbs."""
     free, number = name, 2
-    while free in table.raw:
+    while free in taken:
         free, number = f"{name} ({number})", number + 1
     return free
 

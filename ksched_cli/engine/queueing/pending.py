@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOWHERE
@@ -28,11 +30,9 @@ class PendingQueue:
 
 def pending(cluster: Cluster) -> list[int]:
     """Pods without a node. One that names a node which does not exist is somebody's pod, not a pending one."""
-    return [
-        row
-        for row, info in enumerate(cluster.pods.infos)
-        if cluster.pods.node_row[row] == NOWHERE and not info.pod.spec.node_name and row not in cluster.pods.gone
-    ]
+    infos, gone = cluster.pods.infos, cluster.pods.gone
+    nowhere = np.nonzero(cluster.pods.node_row == NOWHERE)[0].tolist()
+    return [row for row in nowhere if not infos[row].pod.spec.node_name and row not in gone]
 
 
 def enqueue(cluster: Cluster, rows: Iterable[int], runtimes: Mapping[str, Runtime]) -> PendingQueue:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ from ksched_cli.config.plugin_args import DynamicResourcesArgs
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, Handle
 from ksched_cli.framework.interfaces import (
+    LASTING,
     Detail,
     FilterPlugin,
     PostFilterPlugin,
@@ -99,6 +100,7 @@ class DynamicResources(
     args: DynamicResourcesArgs
     points_since = (("score", "1.35"),)
     normalizes = True
+    normalizes_by_extremes = True
     events = (
         ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE),
         ClusterEvent("ResourceClaim", Action.ADD | Action.UPDATE),
@@ -123,6 +125,10 @@ class DynamicResources(
 
     def events_to_register(self) -> Sequence[ClusterEvent]:
         return self.events if self._enabled else ()
+
+    def placements_version(self, pod: PodInfo) -> Hashable | None:
+        claims = self._enabled and (pod.pod.spec.resource_claims or self._extended.wanted_by(pod.pod))
+        return None if claims else LASTING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         if event.resource == "ResourceClaim":
@@ -335,6 +341,10 @@ class DynamicResources(
             if allocation is not None:
                 scores[index] = _score_of(state, allocation)
         return scores
+
+    def sign_score(self, state: ClaimState | None, pod: PodInfo) -> Hashable | None:
+        without = not self._enabled or (state is not None and not state.claims)
+        return LASTING if without else None
 
     def normalize(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         return default_normalize_score(scores, reverse=False) if self._enabled else scores

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from ksched_cli.api.core import Namespace
-from ksched_cli.cluster.affinity_terms import AffinityTerm, Labels, PodMatcher, PodTerms, TermParser
+from ksched_cli.cluster.affinity_terms import NO_TERMS, AffinityTerm, Labels, PodMatcher, PodTerms, TermParser
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.plugins.inter_pod_affinity.pod_matching import BySelector, PodMatching, handles_of
@@ -69,13 +69,15 @@ class CarriedTerms:
         self._by_selector: BySelector[CarriedTerm] = BySelector()
         self._matching: dict[tuple[str, frozenset[tuple[str, str]]], tuple[int, list[CarriedTerm]]] = {}
 
-    def place(self, terms: PodTerms, node_row: int, amount: int) -> None:
+    def place(self, terms: PodTerms, node_row: int, amount: int) -> bool:
+        """Count the terms of a pod that came to the node or left it; whether it has any."""
         carried = self._of_template.get(terms)
         if carried is None:
             carried = tuple(self._carried(term, weight) for term, weight in self._carries(terms))
             self._of_template[terms] = carried
         for each in carried:
             each.counts.add(node_row, amount)
+        return bool(carried)
 
     def _carried(self, term: AffinityTerm, weight: int) -> CarriedTerm:
         found = self._terms.get((term, weight))
@@ -128,9 +130,12 @@ class Tallies:
         counts.add_rows(pods.node_row[wanted])
         return counts
 
-    def place(self, pod_row: int, node_row: int, amount: int) -> None:
-        for counts in self._concerned(pod_row):
+    def place(self, pod_row: int, node_row: int, amount: int) -> bool:
+        """Count a pod that came to the node or left it; whether some tally is about it."""
+        concerned = self._concerned(pod_row)
+        for counts in concerned:
             counts.add(node_row, amount)
+        return bool(concerned)
 
     def _concerned(self, pod_row: int) -> list[TopologyCounts]:
         pods = self._cluster.pods
@@ -149,7 +154,8 @@ class Tallies:
 
 
 class AffinityIndex:
-    """Everything that is kept between cycles. `generation` goes up when what was handed out no longer holds."""
+    """Everything that is kept between cycles. `generation` goes up when what was handed out no longer holds, and
+    `version` when any count has changed."""
 
     def __init__(self, cluster: Cluster, hard_weight: int) -> None:
         self._cluster = cluster
@@ -160,10 +166,12 @@ class AffinityIndex:
         self._namespaces: list[Namespace] = []
         self._catalog_version = -1
         self.generation = 0
+        self.version = 0
         self._start_over()
 
     def _start_over(self) -> None:
         self.generation += 1
+        self.version += 1
         self.anti_affinity = CarriedTerms(self._cluster, _required_anti_affinity)
         self.preferences = CarriedTerms(self._cluster, self._preferences)
         self.tallies = Tallies(self._cluster, self._matching)
@@ -185,13 +193,16 @@ class AffinityIndex:
                 self._place_terms(pod_row, node_row, 1)
             return
         for pod_row, node_row, amount in moves:
-            self._place_terms(pod_row, node_row, amount)
-            self.tallies.place(pod_row, node_row, amount)
+            carries = self._place_terms(pod_row, node_row, amount)
+            if self.tallies.place(pod_row, node_row, amount) or carries:
+                self.version += 1
 
-    def _place_terms(self, pod_row: int, node_row: int, amount: int) -> None:
+    def _place_terms(self, pod_row: int, node_row: int, amount: int) -> bool:
         terms = self.parser.of(self._cluster.pods.infos[pod_row])
-        self.anti_affinity.place(terms, node_row, amount)
-        self.preferences.place(terms, node_row, amount)
+        if terms is NO_TERMS:
+            return False
+        avoids = self.anti_affinity.place(terms, node_row, amount)
+        return self.preferences.place(terms, node_row, amount) or avoids
 
     def _sync_namespaces(self) -> None:
         catalog = self._cluster.catalog
@@ -202,6 +213,7 @@ class AffinityIndex:
         if namespaces != self._namespaces:
             self._namespaces = namespaces
             self.generation += 1
+            self.version += 1
             self.anti_affinity.forget_matches()
             self.preferences.forget_matches()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from ksched_cli.api.core import Namespace
 from ksched_cli.api.pod_facts import holds_place, is_same_pod
 from ksched_cli.cluster.affinity_terms import Labels, PodMatcher, PodTerms
-from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column
+from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn
 from ksched_cli.cluster.labels import ABSENT
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import InterPodAffinityArgs
@@ -107,6 +107,7 @@ class InterPodAffinity(
     )
     scope = "cluster"
     normalizes = True
+    normalizes_by_extremes = True
     args: InterPodAffinityArgs
     events = (
         ClusterEvent("Pod", Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE),
@@ -134,6 +135,28 @@ class InterPodAffinity(
         if event.resource == "Node":
             return affinity_node_may_help(terms, old, new)
         return affinity_pod_may_help(terms, pod.pod, old, new, self._index.parser)
+
+    def placements_version(self, pod: PodInfo) -> Hashable | None:
+        self._sync()
+        return self._index.version
+
+    def changed_rows(self, pod: PodInfo, before: AffinityState, now: AffinityState) -> RowColumn | None:
+        """The nodes of the topology values where a count has become positive or zero."""
+        first = [state.affinity.empty and state.terms.affinity_matches(pod) for state in (before, now)]
+        if before.terms is not now.terms or first[0] != first[1]:
+            return None
+        changed = np.zeros(len(self.handle.cluster.nodes), dtype=np.bool_)
+        for old, new in (
+            (before.existing, now.existing),
+            (before.anti_affinity, now.anti_affinity),
+            (before.affinity, now.affinity),
+        ):
+            for key in dict.fromkeys((*old.keys, *new.keys)):
+                column = self.handle.cluster.nodes.labels.column(key)
+                differs = (old.of(key, column) > 0) != (new.of(key, column) > 0)
+                if differs.any():
+                    changed |= differs[column.ids]
+        return np.nonzero(changed)[0]
 
     # PreFilter
 

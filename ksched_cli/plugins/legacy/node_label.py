@@ -19,6 +19,7 @@ _VIOLATED = unresolvable("node(s) didn't have the requested labels")
 
 class NodeLabel(FilterPlugin[None], ScorePlugin[None]):
     name = "NodeLabel"
+    lasting = True
     until = "1.22"
     follows_pods = False
     summary = "Rejects nodes that lack a label, or have one that they should not have; prefers nodes likewise."

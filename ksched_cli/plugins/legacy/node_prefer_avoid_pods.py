@@ -54,6 +54,7 @@ class _AvoidPods(Struct, rename="camel", frozen=True):
 class NodePreferAvoidPods(ScorePlugin[None]):
     name = "NodePreferAvoidPods"
     column = "Avoid"
+    lasting = True
     until = "1.22"
     follows_pods = False
     summary = "Keeps the pods of a controller away from nodes that ask for it in an annotation."

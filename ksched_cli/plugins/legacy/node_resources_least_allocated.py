@@ -17,6 +17,7 @@ from ksched_cli.plugins.lib.resource_strategies import least_requested
 class NodeResourcesLeastAllocated(ScorePlugin[None]):
     name = "NodeResourcesLeastAllocated"
     column = "Least"
+    lasting = True
     until = "1.22"
     summary = "Prefers nodes with the largest share of cpu, memory, ... left free."
     args: NodeResourcesLeastAllocatedArgs

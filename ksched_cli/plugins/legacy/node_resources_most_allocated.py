@@ -28,6 +28,7 @@ class MostAllocatedRules(ReleaseRules, plugins="NodeResourcesMostAllocated"):
 class NodeResourcesMostAllocated(ScorePlugin[None]):
     name = "NodeResourcesMostAllocated"
     column = "Most"
+    lasting = True
     until = "1.22"
     summary = "Prefers nodes with the largest share of cpu, memory, ... in use."
     args: NodeResourcesMostAllocatedArgs

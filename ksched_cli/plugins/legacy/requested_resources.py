@@ -37,4 +37,4 @@ class RequestedResources:
     def mean(self, scores: Int64Column, allocation: Allocation) -> Int64Column:
         if not self.as_strategies:
             return mean_over_all(scores, self.weights)
-        return weighted_mean(scores, allocation.allocatable, self.weights)
+        return weighted_mean(scores, allocation, self.weights)

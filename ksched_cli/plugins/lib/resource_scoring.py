@@ -44,11 +44,13 @@ class MeasuredResource:
 
 @dataclass(frozen=True)
 class Allocation:
-    """`[resource, node]` each. A resource that does not count on a node has 0 allocatable there."""
+    """`[resource, node]` each, not to be written to. A resource that does not count on a node has 0 allocatable there;
+    `complete` where there is none such."""
 
     requested: Int64Column
     allocated: Int64Column
     allocatable: Int64Column
+    complete: bool = False
 
 
 def measured(
@@ -102,6 +104,26 @@ def measure(
     resources: Sequence[MeasuredResource], nodes: NodeRows, totals: DeviceTotals, *, use_requested: bool
 ) -> Allocation:
     """calculateNodeAllocatableRequest for all rows at once. Devices count where a node does not announce a resource."""
+    rows = [resource.row for resource in resources]
+    usage = nodes.cluster.usage
+    if rows == [CPU, MEMORY] and not nodes.bare:
+        # Both matrices begin with these two: nothing is copied where all nodes are asked about.
+        allocatable = nodes.take(nodes.cluster.nodes.allocatable[:2])
+        allocated = nodes.take(usage.requested[:2] if use_requested else usage.nonzero)
+    else:
+        allocatable, allocated = _gathered(resources, nodes, totals, use_requested=use_requested)
+    asked = np.array([resource.asked for resource in resources], dtype=np.int64)[:, np.newaxis]
+    requested = allocated + asked
+    complete = bool(allocatable.all())
+    if not complete:
+        allocated, requested = np.where(allocatable == 0, 0, (allocated, requested))
+    return Allocation(requested, allocated, allocatable, complete)
+
+
+def _gathered(
+    resources: Sequence[MeasuredResource], nodes: NodeRows, totals: DeviceTotals, *, use_requested: bool
+) -> tuple[Int64Column, Int64Column]:
+    """What the nodes have of each resource, and what pods take of it."""
     shape = (len(resources), len(nodes))
     allocatable, allocated = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     table, usage = nodes.cluster.nodes, nodes.cluster.usage
@@ -118,12 +140,7 @@ def measure(
             unannounced = allocatable[index] == 0
             allocated[index] = np.where(unannounced, nodes.take(devices[1]), allocated[index])
             allocatable[index] = np.where(unannounced, nodes.take(devices[0]), allocatable[index])
-    asked = np.array([resource.asked for resource in resources], dtype=np.int64)[:, np.newaxis]
-    requested = allocated + asked
-    missing = allocatable == 0
-    if missing.any():
-        allocated[missing] = requested[missing] = 0
-    return Allocation(requested, allocated, allocatable)
+    return allocatable, allocated
 
 
 def measure_before_1_22(pod: PodInfo, names: Sequence[str], nodes: NodeRows) -> Allocation:

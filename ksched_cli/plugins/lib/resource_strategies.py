@@ -14,7 +14,7 @@ from ksched_cli.plugins.lib.resource_scoring import Allocation
 def least_requested(allocation: Allocation, best: int = MAX_NODE_SCORE) -> Int64Column:
     """leastRequestedScore: the share that stays free."""
     free = np.maximum(allocation.allocatable - allocation.requested, 0)
-    return floor_quotient(free * best, np.maximum(allocation.allocatable, 1))
+    return floor_quotient(free * best, _capacity(allocation))
 
 
 def most_requested(
@@ -22,19 +22,31 @@ def most_requested(
 ) -> Int64Column:
     """mostRequestedScore: the share that is taken; stand-in requests may exceed what there is, and up to 1.19 such a
     resource scored 0."""
-    capacity = np.maximum(allocation.allocatable, 1)
+    capacity = _capacity(allocation)
     scores = floor_quotient(np.minimum(allocation.requested, allocation.allocatable) * best, capacity)
     return np.where(allocation.requested > allocation.allocatable, 0, scores) if exceeding_is_nothing else scores
 
 
-def weighted_mean(scores: Int64Column, allocatable: Int64Column, weights: Sequence[int]) -> Int64Column:
+def _capacity(allocation: Allocation) -> Int64Column:
+    """What to divide by."""
+    return allocation.allocatable if allocation.complete else np.maximum(allocation.allocatable, 1)
+
+
+def weighted_mean(scores: Int64Column, allocation: Allocation, weights: Sequence[int]) -> Int64Column:
     """Over the resources that the node has; 0 where it has none of them."""
-    weight = np.array(weights, dtype=np.int64)[:, np.newaxis]
     mean: Int64Column
-    if allocatable.all():
-        mean = (scores * weight).sum(axis=0) // max(sum(weights), 1)
+    if allocation.complete:
+        same = len(set(weights)) == 1 and weights[0] > 0
+        factors = [1] * len(weights) if same else weights
+        total = scores[0] * factors[0] if factors[0] != 1 else scores[0]
+        for score, factor in zip(scores[1:], factors[1:], strict=True):
+            total = total + (score * factor if factor != 1 else score)
+        count = max(sum(factors), 1)
+        # Scores are not negative.
+        mean = total >> 1 if count == 2 else total // count
         return mean
-    counted = (allocatable != 0) * weight
+    weight = np.array(weights, dtype=np.int64)[:, np.newaxis]
+    counted = (allocation.allocatable != 0) * weight
     total = counted.sum(axis=0)
     mean = (scores * counted).sum(axis=0) // np.maximum(total, 1)
     return mean

@@ -71,6 +71,7 @@ class NodeResourcesFit(
 ):
     name = "NodeResourcesFit"
     column = "Fit"
+    lasting = True
     points_since = (("score", "1.22"), ("preScore", "1.27"), ("placementScore", "1.36"))
     summary = "Rejects nodes without room for the pod's requests; scores by the profile's scoring strategy."
     args: NodeResourcesFitArgs
@@ -128,7 +129,13 @@ class NodeResourcesFit(
             missing = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
             return Verdict.from_statuses([missing] * len(nodes))
         table, usage = nodes.cluster.nodes, nodes.cluster.usage
-        crowded = nodes.take(usage.pod_count) + 1 > nodes.take(table.allowed_pods)
+        crowded = nodes.take(usage.pod_count) >= nodes.take(table.allowed_pods)
+        if [each for each, _ in state.requests] == [CPU, MEMORY]:
+            # What most pods ask for, as one look at both.
+            free = nodes.take(table.allocatable[:2]) - nodes.take(usage.requested[:2])
+            asked = np.array([amount for _, amount in state.requests], dtype=np.int64)[:, np.newaxis]
+            if not np.count_nonzero(crowded) and not np.count_nonzero(asked > free):
+                return Verdict.passing(len(nodes))
         lacks = crowded.astype(np.int64)
         hopeless = np.zeros(len(nodes), dtype=np.bool_)
         for bit, (resource, amount) in enumerate(state.requests, start=1):
@@ -211,7 +218,7 @@ class NodeResourcesFit(
         nodes = NodeRows(self.handle.cluster, placement.rows)
         allocation = measure_together(proposed, [resource.name for resource in resources], nodes)
         weights = [resource.weight for resource in resources]
-        return int(weighted_mean(most_requested(allocation), allocation.allocatable, weights)[0])
+        return int(weighted_mean(most_requested(allocation), allocation, weights)[0])
 
 
 def _has_sidecar(pod: PodInfo) -> bool:
@@ -227,12 +234,12 @@ def scorer_of(strategy: ScoringStrategy) -> Scorer:
     """nodeResourceStrategyTypeMap."""
     weights = [resource.weight for resource in strategy.resources]
     if strategy.type == "MostAllocated":
-        return lambda allocation: weighted_mean(most_requested(allocation), allocation.allocatable, weights)
+        return lambda allocation: weighted_mean(most_requested(allocation), allocation, weights)
     if strategy.type == "RequestedToCapacityRatio":
         ratio = strategy.requested_to_capacity_ratio
         points = [(point.utilization, point.score) for point in (ratio.shape if ratio else ())]
         return lambda allocation: requested_to_capacity_ratio(allocation, points, weights)
-    return lambda allocation: weighted_mean(least_requested(allocation), allocation.allocatable, weights)
+    return lambda allocation: weighted_mean(least_requested(allocation), allocation, weights)
 
 
 PLUGINS = (NodeResourcesFit,)

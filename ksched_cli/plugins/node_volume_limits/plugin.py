@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from ksched_cli.api.core import Pod
@@ -13,7 +13,7 @@ from ksched_cli.api.storage import CSIDriver, CSINode
 from ksched_cli.cluster.claims import claim_names
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
-from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.interfaces import LASTING, Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
@@ -41,6 +41,9 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         ClusterEvent("PersistentVolumeClaim", Action.ADD),
         ClusterEvent("VolumeAttachment", Action.DELETE),
     )
+
+    def placements_version(self, pod: PodInfo) -> Hashable | None:
+        return None if pod.pod.spec.volumes else LASTING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:

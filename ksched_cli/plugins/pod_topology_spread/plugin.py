@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +11,14 @@ import numpy as np
 from ksched_cli.api.node_affinity import RequiredNodeAffinity
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.api.tolerations import find_untolerated
-from ksched_cli.cluster.columns import BoolColumn, FloatColumn, IdColumn, Int64Column
+from ksched_cli.cluster.columns import BoolColumn, FloatColumn, IdColumn, Int64Column, RowColumn
 from ksched_cli.cluster.labels import ABSENT, LabelColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import PodTopologySpreadArgs
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
+    LASTING,
     Detail,
     FilterPlugin,
     PreFilterPlugin,
@@ -164,6 +165,23 @@ class PodTopologySpread(
         ):
             return np.zeros(len(self.handle.cluster.nodes), dtype=np.int64)
         return self.handle.cluster.counts.per_node(pod.namespace, constraint.selector)
+
+    def placements_version(self, pod: PodInfo) -> Hashable | None:
+        try:
+            constraints = [*self._constraints(pod, HARD), *self._constraints(pod, SOFT)]
+        except SelectorError:
+            return None
+        counts = self.handle.cluster.counts
+        return tuple(counts.version(pod.namespace, each.selector) for each in constraints) or LASTING
+
+    def changed_rows(self, pod: PodInfo, before: SpreadState, now: SpreadState) -> RowColumn | None:
+        """The nodes of the domains whose outcome differs."""
+        changed = np.zeros(len(self.handle.cluster.nodes), dtype=np.bool_)
+        for old, new in zip(before.domains, now.domains, strict=True):
+            differs = old.outcomes() != new.outcomes()
+            if differs.any():
+                changed |= differs[new.ids]
+        return np.nonzero(changed)[0]
 
     # Queueing hints
 

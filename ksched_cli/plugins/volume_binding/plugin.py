@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,7 @@ from ksched_cli.config.plugin_args import VolumeBindingArgs
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
+    LASTING,
     Detail,
     FilterPlugin,
     PreBindPlugin,
@@ -98,6 +99,9 @@ class VolumeBinding(
         points = [(point.utilization, point.score) for point in (args.shape if args else ())]
         scoring = handle.gates.enabled("StorageCapacityScoring")
         self._shape: Shape = (points or _MOST_FREE_FIRST) if scoring else ()
+
+    def placements_version(self, pod: PodInfo) -> Hashable | None:
+        return None if pod.pod.spec.volumes else LASTING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:

@@ -1,0 +1,222 @@
+"""What a cycle found for a pod template, repaired for the next pod of that template.
+
+Most pods of a cluster are copies of a few. A pod whose template has had a cycle before gets the statuses of that cycle,
+brought up to date for the nodes that have changed since: those in the cluster's journal, and those that a plugin names
+whose verdict depends on other pods. `Cluster.reuse` switches this off, and every result stays the same.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import BoolColumn, RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.cycle_state import CycleState
+from ksched_cli.engine.filters import Filters
+from ksched_cli.engine.lane_scores import TemplateScores
+from ksched_cli.engine.nominated_filters import NominatedFilters
+from ksched_cli.engine.nominator import NominatedPods
+from ksched_cli.engine.pre_filters import PreFilters
+from ksched_cli.engine.profile import Profile
+from ksched_cli.engine.score_table import ScoreTable
+from ksched_cli.engine.scores import Scores
+from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.interfaces import LASTING, Plugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.rows import NodeRows
+
+# How much memory the results of all templates may take together, and how much one takes per node.
+_BYTES = 96 * 2**20
+_BYTES_PER_NODE = 32
+# Past this share of nodes to repair, scoring all of them costs less.
+_AFRESH_SHARE = 2
+
+
+@dataclass
+class TemplateResult:
+    """`feasible` is None for all nodes. `closed` are nodes that a filter rejects which only the node object decides;
+    None for no node. `repaired` are the rows that were filtered again since nodes were scored."""
+
+    state: CycleState
+    structure: int
+    catalog_version: int
+    position: int
+    versions: dict[str, Hashable]
+    statuses: NodeStatuses
+    feasible: RowColumn | None
+    closed: BoolColumn | None
+    scores: TemplateScores | None = None
+    repaired: list[RowColumn] = field(default_factory=list)
+
+    def note(self, rows: RowColumn) -> None:
+        """Remember rows to score again."""
+        if self.scores is None:
+            return
+        self.repaired.append(rows)
+        if sum(map(len, self.repaired)) * _AFRESH_SHARE > len(self.statuses):
+            self.scores = None
+            self.repaired.clear()
+
+
+class TemplateLane:
+    """The results of the templates that were used last."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        cluster: Cluster,
+        nominator: NominatedPods,
+        pre_filters: PreFilters,
+        filters: Filters,
+        nominated: NominatedFilters,
+        scores: Scores,
+    ) -> None:
+        self._profile = profile
+        self._cluster = cluster
+        self._nominator = nominator
+        self._pre_filters = pre_filters
+        self._filters = filters
+        self._nominated = nominated
+        self._scores = scores
+        self._results: OrderedDict[bytes, TemplateResult] = OrderedDict()
+        asked = (*profile.pre_filter, *profile.filter, *profile.pre_score, *profile.score)
+        self._plugins: dict[str, Plugin] = {plugin.name: plugin for plugin in asked}
+        # Plugins that never return a version need not be asked about each pod.
+        self._is_open = not profile.checks_all_filters and all(
+            plugin.lasting or type(plugin).placements_version is not Plugin.placements_version
+            for plugin in self._plugins.values()
+        )
+
+    def keep(self, pod: PodInfo, state: CycleState, statuses: NodeStatuses, feasible: RowColumn) -> None:
+        """Remember what a cycle has found, right after its filters have run over all nodes."""
+        if not self._is_open:
+            return
+        versions: dict[str, Hashable] = {}
+        for name, plugin in self._plugins.items():
+            if plugin.lasting:
+                continue
+            version = plugin.placements_version(pod)
+            if version is None:
+                return
+            if version != LASTING:
+                versions[name] = version
+        cluster = self._cluster
+        kept = CycleState(dict(state.filter_states), {}, set(state.skip_filter), set())
+        self._results[pod.template] = TemplateResult(
+            kept,
+            cluster.structure,
+            cluster.catalog.version,
+            len(cluster.journal),
+            versions,
+            statuses.copy(),
+            None if len(feasible) == len(cluster.nodes) else feasible,
+            self._closed(kept, statuses),
+        )
+        most = max(_BYTES // (_BYTES_PER_NODE * max(len(cluster.nodes), 1)), 2)
+        while len(self._results) > most:
+            self._results.popitem(last=False)
+
+    def _closed(self, state: CycleState, statuses: NodeStatuses) -> BoolColumn | None:
+        asked = self._filters.in_force(state)
+        fixed = {plugin.name for plugin in takewhile(lambda each: not each.follows_pods, asked)}
+        if fixed.isdisjoint(statuses.unschedulable_plugins()):
+            return None
+        ids = [index for index, name in enumerate(statuses.plugins.values) if name in fixed]
+        closed: BoolColumn = statuses.failed & np.isin(statuses.plugin_ids, ids)
+        return closed
+
+    def find(self, pod: PodInfo) -> TemplateResult | None:
+        """The result for the pod's template as of now; None where the cycle has to run in full. A result about which a
+        plugin fails is dropped, so that the plugin fails again in that cycle."""
+        result = self._results.pop(pod.template, None)
+        if result is None or not self._still_holds(result):
+            return None
+        rows = self._changed_rows(result, pod)
+        if rows is None:
+            return None
+        if len(rows):
+            self._filter_again(result, pod, rows)
+        result.position = len(self._cluster.journal)
+        self._results[pod.template] = result
+        return result
+
+    def score(self, result: TemplateResult, pod: PodInfo) -> ScoreTable:
+        """The scores of the feasible nodes."""
+        scores, result.scores = result.scores, None
+        if scores is None or not scores.repair(result, pod):
+            result.repaired.clear()
+            scores = TemplateScores(self._profile, self._cluster, self._scores, result, pod)
+        table = scores.table(pod)
+        result.scores = scores
+        return table
+
+    def _still_holds(self, result: TemplateResult) -> bool:
+        cluster = self._cluster
+        if (result.structure, result.catalog_version) != (cluster.structure, cluster.catalog.version):
+            return False
+        return not self._nominator.nodes() or self._filters.row_scoped(result.state)
+
+    def _changed_rows(self, result: TemplateResult, pod: PodInfo) -> RowColumn | None:
+        """Rows to filter again; None where PreFilter now returns something of another kind."""
+        touched = self._cluster.journal[result.position :]
+        rows = np.array(sorted(set(touched)), dtype=np.int64)
+        for name, version in result.versions.items():
+            plugin = self._plugins[name]
+            now = plugin.placements_version(pod)
+            if now == version:
+                continue
+            if now is None or now == LASTING:
+                return None
+            result.versions[name] = now
+            changed = self._pre_filter_again(result, plugin, pod)
+            if changed is None:
+                return None
+            if len(changed):
+                rows = np.union1d(rows, changed)
+        return rows
+
+    def _pre_filter_again(self, result: TemplateResult, plugin: Plugin, pod: PodInfo) -> RowColumn | None:
+        state, name = result.state, plugin.name
+        unchanged = np.empty(0, dtype=np.int64)
+        if not isinstance(plugin, PreFilterPlugin) or plugin not in self._profile.pre_filter:
+            return unchanged
+        answer = self._pre_filters.call(plugin, pod)
+        skipped = name in state.skip_filter
+        if not isinstance(answer, PreFilterResult):
+            return unchanged if answer.skipped and skipped and name not in state.filter_states else None
+        if answer.node_names is not None or answer.skip != skipped or name not in state.filter_states:
+            return None
+        before, state.filter_states[name] = state.filter_states[name], answer.state
+        if skipped:
+            return unchanged
+        return self._rows_that_differ(plugin, pod, before, answer.state)
+
+    def _rows_that_differ(self, plugin: Plugin, pod: PodInfo, before: Any, now: Any) -> RowColumn:
+        found = None
+        for each in self._profile.filter:
+            if each is plugin:
+                found = each.changed_rows(pod, before, now)
+        return self._cluster.nodes.all_rows if found is None else found
+
+    def _filter_again(self, result: TemplateResult, pod: PodInfo, rows: RowColumn) -> None:
+        statuses = result.statuses
+        if result.closed is not None:
+            rows = rows[~result.closed[rows]]
+        before = statuses.codes[rows] == 0
+        if not before.all():
+            statuses.forget(rows)
+        nodes = NodeRows(self._cluster, rows)
+        if self._nominator.nodes():
+            self._nominated.run(result.state, pod, nodes, statuses)
+        else:
+            self._filters.run_open(result.state, pod, nodes, statuses)
+        result.note(rows)
+        if not np.array_equal(before, statuses.codes[rows] == 0):
+            feasible = np.nonzero(statuses.codes == 0)[0]
+            result.feasible = None if len(feasible) == len(statuses) else feasible

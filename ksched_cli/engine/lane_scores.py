@@ -1,0 +1,228 @@
+"""The scores of a template's feasible nodes, repaired for the nodes that have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import Int64Column, RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.cycle_state import CycleState
+from ksched_cli.engine.profile import Profile
+from ksched_cli.engine.score_table import FeasibleColumns, ScoreTable
+from ksched_cli.engine.scores import Scores, handed_to
+from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.interfaces import LASTING, ScorePlugin
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import Status
+
+if TYPE_CHECKING:
+    from ksched_cli.engine.lane import TemplateResult
+
+# The total of a node that is not feasible: below every sum of scores.
+_FLOOR = np.iinfo(np.int64).min // 2
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Feasible rows with the least and the highest raw score, and these scores."""
+
+    low_row: int
+    high_row: int
+    low: int
+    high: int
+
+
+@dataclass
+class KeptColumn:
+    """A plugin's scores over all nodes. `normalized` counts on feasible rows only."""
+
+    plugin: ScorePlugin[Any]
+    sign: Hashable
+    raw: Int64Column
+    normalized: Int64Column
+    extremes: Extremes | None
+
+
+class TemplateScores:
+    """Two kinds of columns. A plugin that signs its raw score has a column over all nodes, of which single rows are
+    repaired; `base` is the weighted sum of these columns. The columns of the other plugins are over the feasible rows,
+    and they are computed again for every pod unless `placements_version` says that nothing has changed."""
+
+    def __init__(
+        self, profile: Profile, cluster: Cluster, scores: Scores, result: TemplateResult, pod: PodInfo
+    ) -> None:
+        self._profile = profile
+        self._cluster = cluster
+        self._scores = scores
+        self._versions = dict(result.versions)
+        self._feasible = result.feasible
+        self._nodes = NodeRows(self._cluster, result.feasible)
+        self._state = CycleState(result.state.filter_states, {}, result.state.skip_filter, set())
+        scores.prepare(self._state, pod, self._nodes)
+        self._kept: dict[str, KeptColumn] = {}
+        self._loose: list[ScorePlugin[Any]] = []
+        self._loose_columns: dict[str, tuple[Int64Column, Int64Column]] = {}
+        self._scored = [each for each in profile.score if each.name not in self._state.skip_score]
+        self._names = [each.name for each in self._scored]
+        self._weights = {each.name: profile.weights[each.name] for each in self._scored}
+        for plugin in self._scored:
+            sign = plugin.sign_score(handed_to(plugin, self._state), pod)
+            if sign is None or plugin.name in self._versions:
+                self._loose.append(plugin)
+            else:
+                self._kept[plugin.name] = self._fresh(plugin, sign, pod)
+        self._base = self._summed(result.statuses)
+
+    # Columns over all nodes
+
+    def _fresh(self, plugin: ScorePlugin[Any], sign: Hashable, pod: PodInfo) -> KeptColumn:
+        handed, nodes = handed_to(plugin, self._state), self._nodes
+        raw = self._scores.signed_raw(plugin, handed, sign, pod)
+        asked = nodes.take(raw)
+        normalized = self._scores.normalize(plugin, handed, pod, nodes, asked)
+        if not plugin.normalizes:
+            normalized = raw
+        elif self._feasible is not None:
+            everywhere = np.zeros(len(raw), dtype=np.int64)
+            everywhere[self._feasible] = normalized
+            normalized = everywhere
+        return KeptColumn(plugin, sign, raw, normalized, _extremes(plugin, asked, nodes.rows))
+
+    def _summed(self, statuses: NodeStatuses) -> Int64Column:
+        base = np.zeros(len(statuses), dtype=np.int64)
+        for name, column in self._kept.items():
+            weight = self._weights[name]
+            base += column.normalized if weight == 1 else column.normalized * weight
+        if self._feasible is not None:
+            base[statuses.failed] = _FLOOR
+        return base
+
+    def repair(self, result: TemplateResult, pod: PodInfo) -> bool:
+        """Bring the columns over all nodes up to date with the rows that were filtered again; False where all scores
+        have to be computed again. Earlier decisions hold the old columns, which stay as they are."""
+        if not self._follows(result, pod):
+            return False
+        if not result.repaired:
+            return True
+        touched = np.unique(np.concatenate(result.repaired)) if len(result.repaired) > 1 else result.repaired[0]
+        result.repaired.clear()
+        codes = result.statuses.codes
+        there = codes[touched] == 0
+        rows = touched if there.all() else touched[there]
+        moved = self._feasible is not result.feasible
+        self._feasible, self._nodes = result.feasible, NodeRows(self._cluster, result.feasible)
+        totals = np.zeros(len(rows), dtype=np.int64)
+        for name, column in self._kept.items():
+            renewed = self._renewed(column, pod, rows, result.statuses, moved=moved)
+            if renewed is None:
+                return False
+            totals += renewed * self._weights[name]
+        base = self._base.copy()
+        if len(rows) < len(touched):
+            base[touched] = _FLOOR
+        base[rows] = totals
+        self._base = base
+        return True
+
+    def _follows(self, result: TemplateResult, pod: PodInfo) -> bool:
+        """Run PreScore again where other pods or the feasible nodes decide what it returns."""
+        same_nodes = result.feasible is self._feasible
+        for name, version in result.versions.items():
+            if same_nodes and version == self._versions[name]:
+                continue
+            self._versions[name] = version
+            self._loose_columns.pop(name, None)
+            if not self._pre_score_again(name, result, pod):
+                return False
+        return True
+
+    def _pre_score_again(self, name: str, result: TemplateResult, pod: PodInfo) -> bool:
+        plugin = next((each for each in self._profile.pre_score if each.name == name), None)
+        if plugin is None:
+            return True
+        nodes = NodeRows(self._cluster, result.feasible)
+        answer = self._scores.prepare_one(plugin, self._state, pod, nodes)
+        skipped = name in self._state.skip_score
+        if isinstance(answer, Status):
+            return answer.skipped and skipped
+        self._state.score_states[name] = answer
+        return not skipped
+
+    def _renewed(
+        self, column: KeptColumn, pod: PodInfo, rows: RowColumn, statuses: NodeStatuses, *, moved: bool
+    ) -> Int64Column | None:
+        """Normalized scores of the rows; None where the extremes have moved, so that all scores differ."""
+        plugin, handed = column.plugin, handed_to(column.plugin, self._state)
+        before = raw = column.raw
+        if plugin.follows_pods and column.sign != LASTING:
+            raw = column.raw = self._scores.signed_raw(plugin, handed, column.sign, pod)
+        elif not moved:
+            return column.normalized[rows]
+        if not plugin.normalizes:
+            column.normalized = raw
+            return self._scores.normalize(plugin, handed, pod, NodeRows(self._cluster, rows), raw[rows])
+        if raw is before and not moved:
+            return column.normalized[rows]
+        extremes = column.extremes
+        if extremes is None or not _hold(extremes, raw, rows, statuses):
+            return None
+        asked = NodeRows(self._cluster, np.append(rows, (extremes.low_row, extremes.high_row)))
+        normalized = self._scores.normalize(plugin, handed, pod, asked, raw[asked.rows])
+        column.normalized = column.normalized.copy()
+        column.normalized[rows] = normalized[:-2]
+        return normalized[:-2]
+
+    # The table
+
+    def table(self, pod: PodInfo) -> ScoreTable:
+        rows = self._feasible
+        totals = self._base if rows is None else self._base.take(rows)
+        raw: dict[str, Int64Column] = {}
+        normalized: dict[str, Int64Column] = {}
+        for plugin in self._loose:
+            name = plugin.name
+            raw[name], normalized[name] = self._loose_column(plugin, pod)
+            weight = self._weights[name]
+            totals = totals + (normalized[name] if weight == 1 else normalized[name] * weight)
+        kept_raw = {name: column.raw for name, column in self._kept.items()}
+        kept_normalized = {name: column.normalized for name, column in self._kept.items()}
+        return ScoreTable(
+            self._nodes.rows,
+            FeasibleColumns(self._names, kept_raw, rows, raw),
+            FeasibleColumns(self._names, kept_normalized, rows, normalized),
+            FeasibleColumns(self._names, kept_normalized, rows, normalized, self._weights),
+            totals,
+        )
+
+    def _loose_column(self, plugin: ScorePlugin[Any], pod: PodInfo) -> tuple[Int64Column, Int64Column]:
+        known = self._loose_columns.get(plugin.name)
+        if known is None:
+            handed = handed_to(plugin, self._state)
+            raw = self._scores.raw(plugin, handed, pod, self._nodes)
+            known = raw, self._scores.normalize(plugin, handed, pod, self._nodes, raw)
+            if plugin.name in self._versions:
+                self._loose_columns[plugin.name] = known
+        return known
+
+
+def _extremes(plugin: ScorePlugin[Any], scores: Int64Column, rows: RowColumn) -> Extremes | None:
+    if not plugin.normalizes_by_extremes:
+        return None
+    low, high = int(scores.argmin()), int(scores.argmax())
+    return Extremes(int(rows[low]), int(rows[high]), int(scores[low]), int(scores[high]))
+
+
+def _hold(extremes: Extremes, raw: Int64Column, rows: RowColumn, statuses: NodeStatuses) -> bool:
+    """Whether the least and the highest score of the feasible nodes are the same as before."""
+    low_row, high_row = extremes.low_row, extremes.high_row
+    if statuses.codes[low_row] != 0 or statuses.codes[high_row] != 0:
+        return False
+    if (raw[low_row], raw[high_row]) != (extremes.low, extremes.high):
+        return False
+    asked = raw[rows]
+    return not len(rows) or bool(asked.min() >= extremes.low and asked.max() <= extremes.high)

@@ -1,0 +1,161 @@
+"""Results of pod templates, repaired through placements, deletions and changes of nodes, against a scheduler that
+computes everything again for each pod."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Node, Pod, Taint
+from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.engine import lane, reuse
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.results import PodOutcome
+from ksched_cli.plan.simulate import outcome_of
+from tests.builders import make_pod
+from tests.clusters import ZONES, nodes, pods
+from tests.harness import make_scheduler
+from tests.test_reuse import HOST, ZONE, spread, together
+
+Step = tuple[str, int]
+STEPS = (*["place"] * 9, "leave", "leave", "cordon", "taint", "remove node", "add node")
+
+
+def near(app: str, key: str, weight: int) -> Pod:
+    rule = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}
+    preferred = [{"weight": abs(weight), "podAffinityTerm": rule}]
+    kind = "podAffinity" if weight > 0 else "podAntiAffinity"
+    affinity = {kind: {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+    return make_pod("x").requests(cpu="100m").label(app=app).spec(affinity=affinity).obj()
+
+
+@st.composite
+def templates(draw: st.DrawFn) -> list[Pod]:
+    apps, keys = st.sampled_from(("app-0", "app-1")), st.sampled_from((HOST, ZONE))
+    kind = st.one_of(
+        pods("kind"),
+        st.builds(together, apps, apart=st.booleans(), key=keys),
+        st.builds(spread, apps, st.sampled_from(("DoNotSchedule", "ScheduleAnyway")), keys),
+        st.builds(near, apps, keys, st.sampled_from((50, -20))),
+    )
+    return draw(st.lists(kind, min_size=1, max_size=4))
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[Node], list[Pod], list[Step]]:
+    names = [f"n{index}" for index in range(draw(st.integers(2, 7)))]
+    made = [draw(nodes(name)) for name in names]
+    for node in made:
+        node.metadata.labels.update({HOST: node.metadata.name, ZONE: draw(st.sampled_from(ZONES))})
+    steps = st.tuples(st.sampled_from(STEPS), st.integers(0, 11))
+    return made, draw(templates()), draw(st.lists(steps, min_size=8, max_size=24))
+
+
+class History:
+    """One scheduler, and the steps taken on it."""
+
+    def __init__(self, made: list[Node], kinds: list[Pod], *, reuse: bool) -> None:
+        self._kinds = copy.deepcopy(kinds)
+        self._pods = 0
+        self._extra = 0
+        self.scheduler: Scheduler = make_scheduler(copy.deepcopy(made), [], reuse=reuse)
+
+    def take(self, step: Step) -> PodOutcome | None:
+        kind, number = step
+        cluster = self.scheduler.cluster
+        if kind == "place":
+            return self._place(self._kinds[number % len(self._kinds)])
+        if kind == "leave":
+            placed = [row for row in range(self._pods) if cluster.pods.node_row[row] != NOWHERE]
+            if placed:
+                cluster.remove_pod(placed[number % len(placed)])
+            return None
+        if not len(cluster.nodes):
+            return None
+        name = sorted(cluster.nodes.names)[number % len(cluster.nodes)]
+        node = cluster.nodes.objects[cluster.nodes.row_of[name]]
+        if kind == "remove node":
+            cluster.remove_node(name)
+        elif kind == "add node":
+            self._extra += 1
+            new = f"x{self._extra}"
+            labels = {**node.metadata.labels, HOST: new}
+            cluster.add_node(replace(node, metadata=replace(node.metadata, name=new, uid=new, labels=labels)))
+        elif kind == "cordon":
+            cluster.update_node(replace(node, spec=replace(node.spec, unschedulable=not node.spec.unschedulable)))
+        else:
+            taints = () if node.spec.taints else (Taint(key="t", value="", effect="NoSchedule"),)
+            cluster.update_node(replace(node, spec=replace(node.spec, taints=taints)))
+        return None
+
+    def _place(self, kind: Pod) -> PodOutcome:
+        name = f"p{self._pods}"
+        self._pods += 1
+        pod = replace(kind, metadata=replace(kind.metadata, name=name, uid=name))
+        row = self.scheduler.cluster.register(pod)
+        return outcome_of(self.scheduler.schedule(row), self.scheduler.cluster, detail=True)
+
+
+@pytest.fixture(params=[(0, 2**20), (8, 2**20), (0, 1)], ids=["repaired-always", "as-set", "two-templates-kept"])
+def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    share, size = request.param
+    monkeypatch.setattr(reuse, "_AFRESH_SHARE", share)
+    monkeypatch.setattr(lane, "_AFRESH_SHARE", min(share, 2))
+    monkeypatch.setattr(lane, "_BYTES", size)
+
+
+# The limits are the same for all examples of a run, and nothing else outlives one.
+@given(histories())
+@settings(max_examples=150, deadline=None)
+def check(drawn: tuple[list[Node], list[Pod], list[Step]]) -> None:
+    made, kinds, steps = drawn
+    repaired, afresh = History(made, kinds, reuse=True), History(made, kinds, reuse=False)
+    for step in steps:
+        assert repaired.take(step) == afresh.take(step), step
+
+
+@pytest.mark.usefixtures("limits")
+def test_every_step_has_the_same_outcome_as_without_reuse() -> None:
+    check()
+
+
+def test_a_template_that_was_seen_is_filtered_on_changed_nodes_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
+    from tests.builders import make_node
+
+    asked: list[list[int]] = []
+    original = NodeResourcesFit.filter
+
+    def counted(self: Any, state: Any, pod: Any, rows: Any) -> Any:
+        asked.append(rows.rows.tolist())
+        return original(self, state, pod, rows)
+
+    monkeypatch.setattr(NodeResourcesFit, "filter", counted)
+    made = [make_node(f"n{index}").allocatable(cpu="4", memory="4Gi", pods=10).obj() for index in range(3)]
+    history = History(made, [make_pod("x").requests(cpu="1").obj()], reuse=True)
+    placed = [history.take(("place", 0)) for _ in range(3)]
+    rows = [history.scheduler.cluster.nodes.row_of[each.node] for each in placed if each is not None]
+    assert asked == [[0, 1, 2], [rows[0]], [rows[1]]]
+
+
+def test_scores_are_normalized_again_when_the_node_with_the_highest_score_is_full() -> None:
+    from tests.builders import make_node, term
+
+    builder = make_pod("x").requests(cpu="1")
+    builder.prefers(50, term(("disk", "In", ["a"]))).prefers(10, term(("disk", "In", ["b"])))
+    made = [
+        make_node(f"n{index}").allocatable(cpu="4", memory="4Gi", pods=2 + 4 * index).label("disk", "acb"[index]).obj()
+        for index in range(3)
+    ]
+    repaired, afresh = (History(made, [builder.obj()], reuse=each) for each in (True, False))
+    for _ in range(5):
+        step = ("place", 0)
+        found = repaired.take(step)
+        assert found == afresh.take(step)
+    assert found is not None
+    assert found.top[0].scores["NodeAffinity"].normalized == 100
