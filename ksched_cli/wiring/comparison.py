@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from ksched_cli.plan.causes.assign import with_causes
 from ksched_cli.plan.diff import Diff, Side, diff
 from ksched_cli.plan.results import refused_pods
-from ksched_cli.plan.settle import SettleWorld
+from ksched_cli.plan.settle_world import SettleWorld
 from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by

@@ -16,7 +16,7 @@ from ksched_cli.wiring.setup import RunOptions, make_setting, wanted_pods
 if TYPE_CHECKING:
     from ksched_cli.api.core import Pod
     from ksched_cli.plan.results import RefusedPod
-    from ksched_cli.plan.scenario import ScenarioResult
+    from ksched_cli.plan.scenario_results import ScenarioResult
     from ksched_cli.sources.live.api_server import LiveApiServer
     from ksched_cli.sources.live.cluster import LiveCluster, Progress
     from ksched_cli.sources.loaded import Loaded

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from ksched_cli.engine.queueing.pending import pending
 from ksched_cli.plan.results import GatedPod, IgnoredPod, Simulation, refused_pods
-from ksched_cli.plan.settle import SettleResult, SettleWorld
+from ksched_cli.plan.settle_world import SettleResult, SettleWorld
 from ksched_cli.whatif.changes import Changes, refused_by
 from ksched_cli.wiring import LoadedInput, Prepared, RunOptions, assemble
 from ksched_cli.wiring.emptiness import check_namespace

@@ -10,6 +10,7 @@ import numpy as np
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import pod_key, uid_of_pod
+from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.controlplane.api_server import PodRefusal
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import identity_of
@@ -258,7 +259,7 @@ class Findings:
         if id(self._item) not in self._run.short or not self._state.satisfied:
             return
         waves = self._run.waves_of(self._state.owners)
-        if not self._run.is_job(self._item):
+        if not isinstance(self._item, Job | CronJob):
             text = "it comes to its end only when pods of the manifests' Jobs have finished"
             yield self._say(all_codes()[WAITS_FOR_JOBS], text)
         elif waves > 1:

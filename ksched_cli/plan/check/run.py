@@ -7,7 +7,6 @@ from collections.abc import Sequence, Set
 from typing import Any
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.workloads import top_owner
@@ -93,10 +92,6 @@ class CheckRun:
                 return
             self.waves.append(moment)
             self.ending = self.world.run(LIMITS)
-
-    @staticmethod
-    def is_job(item: Any) -> bool:
-        return isinstance(item, Job | CronJob)
 
     def waves_of(self, owners: Set[Identity]) -> int:
         """In how many waves pods of these owners got their nodes."""
