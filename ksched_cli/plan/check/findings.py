@@ -21,7 +21,6 @@ from ksched_cli.plan.check.run import CheckRun
 from ksched_cli.plan.check.workloads import (
     WorkloadState,
     is_held_back,
-    label_of,
     manner_of,
     pod_problems,
     rollout_notes,
@@ -47,6 +46,7 @@ from ksched_cli.plan.codes import (
 from ksched_cli.plan.deciding import RejectionCause, cause_of, code_of_status, would_fit_without
 from ksched_cli.plan.evicted import Losses, is_of
 from ksched_cli.plan.fields import Path, field_of
+from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.places import Places
 
 _NAMED = 3
@@ -73,7 +73,7 @@ class WorkloadCases:
 
     def __init__(self, run: CheckRun, losses: Losses, item: Any) -> None:
         self._run, self._plane, self._losses = run, run.plane, losses
-        self.item, self.label = item, label_of(item)
+        self.item, self.label = item, workload_label(item)
         self.state: WorkloadState = run.state(item)
         self.replaces = bool(run.before[id(item)].old)
         self.problems = pod_problems(run.plane, item)

@@ -14,6 +14,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.check.workloads import WorkloadState, jobs_of, state_of
 from ksched_cli.plan.evicted import is_of
+from ksched_cli.sources.custom.labels import resource_of
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.manifests import WORKLOADS, in_order
@@ -38,6 +39,7 @@ class CheckRun:
         self.plane = self.world.plane
         self.items = [item for item in in_order(changes.manifests) if isinstance(item, (Pod, *WORKLOADS))]
         self._own = {identity_of(item) for item in self.items}
+        self._own.update(filter(None, map(resource_of, self.items)))
         # The last cycle of each pod of the manifests that has no node, by uid, and preemptors with their decisions.
         self.decisions: dict[str, Decision] = {}
         self.preempting: dict[str, Decision] = {}
