@@ -34,8 +34,9 @@ The result is the worst that happens: safe; evicts others (pods of other nodes a
 place in the end); loses pods (no controller recreates an evicted or preempted pod); no place (a recreated pod finds
 no node, or the pods do not come to rest); blocked (kubectl refuses to drain, or a budget holds a pod).
 
-The cluster's pending pods are placed first; --ignore-pending drains as if there were none. A budget whose status says
-nothing yet, and a pod without conditions, are taken as the controllers would: a pod that runs is ready.
+The cluster's pending pods are placed first; --ignore-pending drains as if there were none. With --each they are placed
+once for all trials: in each trial the pods that took a place on its nodes look for another one. A budget whose status
+says nothing yet, and a pod without conditions, are taken as the controllers would: a pod that runs is ready.
 
 """
 HELP += EDITS_HELP
@@ -142,13 +143,14 @@ def _show(drained: Drained, each: Each | None, output: options.Output, *, header
     if output is options.Output.NAME:
         for trial in drained.trials:
             print_row(trial.name, trial.drain.outcome)
+            sys.stdout.flush()
     elif output in (options.Output.JSON, options.Output.YAML):
-        kind = each.value if each else None
-        show_document(drain_document(drained.trials, kind, drained.coverage, stats_entry(drained.stats)), output)
+        kind, stats = each.value if each else None, stats_entry(drained.stats)
+        show_document(drain_document(list(drained.trials), kind, drained.coverage, stats), output)
     else:
         console = make_console()
         if each and output is not options.Output.WIDE:
-            print_trials(drained.trials, each.value, console, headers=headers)
+            print_trials(drained.trials, drained.trials.names, each.value, console, headers=headers)
         else:
             for index, trial in enumerate(drained.trials):
                 if index:

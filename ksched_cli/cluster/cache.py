@@ -119,6 +119,11 @@ class Cluster:
         has changed, so that all that is known of the node still holds."""
         self.pods.confirm(pod_row, self.pods.infos[pod_row].later(pod))
 
+    def unbind(self, pod_row: int, pod: Pod) -> None:
+        """The pod as it was before it was bound: it is nowhere again."""
+        self.displace(pod_row)
+        self.pods.replace(pod_row, self.pods.infos[pod_row].later(pod))
+
     def update_pod(self, pod_row: int, pod: Pod) -> None:
         """UpdatePod. A pod that is assumed on a node stays there."""
         old = self.pods.infos[pod_row]

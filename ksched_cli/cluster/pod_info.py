@@ -108,7 +108,7 @@ class PodInfo:
     def later(self, pod: Pod) -> PodInfo:
         """The info of a later version of this pod. Sums are kept where nothing that they are made of has changed."""
         new = PodInfo(pod, self._resources, self._release)
-        if _takes_the_same(self.pod, pod):
+        if takes_the_same(self.pod, pod):
             new.__dict__.update({name: self.__dict__[name] for name in _SUMS if name in self.__dict__})
         return new
 
@@ -119,7 +119,7 @@ class PodInfo:
 _SUMS = ("requests", "incoming_requests", "_nonzero", "host_ports")
 
 
-def _takes_the_same(old: Pod, new: Pod) -> bool:
+def takes_the_same(old: Pod, new: Pod) -> bool:
     """Whether this is certain without a look into the containers: versions share the parts that have not changed."""
     before, now = old.spec, new.spec
     if before is not now and not (

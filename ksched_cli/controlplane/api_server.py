@@ -143,6 +143,10 @@ class ApiServer(Logged):
             self._write(old, item)
         return item
 
+    def restore(self, item: Any) -> None:
+        """Replace the object by an earlier version of it, as no client could."""
+        self._write(self.store.current(item), item)
+
     def touch(self, item: Any) -> None:
         """Let the controllers look at the object again, though it has not changed."""
         self._notify(item, item)

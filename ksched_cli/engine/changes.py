@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ksched_cli.api.core import Node, Pod, Quantities
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import nano_value
+from ksched_cli.cluster.pod_info import takes_the_same
 from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, Action, ClusterEvent
 from ksched_cli.releases.gates import FeatureGates
 
@@ -33,6 +34,8 @@ def pod_changes(old: Pod, new: Pod, gates: FeatureGates) -> list[ClusterEvent]:
 
 
 def _scaled_down(old: Pod, new: Pod) -> bool:
+    if takes_the_same(old, new):
+        return False
     before, after = (requests_of(pod, use_status=True) for pod in (old, new))
     return any(name not in after or amount > after[name] for name, amount in before.items())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Flag, auto
+from functools import cache
 
 
 class Action(Flag):
@@ -41,10 +42,15 @@ class Action(Flag):
     @property
     def go_name(self) -> str:
         """As kube-scheduler prints it."""
-        if self == Action.ALL:
-            return "All"
-        named = self & ~Action.UPDATE if Action.UPDATE in self else self
-        return "/".join([_readable(flag) for flag in named] + ["Update"] * (named != self))
+        return _go_name(self)
+
+
+@cache
+def _go_name(action: Action) -> str:
+    if action == Action.ALL:
+        return "All"
+    named = action & ~Action.UPDATE if Action.UPDATE in action else action
+    return "/".join([_readable(flag) for flag in named] + ["Update"] * (named != action))
 
 
 # Plugins register for Pod; what comes in is told apart.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from rich.console import Console
 from rich.padding import Padding
@@ -25,7 +25,7 @@ from ksched_cli.plan.drain.results import (
 from ksched_cli.report.final import end_entries
 from ksched_cli.report.settle import ending_line
 from ksched_cli.report.simulate_document import API_VERSION
-from ksched_cli.report.visible import shows_visible
+from ksched_cli.report.visible import shows_visible, visible
 
 # The document
 
@@ -225,9 +225,44 @@ def _numbers(drain: DrainResult) -> dict[str, int]:
     }
 
 
+def print_trials(
+    trials: Iterable[DrainTrial], names: Sequence[str], each: str, console: Console, *, headers: bool = True
+) -> None:
+    """One line a trial, and how many are safe. Many trials are printed one by one, as soon as each is known."""
+    if len(names) <= _MOST_IN_TABLE:
+        safe = _print_table(list(trials), each, console, headers)
+    else:
+        safe = _print_lines(trials, max(map(len, (*map(visible, names), each))), each, console, headers)
+    console.print()
+    console.print(Text(f"{safe} of {len(names)} {each}s can be drained safely, each by itself"))
+
+
+def _print_lines(trials: Iterable[DrainTrial], width: int, each: str, console: Console, headers: bool) -> int:
+    """All columns, each as wide as its content may be. Returns how many trials are safe."""
+    safe = 0
+    for number, trial in enumerate(trials):
+        numbers = _numbers(trial.drain)
+        if headers and not number:
+            line = "  ".join((f"{each.upper():<{width}}", f"{'RESULT':<{_OUTCOME_WIDTH}}", *numbers, "WHY"))
+            console.print(Text(line, style="dim"), soft_wrap=True)
+        outcome = trial.drain.outcome
+        console.print(
+            Text.assemble(
+                f"{visible(trial.name):<{width}}  ",
+                (f"{outcome:<{_OUTCOME_WIDTH}}", _colour(outcome)),
+                *(f"  {count:>{len(name)}}" for name, count in numbers.items()),
+                f"  {visible(_reason(trial.drain))}",
+            ),
+            soft_wrap=True,
+        )
+        console.file.flush()
+        safe += trial.drain.safe
+    return safe
+
+
 @shows_visible
-def print_trials(trials: Sequence[DrainTrial], each: str, console: Console, *, headers: bool = True) -> None:
-    """One line a trial, and how many are safe. A number that is 0 in every trial has no column."""
+def _print_table(trials: Sequence[DrainTrial], each: str, console: Console, headers: bool) -> int:
+    """A number that is 0 in every trial has no column. Returns how many trials are safe."""
     counts = [_numbers(trial.drain) for trial in trials]
     columns = [name for name in counts[0] if name in ("ROUNDS", "MOVE") or any(each[name] for each in counts)]
     table = _table(headers, each.upper(), "RESULT")
@@ -239,9 +274,12 @@ def print_trials(trials: Sequence[DrainTrial], each: str, console: Console, *, h
         shown = (str(numbers[name]) for name in columns)
         table.add_row(trial.name, Text(result, style=_colour(result)), *shown, _reason(trial.drain))
     console.print(table)
-    safe = sum(trial.drain.safe for trial in trials)
-    console.print()
-    console.print(Text(f"{safe} of {len(trials)} {each}s can be drained safely, each by itself"))
+    return sum(trial.drain.safe for trial in trials)
+
+
+# More trials than these are not gathered for a table.
+_MOST_IN_TABLE = 20
+_OUTCOME_WIDTH = max(map(len, get_args(DrainOutcome)))
 
 
 def _colour(result: DrainOutcome) -> str:

@@ -14,7 +14,6 @@ from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.errors import Problem
 from ksched_cli.sources.events import FailedScheduling, PreemptionEvent, ScheduledPod
 
-FieldPath = tuple[str | int, ...]
 K = TypeVar("K", bound=Struct)
 
 
@@ -35,8 +34,7 @@ class Loaded:
     id of the object, and `texts`, by source, where they are kept: for manifests; `missing`: kinds that a cluster has
     and did not show, with the reason; `namespace`: that of the kubeconfig's context; `failures`, `bindings`
     and `preemptions`: events of schedulers, where those are read; `findings`: what is wrong with manifests, where that
-    does not end the run; `paths_in_resources`, by id, turns a path in a workload that stands for a custom resource
-    into the path in that resource."""
+    does not end the run."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -51,7 +49,6 @@ class Loaded:
     bindings: list[ScheduledPod] = field(default_factory=list)
     preemptions: list[PreemptionEvent] = field(default_factory=list)
     findings: list[Problem] = field(default_factory=list)
-    paths_in_resources: dict[int, Callable[[FieldPath], FieldPath]] = field(default_factory=dict)
     _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)
 
     def add(self, item: Struct) -> None:

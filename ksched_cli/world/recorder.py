@@ -226,6 +226,10 @@ class Recorder(Logged):
         found = [self.final_of(pod) for pod in there if self._world.wanted(pod)]
         return tuple(sorted([*found, *self._gone], key=lambda pod: (pod.pod, pod.state != "gone")))
 
+    def moved_uids(self) -> list[str]:
+        """The pods to which something happened."""
+        return list(self._moved)
+
     def _still_there(self) -> Iterator[Pod]:
         for uid, identity in self._moved.items():
             pod = self._current(uid, identity)

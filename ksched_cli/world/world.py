@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.pod_facts import is_terminal, uid_of_pod
 from ksched_cli.cluster.undo import Logged
 from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.kubelet import START_SECONDS
@@ -147,6 +147,17 @@ class World(Logged):
             self._oscillation.period if oscillating else 0.0,
             tuple(dict.fromkeys(self.loop.hints.faults)),
         )
+
+    def begin_record(self) -> None:
+        """Record from here on: what has happened so far is the beginning."""
+        self.recorder = Recorder(self)
+
+    def unbind(self, pod: Pod) -> None:
+        """Let a pod wait for a node again that the scheduler has bound. `pod` is the pod as it was before that."""
+        row = self.cluster.pods.row_of[uid_of_pod(pod)]
+        self.cluster.unbind(row, pod)
+        self.api.restore(pod)
+        self.loop.queue.add(row, self.cluster.pods.infos[row])
 
     @contextmanager
     def trial(self) -> Iterator[None]:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ksched_cli.cli.main import run
+from ksched_cli.plan.drain.filters import Flags
+from ksched_cli.plan.drain.run import DrainWorld
+from ksched_cli.report import drain as report
+from ksched_cli.wiring import RunOptions
+from ksched_cli.wiring.drains import drain_nodes
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import ROOT, same_as_golden, without_stats, write
 
@@ -197,3 +205,44 @@ def test_a_node_in_turn_is_the_node_by_itself(node: str, capsys: pytest.CaptureF
     run(["drain", "--from", SHOP, "--each", "node", *OVERRIDE, "-o", "json"])
     trials = {trial["name"]: trial for trial in json.loads(capsys.readouterr().out)["trials"]}
     assert told(trials[node]) == told(alone)
+
+
+def test_many_trials_are_printed_one_by_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each line is written before the next trial begins."""
+    written: list[int] = []
+    drain = DrainWorld.drain
+
+    def counted(self: DrainWorld, nodes: Any) -> Any:
+        written.append(capsys.readouterr().out.count("\n"))
+        return drain(self, nodes)
+
+    monkeypatch.setattr(DrainWorld, "drain", counted)
+    monkeypatch.setattr(report, "_MOST_IN_TABLE", 3)
+    assert run(["drain", "--from", SHOP, "--each", "node", *OVERRIDE]) == 1
+    # Before the second trial the heading and the line of the first are there.
+    assert written == [0, 2, 1, 1]
+    last, empty, summary = capsys.readouterr().out.splitlines()
+    assert (last.split()[0], empty) == ("west-2", "")
+    assert summary == "0 of 4 nodes can be drained safely, each by itself"
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_a_node_in_turn_is_the_node_by_itself_where_pods_wait(data: st.DataObject) -> None:
+    """The pending pods are placed once for all trials: those that took a place on the node take another one."""
+    names = ("a", "b", "c", "d")
+    sizes = {name: data.draw(st.integers(2, 6)) for name in names}
+    nodes = [make_node(name).allocatable(cpu=str(size), memory="9Gi", pods=9).obj() for name, size in sizes.items()]
+    running = [managed(f"web-{name}", name) for name in names if sizes[name] > 2]
+    waiting = [make_pod("new").requests(cpu=str(data.draw(st.integers(1, 7)))).doc()]
+    objects = [*nodes, *running, *waiting]
+
+    def told(drain: Any) -> Any:
+        pods = [replace(pod, successor="") for node in drain.nodes for pod in node.pods]
+        return pods, drain.pending, drain.pending_placed, drain.outcome
+
+    each = drain_nodes(RunOptions(objects=objects), None, (), "", Flags(), each="node").trials
+    alone = [drain_nodes(RunOptions(objects=objects), None, (name,), "", Flags()).trials for name in names]
+    assert [told(trial.drain) for trial in each] == [told(trial.drain) for (trial,) in alone]

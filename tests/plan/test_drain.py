@@ -36,11 +36,10 @@ def load(*items: Any) -> Loaded:
     return loaded
 
 
-def run(loaded: Loaded, *nodes: str, flags: Flags = ALL, **more: bool) -> DrainResult:
-    def make(changed: Loaded) -> Any:
-        return make_scheduler(changed.of(Node), changed.of(Pod), objects=changed.others())
-
-    (trial,) = drain_in_turn(loaded, make, [("all", nodes)], flags, **more)
+def run(loaded: Loaded, *nodes: str, flags: Flags = ALL, pending_first: bool = True, **more: bool) -> DrainResult:
+    loaded = loaded if pending_first else loaded.without_pending()
+    scheduler = make_scheduler(loaded.of(Node), loaded.of(Pod), objects=loaded.others())
+    (trial,) = drain_in_turn(scheduler, loaded, [("all", nodes)], flags, **more)
     return trial.drain
 
 

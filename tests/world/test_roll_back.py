@@ -15,6 +15,7 @@ from ksched_cli.errors import KschedError
 from ksched_cli.report.settle import settlement_entries
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.manifests import load_manifests
+from ksched_cli.sources.read_options import ManifestReading
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.wiring import RunOptions, make_scheduler, make_setting, read_edits
 from ksched_cli.world.results import Limits
@@ -63,7 +64,7 @@ def begun(items: list[dict[str, Any]], folder: Path, **options: Any) -> World:
     loaded = load_dump((), objects=there)
     world = World(make_scheduler(setup, loaded, make_setting(setup)), loaded)
     made = [item for item in items if item not in there]
-    world.apply(Changes(load_manifests([saved(folder / "workloads.json", *made)], None, "shop")))
+    world.apply(Changes(load_manifests([saved(folder / "workloads.json", *made)], None, ManifestReading("shop"))))
     return world
 
 
@@ -74,7 +75,7 @@ def take(world: World, step: Step, folder: Path) -> None:
         return
     try:
         if isinstance(step, dict):
-            world.apply(Changes(load_manifests([saved(folder / "step.json", step)], None, "shop")))
+            world.apply(Changes(load_manifests([saved(folder / "step.json", step)], None, ManifestReading("shop"))))
         elif isinstance(step, tuple):
             edits, problems = read_edits([step])
             assert not problems

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.results import DrainTrial
-from ksched_cli.plan.drain.run import drain
+from ksched_cli.plan.drain.run import DrainWorld
 from ksched_cli.sources.loaded import Loaded
 
 
 def drain_in_turn(
+    scheduler: Scheduler,
     loaded: Loaded,
-    make: Callable[[Loaded], Scheduler],
     groups: Sequence[tuple[str, Sequence[str]]],
     flags: Flags,
     *,
-    pending_first: bool = True,
     moved_only: bool = True,
 ) -> Iterator[DrainTrial]:
-    """`make` gives a scheduler of its own for every trial. With `moved_only`, `final` has only the pods to which
-    something happened."""
-    if not pending_first:
-        loaded = loaded.without_pending()
-    for name, nodes in groups:
-        yield DrainTrial(name, tuple(nodes), drain(make(loaded), loaded, nodes, flags, moved_only=moved_only))
+    """Drain each group from the same beginning. With `moved_only`, `final` has only the pods to which something
+    happened."""
+    world = DrainWorld(scheduler, loaded, flags, moved_only=moved_only)
+    members = [nodes for _, nodes in groups]
+    results = world.drain_each(members) if len(groups) > 1 else map(world.drain, members)
+    for (name, nodes), result in zip(groups, results, strict=True):
+        yield DrainTrial(name, tuple(nodes), result)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from ksched_cli.api.core import Pod
@@ -13,6 +13,7 @@ from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.drain.budget_watch import BudgetWatch
 from ksched_cli.plan.drain.filters import Filters, Flags
+from ksched_cli.plan.drain.pending_pods import PendingPods
 from ksched_cli.plan.drain.pod_fates import Fates, SortedNode
 from ksched_cli.plan.drain.results import DrainResult
 from ksched_cli.plan.drain.unplaced import UnplacedReasons
@@ -26,33 +27,47 @@ from ksched_cli.world.world import World
 _MOST_CYCLES = 100_000
 
 
-def drain(
-    scheduler: Scheduler, loaded: Loaded, nodes: Sequence[str], flags: Flags, *, moved_only: bool = False
-) -> DrainResult:
-    """Cordon the nodes, place the pending pods, and drain one node after the other (RunDrain). Nodes with refused
-    evictions are tried again after the others, whose new pods may have helped."""
-    reasons = UnplacedReasons()
-    world = World(scheduler, loaded, decided=reasons)
-    for node in nodes:
-        world.apply(partial(_cordon, node))
-    waiting = [pod.info.pod for pod in world.loop.queue if not pod.gated]
-    draining = _Draining(world, flags)
-    world.run(Limits(max_time=0.0))
-    placed = sum(world.recorder.final_of(pod).node != "" for pod in map(world.api.store.current, waiting) if pod)
-    already = len(world.recorder.preempted)
-    going = [draining.begin(node) for node in nodes]
-    while sum(draining.evict(node) for node in going if node.left):
-        pass
-    fates = Fates(world, reasons)
-    preempted = world.recorder.preempted[already:]
-    return DrainResult(
-        tuple(map(fates.node_drain, going)),
-        draining.budgets.changes([*draining.asked, *(each.pod for each in preempted)]),
-        tuple(map(fates.evicted, preempted)),
-        len(waiting),
-        placed,
-        world.result(draining.ending, moved_only=moved_only),
-    )
+class DrainWorld:
+    """A world whose nodes are drained: some nodes once, or many groups of nodes, each in a trial."""
+
+    def __init__(self, scheduler: Scheduler, loaded: Loaded, flags: Flags, *, moved_only: bool = False) -> None:
+        self._reasons = UnplacedReasons(scheduler.cluster.undo)
+        self._world = World(scheduler, loaded, decided=self._reasons)
+        self._flags, self._moved_only = flags, moved_only
+        self._pending = PendingPods(self._world)
+
+    def drain(self, nodes: Sequence[str]) -> DrainResult:
+        """Cordon the nodes, place the pending pods, and drain one node after the other (RunDrain). Nodes with refused
+        evictions are tried again after the others, whose new pods may have helped."""
+        world = self._world
+        for node in nodes:
+            world.apply(partial(_cordon, node))
+        draining = _Draining(world, self._flags)
+        self._pending.leave(nodes)
+        self._pending.place()
+        already = len(world.recorder.preempted)
+        going = [draining.begin(node) for node in nodes]
+        while sum(draining.evict(node) for node in going if node.left):
+            pass
+        fates = Fates(world, self._reasons)
+        preempted = world.recorder.preempted[already:]
+        return DrainResult(
+            tuple(map(fates.node_drain, going)),
+            draining.budgets.changes([*draining.asked, *(each.pod for each in preempted)]),
+            tuple(map(fates.evicted, preempted)),
+            self._pending.pods,
+            self._pending.placed,
+            world.result(draining.ending, moved_only=self._moved_only),
+        )
+
+    def drain_each(self, groups: Iterable[Sequence[str]]) -> Iterator[DrainResult]:
+        """Place the pending pods once, and drain each group from there."""
+        self._pending.place()
+        self._world.begin_record()
+        for nodes in groups:
+            with self._world.trial():
+                result = self.drain(nodes)
+            yield result
 
 
 def _cordon(node: str, plane: ControlPlane) -> None:

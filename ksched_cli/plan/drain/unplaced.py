@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from ksched_cli.cluster.undo import LoggedDict, UndoLog
 from ksched_cli.engine.decision import Decision
 
 
 class UnplacedReasons:
     """Called with each decision of a world; `of` has the reason of the last one of each pod, by uid."""
 
-    def __init__(self) -> None:
-        self.of: dict[str, str] = {}
+    def __init__(self, undo: UndoLog) -> None:
+        self.of: dict[str, str] = LoggedDict(undo)
 
     def __call__(self, decision: Decision) -> None:
         if decision.row is None:

@@ -1,0 +1,58 @@
+"""The pods that wait for a node before nodes are drained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import uid_of_pod
+from ksched_cli.cluster.undo import LoggedIndex, LoggedSet
+from ksched_cli.world.results import Limits
+from ksched_cli.world.world import World
+
+
+class PendingPods:
+    """They get their nodes at once, before any pod is evicted. A trial only looks at those that it moves."""
+
+    def __init__(self, world: World) -> None:
+        self._world, self._store = world, world.plane.store
+        self._waiting = {uid_of_pod(pod.info.pod): pod.info.pod for pod in world.loop.queue if not pod.gated}
+        self._placed: LoggedSet[str] = LoggedSet(world.undo)
+        self._on: LoggedIndex[str, str, None] = LoggedIndex(world.undo)
+
+    @property
+    def pods(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def placed(self) -> int:
+        return len(self._placed)
+
+    def place(self) -> None:
+        """Give each of the pods its cycle."""
+        world = self._world
+        world.run(Limits(world.clock.now))
+        for uid in world.recorder.moved_uids():
+            if uid in self._waiting:
+                self._note(uid)
+
+    def _note(self, uid: str) -> None:
+        pod = self._current(self._waiting[uid])
+        node = self._world.recorder.final_of(pod).node if pod is not None else ""
+        if node:
+            self._placed.add(uid)
+            self._on.put(node, uid, None)
+        else:
+            self._placed.discard(uid)
+
+    def leave(self, nodes: Sequence[str]) -> None:
+        """Pods that took a place on one of these nodes wait for a node again."""
+        for uid in [uid for node in nodes for uid in self._on.get(node, ())]:
+            pod = self._waiting[uid]
+            current = self._current(pod)
+            if current is not None and current.spec.node_name in nodes:
+                self._world.unbind(pod)
+
+    def _current(self, pod: Pod) -> Pod | None:
+        current = self._store.current(pod)
+        return current if current is not None and uid_of_pod(current) == uid_of_pod(pod) else None
