@@ -8,6 +8,7 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -s R -l recursive
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l exclude
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l stdin-filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l allow-empty
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l pod-template
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l context
@@ -52,6 +53,7 @@ complete -c ksched -n '__fish_seen_subcommand_from capacity' -s R -l recursive
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l exclude
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l stdin-filename
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l allow-empty
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l pod-template
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l context
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l as
@@ -92,6 +94,7 @@ complete -c ksched -n '__fish_seen_subcommand_from drain' -s R -l recursive
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l exclude
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l stdin-filename
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l allow-empty
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l pod-template
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l context
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l as
@@ -135,6 +138,7 @@ complete -c ksched -n '__fish_seen_subcommand_from diff' -s R -l recursive
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l exclude
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l stdin-filename
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l allow-empty
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l pod-template
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l to
@@ -178,6 +182,7 @@ complete -c ksched -n '__fish_seen_subcommand_from check' -s R -l recursive
 complete -c ksched -n '__fish_seen_subcommand_from check' -l exclude
 complete -c ksched -n '__fish_seen_subcommand_from check' -l stdin-filename
 complete -c ksched -n '__fish_seen_subcommand_from check' -l allow-empty
+complete -c ksched -n '__fish_seen_subcommand_from check' -l pod-template
 complete -c ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from check' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from check' -l context
@@ -220,6 +225,7 @@ complete -c ksched -n '__fish_seen_subcommand_from explain' -s R -l recursive
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l exclude
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l stdin-filename
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l allow-empty
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l pod-template
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l context
@@ -297,6 +303,7 @@ complete -c ksched -n '__fish_seen_subcommand_from watch' -s R -l recursive
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l exclude
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l stdin-filename
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l allow-empty
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l pod-template
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l context
@@ -360,6 +367,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s R -l rec
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l exclude
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l stdin-filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l allow-empty
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l pod-template
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l context
@@ -404,6 +412,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s R -l rec
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l exclude
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l stdin-filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l allow-empty
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l pod-template
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l as
@@ -444,6 +453,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s R -l recurs
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l exclude
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l stdin-filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l allow-empty
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l pod-template
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l as
@@ -487,6 +497,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s R -l recursi
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l exclude
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l stdin-filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l allow-empty
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l pod-template
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to
@@ -530,6 +541,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s R -l recurs
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l exclude
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l stdin-filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l allow-empty
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l pod-template
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l context
@@ -572,6 +584,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s R -l recu
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l exclude
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l stdin-filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l allow-empty
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l pod-template
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l context
@@ -649,6 +662,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s R -l recurs
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l exclude
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l stdin-filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l allow-empty
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l pod-template
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l context

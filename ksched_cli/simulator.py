@@ -21,7 +21,7 @@ from ksched_cli.errors import UsageError
 from ksched_cli.sources.live.options import LiveOptions
 from ksched_cli.whatif.edits.lib.methods import EditMethods
 from ksched_cli.wiring import LoadedInput, Prepared, RunOptions, assemble, change_gathered, gather
-from ksched_cli.wiring.emptiness import check_namespace
+from ksched_cli.wiring.emptiness import check_not_empty
 from ksched_cli.wiring.reading import check_no_rollouts, read_unchanged
 from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
 
@@ -99,8 +99,9 @@ class Simulator(EditMethods):
         if setup.scenario is not None:
             return cls(setup, gather(setup, stdin))
         begun, changes = read_unchanged(setup, stdin)
-        check_namespace(setup, begun.loaded, changes.manifests)
-        return cls(setup, change_gathered(begun, changes), begun, (changes,))
+        gathered = change_gathered(begun, changes)
+        check_not_empty(setup, begun.loaded, changes.manifests)
+        return cls(setup, gathered, begun, (changes,))
 
     # Reading
 

@@ -21,7 +21,7 @@ from ksched_cli.api.workloads import ReplicaSet, StatefulSet
 from ksched_cli.cli.main import run
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.plan.drain.filters import Flags
-from ksched_cli.plan.settle import SettleWorld
+from ksched_cli.plan.settle_world import SettleWorld
 from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.report.final import final_entry
 from ksched_cli.simulator import Simulator

@@ -53,11 +53,13 @@ class ManifestOptions:
     exclude: options.Exclude = field(default_factory=list)
     stdin_filename: options.StdinFilename = ""
     allow_empty: options.AllowEmpty = False
+    pod_template: options.PodTemplateOption = field(default_factory=list)
 
     def reading(self) -> ManifestReading:
         from ksched_cli.sources.read_options import ManifestReading
 
-        return ManifestReading("", self.recursive, tuple(self.exclude), self.stdin_filename or "stdin")
+        name, templates = self.stdin_filename or "stdin", tuple(self.pod_template)
+        return ManifestReading("", self.recursive, tuple(self.exclude), name, pod_templates=templates)
 
     def check(self) -> None:
         if "-" in self.sources and "-" in self.filenames:

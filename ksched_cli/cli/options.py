@@ -74,6 +74,15 @@ StdinFilename = Annotated[
         show_default=False,
     ),
 ]
+PodTemplateOption = Annotated[
+    list[str],
+    typer.Option(
+        "--pod-template",
+        metavar="KIND.GROUP=PATH[,replicas=PATH]",
+        help="Where a custom resource has its pod template and number of pods; [*] after a list means each element.",
+        show_default=False,
+    ),
+]
 AllowEmpty = Annotated[
     bool, typer.Option("--allow-empty", help="Exit with 0 although there was nothing to place, or no node.")
 ]

@@ -15,6 +15,7 @@ from ksched_cli.controlplane.rollout_status import is_complete
 from ksched_cli.controlplane.store import Identity, Store, identity_of
 from ksched_cli.controlplane.work import WorkQueue
 from ksched_cli.engine.queueing.clock import VirtualClock
+from ksched_cli.sources.custom.labels import resource_of
 
 # Virtual seconds after which a control plane without a scheduler is left as it is.
 _LONGEST_RUN = 3600.0
@@ -82,10 +83,11 @@ class ControlPlane:
 
     def finished(self) -> dict[str, bool]:
         """Workload to whether `kubectl rollout status` would call it complete, for those that a change has set."""
-        found = {}
+        found: dict[str, bool] = {}
         for kind, namespace, name in self.set_by_change:
             item = self.store.get(kind, name, namespace)
             complete = is_complete(self.controllers, item) if item is not None else None
             if item is not None and complete is not None:
-                found["/".join(identity_of(item))] = complete
+                name = "/".join(resource_of(item) or identity_of(item))
+                found[name] = found.get(name, True) and complete
         return found

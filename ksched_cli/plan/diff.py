@@ -12,7 +12,7 @@ from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.causes.results import Cause, Tally
 from ksched_cli.plan.results import RefusedPod
-from ksched_cli.plan.settle import SettleResult
+from ksched_cli.plan.settle_world import SettleResult
 from ksched_cli.plan.usage import NodeUse, total_use, use_of_nodes
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.world.results import FinalPod, WorldResult

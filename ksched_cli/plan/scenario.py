@@ -6,49 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.expectations import CheckedExpectation, StepFacts, check_expectation
-from ksched_cli.plan.results import GatedPod, PodOutcome, RefusedPod, refused_pods
-from ksched_cli.plan.settle import SettleResult, SettleWorld
+from ksched_cli.plan.expectations import StepFacts, check_expectation
+from ksched_cli.plan.results import RefusedPod, refused_pods
+from ksched_cli.plan.scenario_results import ScenarioResult, StepResult
+from ksched_cli.plan.settle_world import SettleResult, SettleWorld
 from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
 from ksched_cli.whatif.scenario.model import Scenario, ScenarioStep
 from ksched_cli.world.results import Ending, Limits
-
-
-@dataclass(frozen=True, slots=True)
-class StepResult:
-    """What a step did and what came of it. `pods` has the last cycle of every pod that was pending, `preempting` every
-    cycle that preempted."""
-
-    name: str
-    line: int
-    edits: tuple[str, ...]
-    pods: tuple[PodOutcome, ...]
-    gated: tuple[GatedPod, ...]
-    refused: tuple[RefusedPod, ...]
-    preempting: tuple[PodOutcome, ...]
-    checks: tuple[CheckedExpectation, ...]
-    warnings: tuple[str, ...]
-
-    @property
-    def held(self) -> bool:
-        return all(each.ok for each in self.checks)
-
-
-@dataclass(frozen=True, slots=True)
-class ScenarioResult:
-    name: str
-    source: str
-    steps: tuple[StepResult, ...]
-
-    @property
-    def checks(self) -> tuple[CheckedExpectation, ...]:
-        return tuple(each for step in self.steps for each in step.checks)
-
-    @property
-    def failed(self) -> tuple[CheckedExpectation, ...]:
-        return tuple(each for each in self.checks if not each.ok)
 
 
 @dataclass(frozen=True)

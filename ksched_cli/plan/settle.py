@@ -8,16 +8,12 @@ from functools import partial
 from typing import Any, Literal
 
 from ksched_cli.controlplane.plane import ControlPlane
-from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.queueing.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.framework.status import Code, Status
-from ksched_cli.plan.groups import pod_group_outcomes
-from ksched_cli.plan.results import GatedPod, PodGroupOutcome, PodOutcome
-from ksched_cli.plan.simulate import OutputOptions, outcome_of
+from ksched_cli.plan.settle_world import SettleResult, SettleWorld
+from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
-from ksched_cli.world.world import World, WorldChange
+from ksched_cli.world.results import DEFAULT_LIMITS, Limits
+from ksched_cli.world.world import WorldChange
 
 
 @dataclass(frozen=True)
@@ -27,73 +23,6 @@ class TimedEvent:
     at: float
     action: Literal["add", "update", "delete"]
     item: Any
-
-
-@dataclass(frozen=True, slots=True)
-class SettleResult:
-    """What the world came to, the last cycle of every pod that was tried, and every cycle that preempted."""
-
-    world: WorldResult
-    outcomes: tuple[PodOutcome, ...]
-    pod_groups: tuple[PodGroupOutcome, ...] = ()
-    preempting: tuple[PodOutcome, ...] = ()
-
-
-class SettleWorld:
-    """A world whose decisions are kept by name: the last of each pod, and those that preempted."""
-
-    def __init__(self, scheduler: Scheduler, output: OutputOptions, loaded: Loaded | None = None) -> None:
-        self._output = output
-        self._outcomes: dict[int, PodOutcome] = {}
-        self._step: set[int] = set()
-        self._preempting: list[PodOutcome] = []
-        self._preempted_before = 0
-        self.world = World(scheduler, loaded, wanted=output.wanted, decided=self._decided)
-
-    def _decided(self, decision: Decision) -> None:
-        told = self._output
-        if not told.wanted(decision.pod.pod):
-            return
-        cluster = self.world.cluster
-        outcome = outcome_of(decision, cluster, detail=told.detail, top=told.top, missing_kinds=told.missing_kinds)
-        self._outcomes[decision.pod_row] = outcome
-        self._step.add(decision.pod_row)
-        if outcome.preemption:
-            self._preempting.append(outcome)
-
-    def begin_step(self, name: str) -> None:
-        """From here on is the part of the timeline that belongs to this step of a scenario."""
-        self.world.recorder.note("Step", message=name)
-        self._step, self._preempted_before = set(), len(self._preempting)
-
-    @property
-    def preempting(self) -> tuple[PodOutcome, ...]:
-        """The cycles of this step that preempted."""
-        return tuple(self._preempting[self._preempted_before :])
-
-    def tried(self) -> dict[str, PodOutcome]:
-        """The last cycle of each pod that was tried in this step, or has no node yet."""
-        gone = self.world.cluster.pods.gone
-        return {
-            outcome.pod: outcome
-            for row, outcome in self._outcomes.items()
-            if row not in gone and (row in self._step or not outcome.node)
-        }
-
-    def gated(self) -> tuple[GatedPod, ...]:
-        held = (pod for pod in self.world.loop.queue if pod.gated)
-        return tuple(GatedPod(pod.info.key, pod.gating_plugin, (pod.gating_message,)) for pod in held)
-
-    def settlement(self, result: WorldResult) -> SettleResult:
-        return SettleResult(result, tuple(self._outcomes.values()), self._groups(), tuple(self._preempting))
-
-    def _groups(self) -> tuple[PodGroupOutcome, ...]:
-        held_back = {
-            pod.row: Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (pod.gating_message,), pod.gating_plugin)
-            for pod in self.world.loop.queue
-            if pod.gated
-        }
-        return pod_group_outcomes(self.world.scheduler, PendingQueue(gated=held_back))
 
 
 def settle(

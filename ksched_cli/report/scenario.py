@@ -11,7 +11,8 @@ from rich.text import Text
 
 from ksched_cli.plan.expectations import CheckedExpectation
 from ksched_cli.plan.results import PodOutcome
-from ksched_cli.plan.scenario import ScenarioResult, ScenarioRun, StepResult
+from ksched_cli.plan.scenario import ScenarioRun
+from ksched_cli.plan.scenario_results import ScenarioResult, StepResult
 from ksched_cli.report.final import end_entries
 from ksched_cli.report.simulate_document import API_VERSION, pod_entry
 from ksched_cli.report.visible import shows_visible

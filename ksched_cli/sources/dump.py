@@ -21,11 +21,13 @@ from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.archives import Content
+from ksched_cli.sources.custom.labels import workload_label
+from ksched_cli.sources.custom.workloads import CustomWorkload
 from ksched_cli.sources.decoding import decode
 from ksched_cli.sources.events import FailedScheduling, ScheduledPod, is_event, read_event
 from ksched_cli.sources.input_codes import DUPLICATE, INVALID, SKIPPED, UNREADABLE
 from ksched_cli.sources.loaded import Loaded, Origin
-from ksched_cli.sources.places import with_field_line
+from ksched_cli.sources.places import path_in_resource, with_field_line
 from ksched_cli.sources.read_options import DUMPS, ReadOptions
 from ksched_cli.sources.snapshot import is_snapshot, read_snapshot
 from ksched_cli.sources.unread import no_manifest
@@ -76,8 +78,8 @@ class Manifests(Protocol):
     def complaints(self, item: Struct) -> Iterator[Complaint]:
         """What would be refused beyond what can be wrong with any object."""
 
-    def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem]:
-        """What is to be said about an object of a kind that is not read."""
+    def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem | CustomWorkload]:
+        """What is wrong with an object of a kind that is not read, or the workloads that stand for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,11 +271,24 @@ class _Reader:
         if self._events and is_event(unknown):
             self._take([decode_unknown(found, Event, source)], source)
             return
-        self._loaded.unknown[f"{unknown.api_version}/{unknown.kind}"] += 1
+        origin = Origin(source, found.line, found.path)
         if unknown.kind in ("Status", "Table"):
             self._problems.append(no_manifest(unknown, source, found.line))
-        elif self._manifests is not None:
-            self._problems += self._manifests.unknown(unknown, Origin(source, found.line, found.path))
+        elif self._manifests is not None and self._take_custom(self._manifests.unknown(unknown, origin), origin):
+            return
+        self._loaded.unknown[f"{unknown.api_version}/{unknown.kind}"] += 1
+
+    def _take_custom(self, found: Iterable[Problem | CustomWorkload], origin: Origin) -> bool:
+        """Whether workloads stand for the resource; they are read in its place."""
+        known = False
+        for each in found:
+            if isinstance(each, Problem):
+                self._problems.append(each)
+            else:
+                known = True
+                self._loaded.paths_in_resources[id(each.item)] = each.path_in_resource
+                self._take_object(each.item, origin)
+        return known
 
     def _take_event(self, event: Event) -> None:
         found = read_event(event)
@@ -295,8 +310,10 @@ class _Reader:
         mistakes = list(object_complaints(item))
         if self._manifests is not None:
             mistakes += self._manifests.complaints(item)
+        label = workload_label(item) if metadata.namespace else f"{kind.__name__} {name}"
         for path, text in mistakes:
-            self._add([Problem(text, source, origin.line, f"{kind.__name__} {name}: {path}")], INVALID)
+            where = path_in_resource(self._loaded, item, path)
+            self._add([Problem(text, source, origin.line, f"{label}: {where}")], INVALID)
         if mistakes:
             return
         identity = kind, metadata.namespace, metadata.name

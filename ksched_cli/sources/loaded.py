@@ -14,6 +14,7 @@ from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.errors import Problem
 from ksched_cli.sources.events import FailedScheduling, PreemptionEvent, ScheduledPod
 
+FieldPath = tuple[str | int, ...]
 K = TypeVar("K", bound=Struct)
 
 
@@ -34,7 +35,8 @@ class Loaded:
     id of the object, and `texts`, by source, where they are kept: for manifests; `missing`: kinds that a cluster has
     and did not show, with the reason; `namespace`: that of the kubeconfig's context; `failures`, `bindings`
     and `preemptions`: events of schedulers, where those are read; `findings`: what is wrong with manifests, where that
-    does not end the run."""
+    does not end the run; `paths_in_resources`, by id, turns a path in a workload that stands for a custom resource
+    into the path in that resource."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -49,6 +51,7 @@ class Loaded:
     bindings: list[ScheduledPod] = field(default_factory=list)
     preemptions: list[PreemptionEvent] = field(default_factory=list)
     findings: list[Problem] = field(default_factory=list)
+    paths_in_resources: dict[int, Callable[[FieldPath], FieldPath]] = field(default_factory=dict)
     _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)
 
     def add(self, item: Struct) -> None:

@@ -15,6 +15,7 @@ from ksched_cli.api.meta import metadata_of
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.controllers.naming import generated
 from ksched_cli.sources.controllers.problems import workload_complaints
+from ksched_cli.sources.custom.workloads import CustomWorkload, custom_workloads, known_kinds, read_pod_templates
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.input_codes import UNREADABLE
 from ksched_cli.sources.loaded import Loaded, Origin
@@ -33,9 +34,11 @@ class _New:
         self._names: set[str] = set()
         self.options = ReadOptions(given.recursive, given.exclude, layouts=False)
         self.stdin_name, self.collects = given.stdin_name, given.collects
+        self._kinds = known_kinds(read_pod_templates(given.pod_templates))
 
-    def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem]:
-        return judge(unknown, origin)
+    def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem | CustomWorkload]:
+        made = list(custom_workloads(unknown, origin, self._kinds))
+        yield from made or judge(unknown, origin)
 
     def complete(self, item: Struct) -> None:
         """rest.FillObjectMetaSystemFields: a name where only its beginning is given. And kubectl's namespace."""

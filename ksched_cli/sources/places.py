@@ -41,6 +41,8 @@ class Places:
     def of(self, item: Struct, path: Path) -> SourcePlace:
         """Of a field that may not be written: the nearest thing around it tells the line."""
         origin = self.manifests.origins.get(id(item), Origin(""))
+        in_resource = self.manifests.paths_in_resources.get(id(item))
+        path = in_resource(path) if in_resource is not None else path
         return SourcePlace(origin.source, self._line(origin, (*_steps(origin.path), *path)), path_text(path))
 
     def of_pod_field(self, item: Any, path: Path) -> SourcePlace:
@@ -69,6 +71,12 @@ def with_field_line(problem: Problem, content: bytes) -> Problem:
     path = problem.path.rpartition(": ")[2]
     line_of = next((each for begins, each in documents if problem.line in (None, begins)), None)
     return replace(problem, line=line_of(_written_steps(path))) if line_of is not None else problem
+
+
+def path_in_resource(loaded: Loaded, item: Any, path: str) -> str:
+    """The path in the manifest, which differs if the item stands for a custom resource."""
+    turned = loaded.paths_in_resources.get(id(item))
+    return path_text(turned(_written_steps(path))) if turned is not None else path
 
 
 _STEP = re.compile(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[\]]+)")

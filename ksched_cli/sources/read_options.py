@@ -21,10 +21,11 @@ DUMPS = ReadOptions()
 @dataclass(frozen=True)
 class ManifestReading:
     """How manifests are read. `namespace` is for objects that name none. With `collects` a problem ends nothing: it
-    becomes a finding."""
+    becomes a finding. `pod_templates` are the texts of --pod-template."""
 
     namespace: str = ""
     recursive: bool = False
     exclude: Sequence[str] = ()
     stdin_name: str = "stdin"
     collects: bool = False
+    pod_templates: Sequence[str] = ()

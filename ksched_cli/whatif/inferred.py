@@ -16,6 +16,7 @@ from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.workloads import HASH_LABEL
 from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied, defaulted, owner_reference
+from ksched_cli.sources.custom.labels import workload_label
 
 
 def infer_replica_sets(plane: ControlPlane, item: Deployment, live: Deployment | None) -> None:
@@ -37,7 +38,7 @@ def infer_replica_sets(plane: ControlPlane, item: Deployment, live: Deployment |
 
 def unknown_workload(item: Any, kinds: str) -> str:
     """The warning about a workload whose pods alone are in the input."""
-    where = f"{type(item).__name__} {item.metadata.namespace}/{item.metadata.name}"
+    where = workload_label(item)
     text = f"{where} has pods, but the cluster's input does not have it: all of them are taken as outdated"
     return f"{text} (add {kinds} to the dump)"
 

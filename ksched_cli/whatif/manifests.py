@@ -33,6 +33,7 @@ from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied, defaulted, stamp
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Places
+from ksched_cli.whatif.adopted import adopt
 from ksched_cli.whatif.inferred import infer_replica_sets, unknown_workload
 
 WORKLOADS = (Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob, PodTemplate)
@@ -154,6 +155,7 @@ def _apply_job(target: _Target, item: Job) -> None:
 def _apply_workload(target: _Target, item: Any) -> None:
     """A workload that exists keeps its identity and the fields that the manifest leaves out."""
     new = copied(item)
+    adopt(target.plane, new)
     if target.restart and not isinstance(item, ReplicaSet | ReplicationController):
         new.spec.template.metadata.annotations[_RESTARTED] = "now"
     live = target.store.current(item)

@@ -34,6 +34,7 @@ from ksched_cli.sources.controllers.expand import WORKLOADS, expand_workload
 from ksched_cli.sources.controllers.made import Made
 from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied
+from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.loaded import Loaded, Origin
 from ksched_cli.whatif.manifests import apply_others, in_order
 
@@ -62,7 +63,7 @@ class Shape:
     @property
     def label(self) -> str:
         """`Deployment shop/web`."""
-        return _where(self.item)
+        return workload_label(self.item)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,7 +78,7 @@ def read_shapes(cluster: Loaded, manifests: Loaded) -> list[Shape]:
     items: list[Any] = [item for item in in_order(manifests) if isinstance(item, (Pod, *WORKLOADS))]
     origins = [manifests.origins[id(item)] for item in items]
     problems = [
-        Problem(text, origin.source, origin.line, _where(item), hint)
+        Problem(text, origin.source, origin.line, workload_label(item), hint)
         for item, origin in zip(items, origins, strict=True)
         for text, hint in _complaints(item)
     ]
@@ -85,10 +86,6 @@ def read_shapes(cluster: Loaded, manifests: Loaded) -> list[Shape]:
         raise InputError(problems)
     cluster.gaps += admission_gaps(cluster, {item.metadata.namespace for item in items})
     return [Shape(name, item, origin) for name, item, origin in zip(_names(items), items, origins, strict=True)]
-
-
-def _where(item: Any) -> str:
-    return f"{type(item).__name__} {item.metadata.namespace}/{item.metadata.name}"
 
 
 def _complaints(item: Any) -> Iterable[tuple[str, str]]:

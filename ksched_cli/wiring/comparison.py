@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from ksched_cli.plan.causes.assign import with_causes
 from ksched_cli.plan.diff import Diff, Side, diff
 from ksched_cli.plan.results import refused_pods
-from ksched_cli.plan.settle import SettleWorld
+from ksched_cli.plan.settle_world import SettleWorld
 from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
@@ -21,7 +21,7 @@ from ksched_cli.wiring import (
     make_scheduler,
     read_sources,
 )
-from ksched_cli.wiring.emptiness import check_namespace
+from ksched_cli.wiring.emptiness import check_not_empty
 from ksched_cli.wiring.reading import check_scenario_held, read_unchanged
 from ksched_cli.wiring.routes import only_rules_differ, way_between
 from ksched_cli.wiring.scenarios import play_scenario
@@ -68,7 +68,7 @@ def _settled(setup: RunOptions, stdin: BinaryIO | None, cluster: Loaded | None) 
         side = Side(run.loaded, run.settlement, run.scheduler)
         return _Settled(side, gathered, Changes(), coverage_of(run.scheduler, run.loaded, gathered.setting))
     gathered, changes = read_unchanged(setup, stdin, cluster)
-    check_namespace(setup, gathered.loaded, changes.manifests)
+    check_not_empty(setup, gathered.loaded, changes.manifests)
     settling = SettleWorld(make_scheduler(setup, gathered.loaded, gathered.setting), OutputOptions(), gathered.loaded)
     world = settling.world
     world.apply(changes)

@@ -16,9 +16,9 @@ _NAMED = 5
 
 
 def check_not_empty(setup: RunOptions, cluster: Loaded, manifests: Loaded) -> None:
-    """Raise InputError if there is no node, or no pod or workload to place."""
-    problems = [*_no_node(setup, cluster, manifests), *_nothing_to_place(setup, cluster, manifests)]
-    _refuse(setup, problems)
+    """Raise InputError if there is no pod or workload to place, or nothing in the namespace of -n."""
+    problems = [*_nothing_to_place(setup, cluster, manifests)]
+    _refuse(setup, problems or [*_unknown_namespace(setup, (cluster, manifests))])
 
 
 def check_nodes(setup: RunOptions, cluster: Loaded, manifests: Loaded) -> None:
@@ -26,9 +26,9 @@ def check_nodes(setup: RunOptions, cluster: Loaded, manifests: Loaded) -> None:
     _refuse(setup, [*_no_node(setup, cluster, manifests)])
 
 
-def check_namespace(setup: RunOptions, *inputs: Loaded) -> None:
+def check_namespace(setup: RunOptions, cluster: Loaded) -> None:
     """Raise InputError if nothing of the input is in the namespace of -n."""
-    _refuse(setup, [*_unknown_namespace(setup, inputs)])
+    _refuse(setup, [*_unknown_namespace(setup, (cluster,))])
 
 
 def _refuse(setup: RunOptions, problems: Sequence[Problem]) -> None:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ksched_cli.errors import ExpectationFailed, InputError, Problem
 from ksched_cli.sources.live.options import LiveOptions
-from ksched_cli.wiring.emptiness import check_not_empty
+from ksched_cli.wiring.emptiness import check_nodes
 from ksched_cli.wiring.setting import SchedulerSpec
 from ksched_cli.wiring.setup import RunOptions, make_setting, wanted_pods
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Pod
     from ksched_cli.plan.results import RefusedPod
-    from ksched_cli.plan.scenario import ScenarioResult
+    from ksched_cli.plan.scenario_results import ScenarioResult
     from ksched_cli.sources.live.api_server import LiveApiServer
     from ksched_cli.sources.live.cluster import LiveCluster, Progress
     from ksched_cli.sources.loaded import Loaded
@@ -107,7 +107,7 @@ def read_unchanged(
     setting = make_setting(setup, loaded.server_version)
     namespace = setup.namespace or loaded.namespace
     manifests = read_manifests(setup, namespace, stdin)
-    check_not_empty(setup, loaded, manifests)
+    check_nodes(setup, loaded, manifests)
     changes = Changes(manifests, setup.edits, setup.edit_problems, namespace)
     return LoadedInput(loaded, setting, (), time.perf_counter() - started, (), wanted), changes
 

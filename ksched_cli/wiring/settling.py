@@ -8,10 +8,10 @@ from typing import BinaryIO
 
 from ksched_cli.engine.queueing.pending import pending
 from ksched_cli.plan.results import GatedPod, IgnoredPod, Simulation, refused_pods
-from ksched_cli.plan.settle import SettleResult, SettleWorld
+from ksched_cli.plan.settle_world import SettleResult, SettleWorld
 from ksched_cli.whatif.changes import Changes, refused_by
 from ksched_cli.wiring import LoadedInput, Prepared, RunOptions, assemble
-from ksched_cli.wiring.emptiness import check_namespace
+from ksched_cli.wiring.emptiness import check_not_empty
 from ksched_cli.wiring.reading import read_unchanged
 from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World
@@ -30,7 +30,7 @@ def settle_world(
 ) -> tuple[World, Simulation, SettleResult]:
     """The manifests and edits of the setup are the changes of a world, which then runs until nothing moves."""
     gathered, changes = read_unchanged(setup, stdin)
-    check_namespace(setup, gathered.loaded, changes.manifests)
+    check_not_empty(setup, gathered.loaded, changes.manifests)
     return settle_gathered(setup, gathered, [changes], limits, detail=detail, top=top)
 
 

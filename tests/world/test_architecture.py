@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,6 +53,25 @@ def test_a_loop_over_cycles_would_be_found() -> None:
     assert cycles_in_loops(ast.parse("for turn in scheduler.turns(queue):\n    found += scheduler.take(turn)"))
     assert cycles_in_loops(ast.parse("while loop.has_work():\n    loop.step()"))
     assert cycles_in_loops(ast.parse("[scheduler.schedule(row) for row in rows]"))
+
+
+WORLD_DRIVERS = ("settle", "scenario", "check/checker", "check/run", "drain/run", "causes/trace")
+MOST_LINES = 100
+
+
+def test_drivers_are_short() -> None:
+    lengths = {name: len((PACKAGE / "plan" / f"{name}.py").read_text().splitlines()) for name in WORLD_DRIVERS}
+    assert {name: length for name, length in lengths.items() if length > MOST_LINES} == {}
+
+
+def test_all_drivers_are_known() -> None:
+    """Whoever in `plan` runs a world is in the list, or tries a single change in one."""
+    found = {
+        str(path.relative_to(PACKAGE / "plan").with_suffix(""))
+        for path in files("plan")
+        if re.search(r"world\.run\(|World\(", path.read_text())
+    }
+    assert found - {"settle_world", "check/trial", "fixes/trial"} == set(WORLD_DRIVERS) - {"check/checker"}
 
 
 def test_no_driver_has_rounds_of_its_own() -> None:

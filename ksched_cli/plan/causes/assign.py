@@ -10,7 +10,7 @@ from ksched_cli.plan.causes.results import Cause, Tally
 from ksched_cli.plan.causes.trace import Trace, trace
 from ksched_cli.plan.causes.way import Way
 from ksched_cli.plan.diff import Diff, PodChange, Side
-from ksched_cli.plan.settle import SettleResult
+from ksched_cli.plan.settle_world import SettleResult
 from ksched_cli.sources.loaded import Loaded
 
 # Victims and the pods that evicted them, before and after.

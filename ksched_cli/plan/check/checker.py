@@ -89,13 +89,11 @@ class Checker:
 
     def _unread(self, run: CheckRun, cases: WorkloadCases) -> tuple[str, ...]:
         """Kinds that could not be read and that matter for the pods that the run has created."""
+        if not self._missing:
+            return ()
         lives = run.world.recorder.lives
         fresh = [pod for pod in cases.state.pods if uid_of_pod(pod) in lives or not pod.spec.node_name]
         preempts = any(is_of(each.pod.pod, cases.state.owners) for each in run.preempting.values())
-        missing_kinds = MissingKinds(self._missing, run.pods) if self._missing else None
+        missing_kinds = MissingKinds(self._missing, run.pods)
         pods = [*fresh, *(refusal.pod for refusal in cases.refusals())]
-        return (
-            tuple(sorted({kind for pod in pods for kind in missing_kinds.about_pod(pod, preempts=preempts)}))
-            if missing_kinds
-            else ()
-        )
+        return tuple(sorted({kind for pod in pods for kind in missing_kinds.about_pod(pod, preempts=preempts)}))

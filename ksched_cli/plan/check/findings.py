@@ -10,6 +10,7 @@ import numpy as np
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import pod_key, uid_of_pod
+from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.controlplane.api_server import PodRefusal
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import identity_of
@@ -20,7 +21,6 @@ from ksched_cli.plan.check.run import CheckRun
 from ksched_cli.plan.check.workloads import (
     WorkloadState,
     is_held_back,
-    label_of,
     manner_of,
     pod_problems,
     rollout_notes,
@@ -46,6 +46,7 @@ from ksched_cli.plan.codes import (
 from ksched_cli.plan.deciding import RejectionCause, cause_of, code_of_status, would_fit_without
 from ksched_cli.plan.evicted import Losses, is_of
 from ksched_cli.plan.fields import Path, field_of
+from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.places import Places
 
 _NAMED = 3
@@ -72,7 +73,7 @@ class WorkloadCases:
 
     def __init__(self, run: CheckRun, losses: Losses, item: Any) -> None:
         self._run, self._plane, self._losses = run, run.plane, losses
-        self.item, self.label = item, label_of(item)
+        self.item, self.label = item, workload_label(item)
         self.state: WorkloadState = run.state(item)
         self.replaces = bool(run.before[id(item)].old)
         self.problems = pod_problems(run.plane, item)
@@ -258,7 +259,7 @@ class Findings:
         if id(self._item) not in self._run.short or not self._state.satisfied:
             return
         waves = self._run.waves_of(self._state.owners)
-        if not self._run.is_job(self._item):
+        if not isinstance(self._item, Job | CronJob):
             text = "it comes to its end only when pods of the manifests' Jobs have finished"
             yield self._say(all_codes()[WAITS_FOR_JOBS], text)
         elif waves > 1:

@@ -7,7 +7,6 @@ from collections.abc import Sequence, Set
 from typing import Any
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.workloads import top_owner
@@ -15,6 +14,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.check.workloads import WorkloadState, jobs_of, state_of
 from ksched_cli.plan.evicted import is_of
+from ksched_cli.sources.custom.labels import resource_of
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.manifests import WORKLOADS, in_order
@@ -39,6 +39,7 @@ class CheckRun:
         self.plane = self.world.plane
         self.items = [item for item in in_order(changes.manifests) if isinstance(item, (Pod, *WORKLOADS))]
         self._own = {identity_of(item) for item in self.items}
+        self._own.update(filter(None, map(resource_of, self.items)))
         # The last cycle of each pod of the manifests that has no node, by uid, and preemptors with their decisions.
         self.decisions: dict[str, Decision] = {}
         self.preempting: dict[str, Decision] = {}
@@ -93,10 +94,6 @@ class CheckRun:
                 return
             self.waves.append(moment)
             self.ending = self.world.run(LIMITS)
-
-    @staticmethod
-    def is_job(item: Any) -> bool:
-        return isinstance(item, Job | CronJob)
 
     def waves_of(self, owners: Set[Identity]) -> int:
         """In how many waves pods of these owners got their nodes."""

@@ -30,6 +30,7 @@ from ksched_cli.controlplane.rollout_status import ON_DELETE
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.plan.fields import Path
 from ksched_cli.sources.controllers.job_pods import completions_of, parallelism
+from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.whatif.manifests import cron_job_run
 
 
@@ -173,11 +174,6 @@ _STATES: Mapping[type[Struct], Callable[[ControlPlane, Any], WorkloadState]] = {
 # How pods are replaced
 
 
-def label_of(item: Any) -> str:
-    """`Deployment shop/web`."""
-    return f"{type(item).__name__} {item.metadata.namespace}/{item.metadata.name}"
-
-
 def manner_of(plane: ControlPlane, item: Any) -> str:
     """How pods are replaced, with shares in numbers: `maxSurge 1, maxUnavailable 0`."""
     live = plane.store.current(item)
@@ -214,7 +210,7 @@ def _waits_for_resume(plane: ControlPlane, item: Deployment) -> bool:
 
 def rollout_notes(plane: ControlPlane, item: Any, before: WorkloadState) -> list[str]:
     """Why a change of the manifests is not rolled out."""
-    live, label = plane.store.current(item), label_of(item)
+    live, label = plane.store.current(item), workload_label(item)
     if isinstance(item, Pod):
         nodes = [pod.spec.node_name for pod in before.pods if pod.spec.node_name]
         return [f"{label} is on node {node} already: it stays there" for node in nodes]
@@ -233,11 +229,11 @@ def _revision_notes(plane: ControlPlane, live: StatefulSet | DaemonSet) -> list[
         rolling = live.spec.update_strategy.rolling_update if live.spec.update_strategy else None
         if rolling is not None and rolling.max_unavailable is not None:
             text = "maxUnavailable is not in force unless MaxUnavailableStatefulSet is switched on"
-            notes.append(f"{label_of(live)}: {text}")
+            notes.append(f"{workload_label(live)}: {text}")
     else:
         update, pods = controllers.daemon_sets.history.update_revision(live), controllers.daemon_sets.claimed(live)
     if _on_delete(live) and any(revision_of(pod) != update.name for pod in pods):
-        notes.append(f"{label_of(live)} replaces a pod only when it is deleted (OnDelete)")
+        notes.append(f"{workload_label(live)} replaces a pod only when it is deleted (OnDelete)")
     return notes
 
 
@@ -246,9 +242,9 @@ def pod_problems(plane: ControlPlane, item: Any) -> list[str]:
     live = plane.store.current(item)
     state = state_of(plane, item)
     if isinstance(live, DaemonSet) and not state.wanted and not state.pods:
-        return [f"{label_of(item)} runs on none of the nodes: it makes no pods"]
+        return [f"{workload_label(item)} runs on none of the nodes: it makes no pods"]
     taken = sorted(taken_names(plane, live)) if isinstance(live, StatefulSet) else []
-    return [f"{label_of(item)} cannot make {', '.join(taken)}: other pods are called so"] if taken else []
+    return [f"{workload_label(item)} cannot make {', '.join(taken)}: other pods are called so"] if taken else []
 
 
 def taken_names(plane: ControlPlane, item: StatefulSet) -> set[str]:

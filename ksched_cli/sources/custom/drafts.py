@@ -1,0 +1,208 @@
+"""What operators add to the pods of their resources, as far as it decides where the pods go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ksched_cli.sources.custom.pod_group import Draft, Resource
+
+_MAIN = "main"
+# Strimzi's entity operator, Knative's queue-proxy and the reloader of the Prometheus operator by their defaults.
+_SIDECARS: Mapping[str, Mapping[str, Any]] = {
+    "config-reloader": {"requests": {"cpu": "10m", "memory": "50Mi"}, "limits": {"cpu": "10m", "memory": "50Mi"}},
+    "queue-proxy": {"requests": {"cpu": "25m"}},
+}
+
+
+def pod_spec(draft: Draft) -> Draft:
+    found: Draft = draft["spec"].setdefault("template", {}).setdefault("spec", {})
+    return found
+
+
+def with_sidecar(name: str) -> Callable[[Draft, Resource], None]:
+    """Add the container that the operator puts into every pod."""
+
+    def adjust(draft: Draft, resource: Resource) -> None:
+        spec = pod_spec(draft)
+        containers = spec.setdefault("containers", [])
+        for index, each in enumerate(containers):
+            each.setdefault("name", _MAIN if not index else f"{_MAIN}-{index}")
+        containers.append({"name": name, "resources": dict(_SIDECARS[name])})
+
+    return adjust
+
+
+def rollout(draft: Draft, resource: Resource) -> None:
+    """Argo Rollouts: a canary surges by 25 % unless a router splits the traffic; then, as with blueGreen, all old pods
+    stay until the new ones run."""
+    canary = resource.at("spec.strategy.canary")
+    whole = not isinstance(canary, dict) or ("trafficRouting" in canary and not canary.get("dynamicStableScale"))
+    rolling: Draft = {"maxSurge": "100%", "maxUnavailable": 0}
+    if not whole:
+        assert isinstance(canary, dict)
+        rolling = {"maxSurge": canary.get("maxSurge", "25%"), "maxUnavailable": canary.get("maxUnavailable", "25%")}
+    draft["spec"]["strategy"] = {"type": "RollingUpdate", "rollingUpdate": rolling}
+
+
+def clone_set(draft: Draft, resource: Resource) -> None:
+    """OpenKruise: 20 % of the pods may be unavailable, and nothing surges. Its claims are one a pod."""
+    given = resource.at("spec.updateStrategy")
+    given = given if isinstance(given, dict) else {}
+    rolling = {"maxSurge": given.get("maxSurge", 0), "maxUnavailable": given.get("maxUnavailable", "20%")}
+    draft["spec"]["strategy"] = {"type": "RollingUpdate", "rollingUpdate": rolling}
+    volumes = pod_spec(draft).setdefault("volumes", [])
+    for claim in resource.at("spec.volumeClaimTemplates") or ():
+        metadata = claim.get("metadata") or {}
+        ephemeral = {"volumeClaimTemplate": {"spec": claim.get("spec")}}
+        volumes.append({"name": metadata.get("name"), "ephemeral": ephemeral})
+
+
+def parallel(draft: Draft, resource: Resource) -> None:
+    """All pods of the set at once."""
+    draft["spec"]["podManagementPolicy"] = "Parallel"
+
+
+def monitoring(draft: Draft, resource: Resource) -> None:
+    """Prometheus operator: all pods at once, a reloader beside the main container, and a claim of its own name."""
+    parallel(draft, resource)
+    with_sidecar("config-reloader")(draft, resource)
+    claim = resource.at("spec.storage.volumeClaimTemplate")
+    if isinstance(claim, dict):
+        named = {"name": f"{draft['metadata']['name']}-db", **(claim.get("metadata") or {})}
+        draft["spec"]["volumeClaimTemplates"] = [{"metadata": named, "spec": claim.get("spec") or {}}]
+
+
+def _claim(name: str, storage: Mapping[str, Any], class_field: str) -> Draft:
+    spec: Draft = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage.get("size", "0")}}}
+    if storage.get(class_field):
+        spec["storageClassName"] = storage[class_field]
+    template = storage.get("pvcTemplate")
+    return {"metadata": {"name": name}, "spec": {**spec, **(template if isinstance(template, dict) else {})}}
+
+
+def kafka(path: str) -> Callable[[Draft, Resource], None]:
+    """Strimzi: a claim for each persistent volume, and all pods at once."""
+
+    def adjust(draft: Draft, resource: Resource) -> None:
+        parallel(draft, resource)
+        storage = resource.at(path)
+        storage = storage if isinstance(storage, dict) else {}
+        volumes = storage.get("volumes") if storage.get("type") == "jbod" else [storage]
+        claims = []
+        for index, each in enumerate(volumes or ()):
+            if isinstance(each, dict) and each.get("type") == "persistent-claim":
+                name = f"data-{each.get('id', index)}" if storage.get("type") == "jbod" else "data"
+                claims.append(_claim(name, each, "class"))
+        draft["spec"]["volumeClaimTemplates"] = claims
+        pod_spec(draft).setdefault("containers", [{}])[0].setdefault("name", "kafka")
+
+    return adjust
+
+
+def postgres(draft: Draft, resource: Resource) -> None:
+    """CloudNativePG: claims for data and log, and instances apart from one another unless that is switched off."""
+    parallel(draft, resource)
+    claims = []
+    for name, path in (("pgdata", "spec.storage"), ("wal", "spec.walStorage")):
+        storage = resource.at(path)
+        if isinstance(storage, dict):
+            claims.append(_claim(name, storage, "storageClass"))
+    draft["spec"]["volumeClaimTemplates"] = claims
+    given = resource.at("spec.affinity")
+    given = given if isinstance(given, dict) else {}
+    affinity: Draft = {}
+    if given.get("nodeAffinity"):
+        affinity["nodeAffinity"] = given["nodeAffinity"]
+    if given.get("additionalPodAffinity"):
+        affinity["podAffinity"] = given["additionalPodAffinity"]
+    affinity["podAntiAffinity"] = _apart(given, resource.name)
+    pod_spec(draft)["affinity"] = affinity
+
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def _apart(given: Mapping[str, Any], name: str) -> Draft:
+    found: Draft = dict(given.get("additionalPodAntiAffinity") or {})
+    if given.get("enablePodAntiAffinity", True) is False:
+        return found
+    selector = {"matchExpressions": [{"key": "cnpg.io/cluster", "operator": "In", "values": [name]}]}
+    term = {"labelSelector": selector, "topologyKey": given.get("topologyKey") or "kubernetes.io/hostname"}
+    if given.get("podAntiAffinityType") == "required":
+        found[_REQUIRED] = [*(found.get(_REQUIRED) or ()), term]
+    else:
+        found[_PREFERRED] = [*(found.get(_PREFERRED) or ()), {"weight": 100, "podAffinityTerm": term}]
+    return found
+
+
+def lws_worker(draft: Draft, resource: Resource) -> None:
+    """LeaderWorkerSet: the workers of a group are numbered from 1, and the leader is one of its size."""
+    parallel(draft, resource)
+    draft["spec"]["replicas"] = max(resource.number("spec.leaderWorkerTemplate.size", 1) - 1, 0)
+    draft["spec"]["ordinals"] = {"start": 1}
+
+
+def lws_leader(draft: Draft, resource: Resource) -> None:
+    """The template of the workers, if the leader has none of its own."""
+    parallel(draft, resource)
+    if not draft["spec"].get("template", {}).get("spec"):
+        draft["spec"]["template"] = resource.at("spec.leaderWorkerTemplate.workerTemplate") or {}
+
+
+def knative(draft: Draft, resource: Resource) -> None:
+    """Knative: the initial scale, or the lower bound of the autoscaler, and a queue-proxy in each pod."""
+    annotations = resource.at("spec.template.metadata.annotations")
+    annotations = annotations if isinstance(annotations, dict) else {}
+    scales = (annotations.get(f"autoscaling.knative.dev/{name}") for name in _SCALES)
+    draft["spec"]["replicas"] = max([1, *(int(str(each)) for each in scales if str(each).isdecimal())])
+    with_sidecar("queue-proxy")(draft, resource)
+
+
+_SCALES = ("min-scale", "minScale", "initial-scale", "initialScale")
+
+
+def ray_submitter(draft: Draft, resource: Resource) -> None:
+    """KubeRay submits with a Job of one pod; without a template of its own it has these requests."""
+    spec = draft["spec"]
+    spec.setdefault("template", {}).setdefault("spec", {}).setdefault("restartPolicy", "Never")
+    default = {"requests": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}
+    pod_spec(draft).setdefault("containers", [{"name": "ray-job-submitter", "resources": default}])
+
+
+def spark(role: str) -> Callable[[Draft, Resource], None]:
+    """Spark: memory is that of the JVM, and the overhead is added to it (0.1 of it, 0.4 for Python and R, at least
+    384 MiB)."""
+
+    def adjust(draft: Draft, resource: Resource) -> None:
+        given = resource.at(f"spec.{role}")
+        given = given if isinstance(given, dict) else {}
+        heap = _mebibytes(given.get("memory") or "1g")
+        factor: Any = resource.at("spec.memoryOverheadFactor")
+        share = float(factor) if factor else 0.1 if resource.at("spec.type") in ("Java", "Scala", None) else 0.4
+        overhead = _mebibytes(given["memoryOverhead"]) if given.get("memoryOverhead") else max(int(heap * share), 384)
+        memory, cpu = f"{heap + overhead}Mi", given.get("coreRequest") or given.get("cores") or 1
+        resources: Draft = {"requests": {"cpu": str(cpu), "memory": memory}, "limits": {"memory": memory}}
+        if given.get("coreLimit"):
+            resources["limits"]["cpu"] = str(given["coreLimit"])
+        spec = pod_spec(draft)
+        containers = spec.setdefault("containers", [{"name": f"spark-kubernetes-{role}"}])
+        containers[0].setdefault("name", f"spark-kubernetes-{role}")
+        containers[0]["resources"] = resources
+        if role == "executor" and resource.at("spec.dynamicAllocation.enabled"):
+            initial = resource.number("spec.dynamicAllocation.initialExecutors", 0)
+            least = resource.number("spec.dynamicAllocation.minExecutors", 0)
+            draft["spec"]["replicas"] = max(resource.number("spec.executor.instances", 0), initial, least)
+
+    return adjust
+
+
+_UNITS = {"": 1 / 1024**2, "k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2}
+
+
+def _mebibytes(text: Any) -> int:
+    """Memory as the JVM writes it: `512m` and `4g` are binary."""
+    found = re.fullmatch(r"(\d+)\s*([kmgt]?)i?b?", str(text).strip().lower())
+    return int(int(found[1]) * _UNITS[found[2]]) if found else 0

@@ -1,0 +1,242 @@
+"""The custom kinds whose pods are known: by kind and API group, where each group of pods is and how it is replaced.
+
+The paths are those of the public CRDs of each project. A new kind is a new row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ksched_cli.sources.custom import drafts
+from ksched_cli.sources.custom.pod_group import PodGroup, pod_fields, template
+
+_TRAINING = {
+    "training.kubeflow.org/job-name": "{name}",
+    "training.kubeflow.org/replica-type": "{key}",
+}
+_CLUSTER, _SPARK, _STRIMZI = "ray.io/cluster", "sparkoperator.k8s.io/app-name", "strimzi.io/cluster"
+
+
+def _training(path: str) -> tuple[PodGroup, ...]:
+    """Kubeflow: one template and number for each type of replica."""
+    group = PodGroup("ReplicaSet", template(".template"), path, ".replicas", name="{name}-{key}", labels=_TRAINING)
+    return (group,)
+
+
+def _ray(base: str, name: str = "{name}") -> tuple[PodGroup, ...]:
+    """KubeRay: one head, and groups of workers with one or more hosts a replica."""
+    head = PodGroup(
+        "ReplicaSet",
+        template(f"{base}.headGroupSpec.template"),
+        name=f"{name}-head",
+        group="head",
+        labels={_CLUSTER: name, "ray.io/node-type": "head"},
+    )
+    workers = PodGroup(
+        "ReplicaSet",
+        template(".template"),
+        f"{base}.workerGroupSpecs",
+        ".replicas",
+        default=0,
+        times=".numOfHosts",
+        name=f"{name}-{{key}}-worker",
+        group="workers {key}",
+        labels={_CLUSTER: name, "ray.io/node-type": "worker", "ray.io/group": "{key}"},
+    )
+    return head, workers
+
+
+def _strimzi(kind: str) -> tuple[PodGroup, ...]:
+    """Strimzi's stateless kinds."""
+    fields = {**pod_fields("spec.template.pod"), "spec.template.spec.containers.0.resources": "spec.resources"}
+    return (PodGroup("Deployment", fields, replicas="spec.replicas", name=f"{{name}}-{kind}", labels=_OF_STRIMZI),)
+
+
+_OF_STRIMZI = {_STRIMZI: "{name}", "strimzi.io/name": "{name}-pods"}
+
+
+def _kafka(part: str, only_if: str) -> PodGroup:
+    base = f"spec.{part}"
+    fields = {**pod_fields(f"{base}.template.pod"), "spec.template.spec.containers.0.resources": f"{base}.resources"}
+    return PodGroup(
+        "StatefulSet",
+        fields,
+        replicas=f"{base}.replicas",
+        name=f"{{name}}-{part}",
+        group=part,
+        labels={_STRIMZI: "{name}", "strimzi.io/name": f"{{name}}-{part}"},
+        only_if=only_if,
+        adjust=drafts.kafka(f"{base}.storage"),
+    )
+
+
+def _monitoring(kind: str, copies: str = "") -> tuple[PodGroup, ...]:
+    """Kinds of the Prometheus operator."""
+    labels = {"app.kubernetes.io/name": kind, "app.kubernetes.io/instance": "{name}", kind: "{name}"}
+    name = f"{kind}-{{name}}{{shard}}"
+    return (
+        PodGroup(
+            "StatefulSet",
+            pod_fields("spec"),
+            replicas="spec.replicas",
+            copies=copies,
+            name=name,
+            group="{shard}",
+            labels=labels,
+            adjust=drafts.monitoring,
+        ),
+    )
+
+
+def _spark(role: str) -> PodGroup:
+    fields = {
+        **template(f"spec.{role}.template"),
+        **{f"spec.template.spec.{name}": f"spec.{role}.{name}" for name in ("nodeSelector", "affinity", "tolerations")},
+        "spec.template.spec.containers.0.resources.requests.cpu": f"spec.{role}.cores",
+        "spec.template.spec.containers.0.resources.requests.memory": f"spec.{role}.memory",
+        "spec.template.spec.priorityClassName": f"spec.{role}.priorityClassName",
+        "spec.template.spec.schedulerName": f"spec.{role}.schedulerName",
+    }
+    executor = role == "executor"
+    return PodGroup(
+        "ReplicaSet",
+        fields,
+        replicas="spec.executor.instances" if executor else "",
+        default=2 if executor else 1,
+        name=f"{{name}}-{role}",
+        group=role,
+        labels={_SPARK: "{name}", "spark-role": role},
+        adjust=drafts.spark(role),
+    )
+
+
+_LWS = "spec.leaderWorkerTemplate"
+_LWS_NAME = "leaderworkerset.sigs.k8s.io/name"
+
+CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
+    ("Rollout", "argoproj.io"): (
+        PodGroup(
+            "Deployment",
+            template("spec.template"),
+            replicas="spec.replicas",
+            selector="spec.selector",
+            adjust=drafts.rollout,
+        ),
+    ),
+    ("CloneSet", "apps.kruise.io"): (
+        PodGroup(
+            "Deployment",
+            template("spec.template"),
+            replicas="spec.replicas",
+            selector="spec.selector",
+            adjust=drafts.clone_set,
+        ),
+    ),
+    ("StatefulSet", "apps.kruise.io"): (
+        PodGroup(
+            "StatefulSet",
+            {**template("spec.template"), "spec.volumeClaimTemplates": "spec.volumeClaimTemplates"},
+            replicas="spec.replicas",
+            selector="spec.selector",
+        ),
+    ),
+    ("DaemonSet", "apps.kruise.io"): (PodGroup("DaemonSet", template("spec.template"), selector="spec.selector"),),
+    ("Prometheus", "monitoring.coreos.com"): _monitoring("prometheus", "spec.shards"),
+    ("PrometheusAgent", "monitoring.coreos.com"): _monitoring("prom-agent", "spec.shards"),
+    ("Alertmanager", "monitoring.coreos.com"): _monitoring("alertmanager"),
+    ("ThanosRuler", "monitoring.coreos.com"): _monitoring("thanos-ruler"),
+    ("Kafka", "kafka.strimzi.io"): (
+        _kafka("kafka", "spec.kafka.replicas"),
+        _kafka("zookeeper", "spec.zookeeper.replicas"),
+    ),
+    ("KafkaNodePool", "kafka.strimzi.io"): (
+        PodGroup(
+            "StatefulSet",
+            {**pod_fields("spec.template.pod"), "spec.template.spec.containers.0.resources": "spec.resources"},
+            replicas="spec.replicas",
+            labels={"strimzi.io/pool-name": "{name}"},
+            adjust=drafts.kafka("spec.storage"),
+        ),
+    ),
+    ("KafkaConnect", "kafka.strimzi.io"): _strimzi("connect"),
+    ("KafkaBridge", "kafka.strimzi.io"): _strimzi("bridge"),
+    ("KafkaMirrorMaker2", "kafka.strimzi.io"): _strimzi("mirrormaker2"),
+    ("Cluster", "postgresql.cnpg.io"): (
+        PodGroup(
+            "StatefulSet",
+            {
+                **pod_fields("spec"),
+                "spec.template.spec.nodeSelector": "spec.affinity.nodeSelector",
+                "spec.template.spec.tolerations": "spec.affinity.tolerations",
+            },
+            replicas="spec.instances",
+            labels={"cnpg.io/cluster": "{name}"},
+            adjust=drafts.postgres,
+        ),
+    ),
+    ("RayCluster", "ray.io"): _ray("spec"),
+    ("RayService", "ray.io"): _ray("spec.rayClusterConfig"),
+    ("RayJob", "ray.io"): (
+        *_ray("spec.rayClusterSpec"),
+        PodGroup("Job", template("spec.submitterPodTemplate"), group="submitter", adjust=drafts.ray_submitter),
+    ),
+    ("JobSet", "jobset.x-k8s.io"): (
+        PodGroup(
+            "Job",
+            {"spec": ".template.spec"},
+            "spec.replicatedJobs",
+            copies=".replicas",
+            name="{name}-{key}-{copy}",
+            group="{key} {copy}",
+        ),
+    ),
+    ("LeaderWorkerSet", "leaderworkerset.x-k8s.io"): (
+        PodGroup(
+            "StatefulSet",
+            template(f"{_LWS}.leaderTemplate"),
+            replicas="spec.replicas",
+            group="leaders",
+            labels={_LWS_NAME: "{name}", "leaderworkerset.sigs.k8s.io/worker-index": "0"},
+            adjust=drafts.lws_leader,
+        ),
+        PodGroup(
+            "StatefulSet",
+            template(f"{_LWS}.workerTemplate"),
+            copies="spec.replicas",
+            name="{name}-{copy}",
+            group="workers {copy}",
+            labels={_LWS_NAME: "{name}", "leaderworkerset.sigs.k8s.io/group-index": "{copy}"},
+            adjust=drafts.lws_worker,
+        ),
+    ),
+    ("Service", "serving.knative.dev"): (
+        PodGroup(
+            "Deployment",
+            template("spec.template"),
+            name="{name}-00001-deployment",
+            labels={"serving.knative.dev/service": "{name}"},
+            adjust=drafts.knative,
+        ),
+    ),
+    ("SparkApplication", "sparkoperator.k8s.io"): (_spark("driver"), _spark("executor")),
+    ("PyTorchJob", "kubeflow.org"): _training("spec.pytorchReplicaSpecs"),
+    ("TFJob", "kubeflow.org"): _training("spec.tfReplicaSpecs"),
+    ("MPIJob", "kubeflow.org"): _training("spec.mpiReplicaSpecs"),
+    ("XGBoostJob", "kubeflow.org"): _training("spec.xgbReplicaSpecs"),
+    ("PaddleJob", "kubeflow.org"): _training("spec.paddleReplicaSpecs"),
+    ("JAXJob", "kubeflow.org"): _training("spec.jaxReplicaSpecs"),
+    ("Notebook", "kubeflow.org"): (
+        PodGroup("StatefulSet", template("spec.template"), labels={"notebook-name": "{name}"}),
+    ),
+    ("Job", "batch.volcano.sh"): (
+        PodGroup(
+            "ReplicaSet",
+            template(".template"),
+            "spec.tasks",
+            ".replicas",
+            name="{name}-{key}",
+            group="task {key}",
+            labels={"volcano.sh/job-name": "{name}", "volcano.sh/task-spec": "{key}"},
+        ),
+    ),
+}

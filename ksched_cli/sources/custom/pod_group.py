@@ -1,0 +1,96 @@
+"""How one group of alike pods of a custom resource is described, and values at paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Manner = Literal["Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Job"]
+Draft = dict[str, Any]
+Steps = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A custom resource as plain values, or one element of a list or mapping in it."""
+
+    document: Mapping[str, Any]
+    element: Any = None
+    key: str = ""
+    prefix: Steps = ()
+
+    @property
+    def name(self) -> str:
+        metadata = self.document.get("metadata") or {}
+        return str(metadata.get("name") or metadata.get("generateName", "").rstrip("-") or "unnamed")
+
+    def at(self, path: str) -> Any:
+        """The value at `spec.replicas`, or at `.replicas` of the element; None if there is none."""
+        value: Any = self.element if path.startswith(".") else self.document
+        for step in path.lstrip(".").split("."):
+            value = value.get(step) if isinstance(value, dict) else None
+        return value
+
+    def steps(self, path: str) -> Steps:
+        own = tuple(path.lstrip(".").split("."))
+        return (*self.prefix, *own) if path.startswith(".") else own
+
+    def number(self, path: str, default: int) -> int:
+        value = self.at(path) if path else default
+        return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def elements_of(resource: Resource, path: str) -> Iterator[Resource]:
+    """The elements of a list or mapping, each with what it is called."""
+    found = resource.at(path)
+    steps = tuple(path.split("."))
+    if isinstance(found, dict):
+        for key, each in found.items():
+            yield Resource(resource.document, each, str(key), (*steps, key))
+    elif isinstance(found, list):
+        for index, each in enumerate(found):
+            named = each if isinstance(each, dict) else {}
+            key = named.get("groupName") or named.get("name") or str(index)
+            yield Resource(resource.document, each, str(key), (*steps, index))
+
+
+@dataclass(frozen=True)
+class PodGroup:
+    """One group of alike pods of a custom resource.
+
+    `manner` is the workload of Kubernetes whose controller replaces pods alike. `fields` has, for fields of that
+    workload, the path in the resource; a path that begins with a dot is in an element of the list or mapping `each`.
+    `replicas` times `times` pods are wanted; `copies` is the path of how many such workloads there are. `name` and
+    `labels` may name {name}, {key} and {copy}. `adjust` completes the draft with what no path alone says.
+    """
+
+    manner: Manner
+    fields: Mapping[str, str]
+    each: str = ""
+    replicas: str = ""
+    default: int = 1
+    times: str = ""
+    copies: str = ""
+    name: str = "{name}"
+    group: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    selector: str = ""
+    only_if: str = ""
+    adjust: Callable[[Draft, Resource], None] | None = None
+
+
+TEMPLATE = "spec.template"
+
+
+def template(path: str) -> Mapping[str, str]:
+    """A whole pod template."""
+    return {TEMPLATE: path}
+
+
+def pod_fields(base: str, **others: str) -> Mapping[str, str]:
+    """Fields of the pod that resources without a pod template have under the names of Kubernetes."""
+    names = ("nodeSelector", "tolerations", "affinity", "topologySpreadConstraints", "priorityClassName")
+    found = {f"{TEMPLATE}.spec.{name}": f"{base}.{name}" for name in (*names, "schedulerName", "hostNetwork")}
+    found[f"{TEMPLATE}.spec.containers.0.resources"] = f"{base}.resources"
+    return {**found, **{f"{TEMPLATE}.spec.{name}": path for name, path in others.items()}}

@@ -1,0 +1,244 @@
+"""Custom resources as workloads: how many pods each has, what they request, and where its fields are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ksched_cli.cli.main import run
+from ksched_cli.errors import UsageError
+from ksched_cli.sources.custom.kinds import CUSTOM_KINDS
+from ksched_cli.sources.custom.workloads import read_pod_templates
+from tests.builders import make_node, make_pod
+
+POD = "containers: [{name: main, resources: {requests: {cpu: 100m, memory: 64Mi}}}]"
+SELECTOR = "selector: {matchLabels: {app: web}}"
+TEMPLATE = f"template: {{metadata: {{labels: {{app: web}}}}, spec: {{{POD}}}}}"
+PLAIN = f"template: {{spec: {{{POD}}}}}"
+REPLICAS = f"{{replicas: 2, {PLAIN}}}"
+
+# Kind, apiVersion, spec, and the number of pods of each workload by its label.
+CASES = [
+    pytest.param("Rollout", "argoproj.io/v1alpha1", f"replicas: 3\n{SELECTOR}\n{TEMPLATE}", {"": 3}, id="Rollout"),
+    pytest.param("CloneSet", "apps.kruise.io/v1alpha1", f"replicas: 2\n{SELECTOR}\n{TEMPLATE}", {"": 2}, id="CloneSet"),
+    pytest.param("StatefulSet", "apps.kruise.io/v1beta1", f"replicas: 2\n{SELECTOR}\n{TEMPLATE}", {"": 2}, id="Kruise"),
+    pytest.param("DaemonSet", "apps.kruise.io/v1alpha1", f"{SELECTOR}\n{TEMPLATE}", {"": 1}, id="Kruise DaemonSet"),
+    pytest.param(
+        "Prometheus", "monitoring.coreos.com/v1", "replicas: 2\nshards: 3", {"": 2, "shard-1": 2, "shard-2": 2}, id="Prometheus"
+    ),
+    pytest.param("Alertmanager", "monitoring.coreos.com/v1", "replicas: 3", {"": 3}, id="Alertmanager"),
+    pytest.param(
+        "Kafka", "kafka.strimzi.io/v1beta2", "kafka: {replicas: 3}\nzookeeper: {replicas: 1}", {"kafka": 3, "zookeeper": 1}, id="Kafka"
+    ),
+    pytest.param("Kafka", "kafka.strimzi.io/v1beta2", "kafka: {replicas: 3}", {"kafka": 3}, id="Kafka without ZooKeeper"),
+    pytest.param("KafkaNodePool", "kafka.strimzi.io/v1beta2", "replicas: 3", {"": 3}, id="KafkaNodePool"),
+    pytest.param("KafkaConnect", "kafka.strimzi.io/v1beta2", "replicas: 2\nresources: {requests: {cpu: 1}}", {"": 2}, id="KafkaConnect"),
+    pytest.param("Cluster", "postgresql.cnpg.io/v1", "instances: 3", {"": 3}, id="CNPG"),
+    pytest.param(
+        "RayCluster",
+        "ray.io/v1",
+        f"headGroupSpec: {{{PLAIN}}}\nworkerGroupSpecs: [{{groupName: a, replicas: 2, numOfHosts: 4, {PLAIN}}}, {{groupName: b, {PLAIN}}}]",
+        {"head": 1, "workers a": 8, "workers b": 0},
+        id="RayCluster",
+    ),
+    pytest.param(
+        "RayJob",
+        "ray.io/v1",
+        f"rayClusterSpec: {{headGroupSpec: {{{PLAIN}}}, workerGroupSpecs: [{{groupName: a, replicas: 1, {PLAIN}}}]}}",
+        {"head": 1, "workers a": 1, "submitter": 1},
+        id="RayJob",
+    ),
+    pytest.param(
+        "RayService", "ray.io/v1", f"rayClusterConfig: {{headGroupSpec: {{{PLAIN}}}}}", {"head": 1}, id="RayService"
+    ),
+    pytest.param(
+        "JobSet",
+        "jobset.x-k8s.io/v1alpha2",
+        "replicatedJobs:\n"
+        f"- {{name: d, template: {{spec: {{template: {{spec: {{restartPolicy: Never, {POD}}}}}}}}}}}\n"
+        f"- {{name: w, replicas: 2, template: {{spec: {{parallelism: 3, completions: 3, "
+        f"template: {{spec: {{restartPolicy: Never, {POD}}}}}}}}}}}",
+        {"d 0": 1, "w 0": 3, "w 1": 3},
+        id="JobSet",
+    ),
+    pytest.param(
+        "LeaderWorkerSet",
+        "leaderworkerset.x-k8s.io/v1",
+        f"replicas: 2\nleaderWorkerTemplate: {{size: 4, workerTemplate: {{spec: {{{POD}}}}}}}",
+        {"leaders": 2, "workers 0": 3, "workers 1": 3},
+        id="LeaderWorkerSet",
+    ),
+    pytest.param("Service", "serving.knative.dev/v1", PLAIN, {"": 1}, id="Knative"),
+    pytest.param(
+        "SparkApplication", "sparkoperator.k8s.io/v1beta2", "executor: {instances: 3}\ndriver: {}", {"driver": 1, "executor": 3}, id="Spark"
+    ),
+    pytest.param(
+        "PyTorchJob", "kubeflow.org/v1", f"pytorchReplicaSpecs: {{Master: {{{PLAIN}}}, Worker: {REPLICAS}}}", {"Master": 1, "Worker": 2}, id="PyTorchJob"
+    ),
+    pytest.param(
+        "TFJob", "kubeflow.org/v1", f"tfReplicaSpecs: {{PS: {REPLICAS}, Worker: {REPLICAS}}}", {"PS": 2, "Worker": 2}, id="TFJob"
+    ),
+    pytest.param("MPIJob", "kubeflow.org/v2beta1", f"mpiReplicaSpecs: {{Worker: {REPLICAS}}}", {"Worker": 2}, id="MPIJob"),
+    pytest.param("Job", "batch.volcano.sh/v1alpha1", f"tasks: [{{name: t, replicas: 2, {PLAIN}}}]", {"task t": 2}, id="Volcano"),
+]  # fmt: skip
+
+
+def resource(kind: str, version: str, spec: str, name: str = "x") -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "ml"}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": yaml.safe_load(spec)}
+
+
+def checked(
+    folder: Path, capsys: pytest.CaptureFixture[str], *documents: Any, options: Any = (), cluster: Any = ()
+) -> Any:
+    node = make_node("n1").allocatable(cpu="64", memory="64Gi", pods=200).doc()
+    (folder / "c.yaml").write_text(yaml.safe_dump_all([node, *cluster]))
+    (folder / "m.yaml").write_text(yaml.safe_dump_all(documents))
+    run(["check", "--from", str(folder / "c.yaml"), "-f", str(folder / "m.yaml"), "-o", "json", *options])
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(("kind", "version", "spec", "expected"), CASES)
+def test_pods_of_each_kind(
+    kind: str, version: str, spec: str, expected: dict[str, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = checked(tmp_path, capsys, resource(kind, version, spec))
+    label = f"{kind} ml/x"
+    pods = {each["workload"].removeprefix(label).strip(" ()"): each["running"] for each in found["workloads"]}
+    assert pods == expected
+    assert {each["workload"] for each in found["final"]} == {f"{kind}/ml/x"}
+    assert found["findings"] == []
+    assert "notRead" not in found["coverage"]
+
+
+def test_the_cases_have_every_project() -> None:
+    """Kinds that share the rows of another one are left out."""
+    shared = {"PrometheusAgent", "ThanosRuler", "KafkaBridge", "KafkaMirrorMaker2", "XGBoostJob", "PaddleJob", "JAXJob"}
+    assert {kind for kind, _ in CUSTOM_KINDS} - {case.values[0] for case in CASES} - shared == {"Notebook"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "spec", "field"),
+    [
+        pytest.param(
+            "RayCluster",
+            "ray.io/v1",
+            "headGroupSpec: {template: {spec: {containers: [{name: a, resources: {requests: {cpu: 99}}}]}}}",
+            "spec.headGroupSpec.template.spec.containers[0].resources.requests.cpu",
+            id="a template",
+        ),
+        pytest.param(
+            "Prometheus",
+            "monitoring.coreos.com/v1",
+            "resources: {requests: {memory: 999Gi}}",
+            "spec.resources.requests.memory",
+            id="fields of the resource",
+        ),
+        pytest.param(
+            "PyTorchJob",
+            "kubeflow.org/v1",
+            "pytorchReplicaSpecs: {Worker: {template: {spec: {nodeSelector: {gpu: a100}, containers: [{name: a}]}}}}",
+            "spec.pytorchReplicaSpecs.Worker.template.spec.nodeSelector.gpu",
+            id="a type of replica",
+        ),
+        pytest.param(
+            "SparkApplication",
+            "sparkoperator.k8s.io/v1beta2",
+            "driver: {cores: 99}\nexecutor: {}",
+            "spec.driver.cores",
+            id="Spark",
+        ),
+    ],
+)
+def test_findings_name_the_field_of_the_resource(
+    kind: str, version: str, spec: str, field: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (finding,) = checked(tmp_path, capsys, resource(kind, version, spec))["findings"]
+    assert finding["path"] == field
+    lines = (tmp_path / "m.yaml").read_text().splitlines()
+    assert lines[finding["line"] - 1].strip().startswith(field.rpartition(".")[2])
+
+
+def test_spark_adds_the_overhead_to_the_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """8 GiB and a tenth of it do not fit on 8.5 GiB; 512 MiB and the least overhead fit."""
+    node = make_node("small").allocatable(cpu="64", memory="8704Mi", pods=20).doc()
+    spec = "type: Scala\ndriver: {memory: 512m}\nexecutor: {instances: 1, memory: 8g}"
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(node))
+    (tmp_path / "m.yaml").write_text(yaml.safe_dump(resource("SparkApplication", "sparkoperator.k8s.io/v1", spec)))
+    run(["check", "--from", str(tmp_path / "small.yaml"), "-f", str(tmp_path / "m.yaml"), "-o", "json"])
+    found = json.loads(capsys.readouterr().out)["workloads"]
+    assert [(each["workload"], each["running"]) for each in found] == [
+        ("SparkApplication ml/x (driver)", 1),
+        ("SparkApplication ml/x (executor)", 0),
+    ]
+
+
+def test_postgres_instances_stay_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hosts = [make_node(name).label("kubernetes.io/hostname", name).doc() for name in ("a", "b")]
+    (tmp_path / "two.yaml").write_text(yaml.safe_dump_all(hosts))
+    spec = "instances: 3\naffinity: {podAntiAffinityType: required}"
+    (tmp_path / "m.yaml").write_text(yaml.safe_dump(resource("Cluster", "postgresql.cnpg.io/v1", spec)))
+    run(["check", "--from", str(tmp_path / "two.yaml"), "-f", str(tmp_path / "m.yaml"), "-o", "json"])
+    (found,) = json.loads(capsys.readouterr().out)["workloads"]
+    assert (found["pods"], found["running"]) == (3, 2)
+
+
+def test_a_rollout_that_runs_already_is_rolled_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its ReplicaSet belongs to the Rollout in the cluster: the old pods are replaced, and none is created beside them."""
+    spec = f"replicas: 3\n{SELECTOR}\n{TEMPLATE}"
+    owner = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "x", "uid": "u1", "controller": True}
+    labels = {"app": "web", "rollouts-pod-template-hash": "abc"}
+    old = yaml.safe_load(TEMPLATE)["template"]
+    old["metadata"]["labels"] = labels
+    old["spec"]["nodeSelector"] = {"kubernetes.io/os": "linux"}
+    replica_set = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "x-abc", "namespace": "ml", "uid": "u2", "labels": labels, "ownerReferences": [owner]},
+        "spec": {"replicas": 3, "selector": {"matchLabels": labels}, "template": old},
+    }
+    pods = []
+    for number in range(3):
+        pod = make_pod(f"x-abc-{number}", "ml").requests(cpu="100m").on("n1").doc()
+        above = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "x-abc", "uid": "u2", "controller": True}
+        pod["metadata"].update(labels=labels, ownerReferences=[above])
+        pods.append(pod)
+    found = checked(tmp_path, capsys, resource("Rollout", "argoproj.io/v1alpha1", spec), cluster=[replica_set, *pods])
+    (workload,) = found["workloads"]
+    assert (workload["rollout"], workload["pods"], workload["running"], workload["old"]) == (True, 3, 3, 0)
+    assert found["finished"] == {"Rollout/ml/x": True}
+    assert sum(each["state"] == "running" or each["state"] == "scheduled" for each in found["final"]) == 3
+
+
+FLEET = resource("Fleet", "agones.dev/v1", f"replicas: 2\ngroup: [{{pods: 3, {PLAIN}}}]")
+
+
+def test_an_unknown_workload_is_a_warning_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fits = make_pod("p").doc()
+    (finding,) = checked(tmp_path, capsys, fits, FLEET)["findings"]
+    assert (finding["code"], finding["level"]) == ("KS006", "warning")
+    assert (tmp_path / "m.yaml").read_text().splitlines()[finding["line"] - 1] == "apiVersion: agones.dev/v1"
+    assert "--pod-template Fleet.agones.dev=spec.group[*].template" in finding["message"]
+
+
+def test_a_kind_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    option = "Fleet.agones.dev=spec.group[*].template,replicas=spec.group[*].pods"
+    found = checked(tmp_path, capsys, FLEET, options=["--pod-template", option])
+    assert [(each["workload"], each["running"]) for each in found["workloads"]] == [("Fleet ml/x (0)", 3)]
+
+
+@pytest.mark.parametrize("text", ["Fleet", "Fleet=spec", "Fleet.x.dev=", "Fleet.x.dev=spec.template,count=spec.n"])
+def test_what_is_no_pod_template(text: str) -> None:
+    with pytest.raises(UsageError, match=r"write KIND\.GROUP=PATH"):
+        read_pod_templates([text])
+
+
+def test_a_wrong_type_in_a_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = "replicas: 2\nselector: {matchLabels: {app: web}}\ntemplate: {spec: {containers: 3}}"
+    (finding,) = checked(tmp_path, capsys, resource("Rollout", "argoproj.io/v1alpha1", spec))["findings"]
+    assert finding["code"] == "KS002"
+    assert finding["message"].startswith("Rollout ml/x: spec.template.spec.containers: expected a list")
