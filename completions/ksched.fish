@@ -9,6 +9,8 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l exclude
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l stdin-filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l pod-template
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l create-namespace
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l assume-namespace
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l context
@@ -54,6 +56,8 @@ complete -c ksched -n '__fish_seen_subcommand_from capacity' -l exclude
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l stdin-filename
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l pod-template
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l create-namespace
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l assume-namespace
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l context
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l as
@@ -95,6 +99,8 @@ complete -c ksched -n '__fish_seen_subcommand_from drain' -l exclude
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l stdin-filename
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l pod-template
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l create-namespace
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l assume-namespace
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l context
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l as
@@ -139,6 +145,8 @@ complete -c ksched -n '__fish_seen_subcommand_from diff' -l exclude
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l stdin-filename
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l pod-template
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l create-namespace
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l assume-namespace
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l to
@@ -183,6 +191,8 @@ complete -c ksched -n '__fish_seen_subcommand_from check' -l exclude
 complete -c ksched -n '__fish_seen_subcommand_from check' -l stdin-filename
 complete -c ksched -n '__fish_seen_subcommand_from check' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from check' -l pod-template
+complete -c ksched -n '__fish_seen_subcommand_from check' -l create-namespace
+complete -c ksched -n '__fish_seen_subcommand_from check' -l assume-namespace
 complete -c ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from check' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from check' -l context
@@ -226,6 +236,8 @@ complete -c ksched -n '__fish_seen_subcommand_from explain' -l exclude
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l stdin-filename
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l pod-template
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l create-namespace
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l assume-namespace
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l context
@@ -304,6 +316,8 @@ complete -c ksched -n '__fish_seen_subcommand_from watch' -l exclude
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l stdin-filename
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l pod-template
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l create-namespace
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l assume-namespace
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l context
@@ -368,6 +382,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l exclude
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l stdin-filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l pod-template
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l create-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l assume-namespace
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l context
@@ -413,6 +429,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l exclude
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l stdin-filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l pod-template
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l create-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l assume-namespace
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l as
@@ -454,6 +472,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l exclude
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l stdin-filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l pod-template
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l create-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l assume-namespace
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l as
@@ -498,6 +518,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l exclude
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l stdin-filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l pod-template
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l create-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l assume-namespace
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to
@@ -542,6 +564,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l exclude
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l stdin-filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l pod-template
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l create-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l assume-namespace
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l context
@@ -585,6 +609,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l exclude
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l stdin-filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l pod-template
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l create-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l assume-namespace
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l context
@@ -663,6 +689,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l exclude
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l stdin-filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l pod-template
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l create-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l assume-namespace
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l context

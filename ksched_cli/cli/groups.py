@@ -54,12 +54,22 @@ class ManifestOptions:
     stdin_filename: options.StdinFilename = ""
     allow_empty: options.AllowEmpty = False
     pod_template: options.PodTemplateOption = field(default_factory=list)
+    create_namespace: options.CreateNamespace = False
+    assume_namespace: options.AssumeNamespace = field(default_factory=list)
 
     def reading(self) -> ManifestReading:
         from ksched_cli.sources.read_options import ManifestReading
 
         name, templates = self.stdin_filename or "stdin", tuple(self.pod_template)
-        return ManifestReading("", self.recursive, tuple(self.exclude), name, pod_templates=templates)
+        return ManifestReading(
+            "",
+            self.recursive,
+            tuple(self.exclude),
+            name,
+            pod_templates=templates,
+            assumed_namespaces=tuple(self.assume_namespace),
+            creates_namespaces=self.create_namespace,
+        )
 
     def check(self) -> None:
         if "-" in self.sources and "-" in self.filenames:

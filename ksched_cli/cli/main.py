@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import re
 import sys
 from collections.abc import Collection
 from importlib import import_module
@@ -149,9 +150,15 @@ def _bug(bug: Exception) -> int:
     return INTERNAL_ERROR
 
 
+def _as_pflag(argument: str) -> str:
+    """`-n=ml` as kubectl's flags take it: without the sign."""
+    return argument[:2] + argument[3:] if re.match(r"-[A-Za-z]=.", argument) else argument
+
+
 def _invoke(arguments: list[str]) -> object:
     """The command, or a template over the document that it prints."""
     # `completion` writes down all commands, the others know of themselves.
+    arguments = [_as_pflag(each) for each in arguments]
     app = whole_app() if arguments[:1] == ["completion"] else make_app(arguments[:1])
     if not any(each.startswith(("-o", "--output")) for each in arguments):
         return _called(app, arguments)

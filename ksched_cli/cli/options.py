@@ -83,6 +83,13 @@ PodTemplateOption = Annotated[
         show_default=False,
     ),
 ]
+CreateNamespace = Annotated[
+    bool, typer.Option("--create-namespace", help="The deployment creates the namespaces that the input does not have.")
+]
+AssumeNamespace = Annotated[
+    list[str],
+    typer.Option("--assume-namespace", metavar="NAME", help="A namespace that exists.", show_default=False),
+]
 AllowEmpty = Annotated[
     bool, typer.Option("--allow-empty", help="Exit with 0 although there was nothing to place, or no node.")
 ]

@@ -23,6 +23,7 @@ from ksched_cli.sources import files
 from ksched_cli.sources.archives import Content
 from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.custom.workloads import CustomWorkload
+from ksched_cli.sources.declared_files import DeclaredFiles
 from ksched_cli.sources.decoding import decode
 from ksched_cli.sources.events import FailedScheduling, ScheduledPod, is_event, read_event
 from ksched_cli.sources.input_codes import DUPLICATE, INVALID, SKIPPED, UNREADABLE
@@ -70,6 +71,7 @@ class Manifests(Protocol):
 
     options: ReadOptions
     stdin_name: str
+    folder: str
     collects: bool
 
     def complete(self, item: Struct) -> None:
@@ -109,6 +111,7 @@ class _Reader:
         # Files of a directory in which nothing is a Kubernetes object.
         self._strays: list[str] = []
         self._in_directory = False
+        self._declared = DeclaredFiles(b"")
         self._seen: dict[tuple[type[Struct], str, str], _Place] = {}
 
     def load(self, sources: Sequence[str], objects: Sequence[Any] = ()) -> Loaded:
@@ -190,6 +193,8 @@ class _Reader:
                 continue
             if self._manifests is not None:
                 self._loaded.texts[content.name] = content.data
+                is_piped = content.name == self._manifests.stdin_name
+                self._declared = DeclaredFiles(content.data if is_piped else b"", self._manifests.folder)
             try:
                 self._take_content(content)
             except InputError as mistake:
@@ -323,7 +328,7 @@ class _Reader:
             self._loaded.add(item)
             self._seen[identity] = _Place(source, len(self._loaded.of(kind)) - 1)
             if self._manifests is not None:
-                self._loaded.origins[id(item)] = origin
+                self._loaded.origins[id(item)] = replace(origin, file=self._declared.file_of(item, origin.line))
         else:
             self._take_again(item, name, place, origin)
 

@@ -35,8 +35,9 @@ class Loaded:
     id of the object, and `texts`, by source, where they are kept: for manifests; `missing`: kinds that a cluster has
     and did not show, with the reason; `namespace`: that of the kubeconfig's context; `failures`, `bindings`
     and `preemptions`: events of schedulers, where those are read; `findings`: what is wrong with manifests, where that
-    does not end the run; `paths_in_resources`, by id, turns a path in a workload that stands for a custom resource
-    into the path in that resource."""
+    does not end the run; `assumed_namespaces` are taken to exist;
+    `paths_in_resources`, by id, turns a path in a workload that stands for a custom resource into the path in that
+    resource."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -51,6 +52,7 @@ class Loaded:
     bindings: list[ScheduledPod] = field(default_factory=list)
     preemptions: list[PreemptionEvent] = field(default_factory=list)
     findings: list[Problem] = field(default_factory=list)
+    assumed_namespaces: set[str] = field(default_factory=set)
     paths_in_resources: dict[int, Callable[[FieldPath], FieldPath]] = field(default_factory=dict)
     _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)
 
@@ -130,6 +132,11 @@ class Loaded:
         for kind, items in self.objects.items():
             if kind not in (Node, Pod):
                 yield from items
+
+    def assume_namespaces(self) -> None:
+        """Take every namespace to exist that an object is in."""
+        names = (item.metadata.namespace for items in self.objects.values() for item in items)
+        self.assumed_namespaces.update(filter(None, names))
 
     def kinds(self) -> Counter[str]:
         """How many objects of each kind there are, kinds that are not read among them."""

@@ -33,7 +33,7 @@ class _New:
         self._namespace = given.namespace
         self._names: set[str] = set()
         self.options = ReadOptions(given.recursive, given.exclude, layouts=False)
-        self.stdin_name, self.collects = given.stdin_name, given.collects
+        self.stdin_name, self.collects, self.folder = given.stdin_name, given.collects, given.folder
         self._kinds = known_kinds(read_pod_templates(given.pod_templates))
 
     def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem | CustomWorkload]:
@@ -74,4 +74,7 @@ def load_manifests(
     files = [path for path in paths if path not in urls]
     loaded = load_dump(files, stdin, _New(reading), objects=objects) if files or objects else Loaded()
     loaded.findings += problems
+    loaded.assumed_namespaces.update(reading.assumed_namespaces)
+    if reading.creates_namespaces:
+        loaded.assume_namespaces()
     return loaded

@@ -15,6 +15,8 @@ from ksched_cli.api.json_lines import field_lines
 from ksched_cli.api.workloads import CronJob, PodTemplate, StatefulSet
 from ksched_cli.api.yaml_reader import read_documents
 from ksched_cli.errors import InputError, Problem
+from ksched_cli.sources.custom.labels import workload_label
+from ksched_cli.sources.declared_files import line_in_file
 from ksched_cli.sources.loaded import Loaded, Origin
 
 Path = tuple[str | int, ...]
@@ -43,6 +45,10 @@ class Places:
         origin = self.manifests.origins.get(id(item), Origin(""))
         in_resource = self.manifests.paths_in_resources.get(id(item))
         path = in_resource(path) if in_resource is not None else path
+        if origin.file:
+            kind, _, name = workload_label(item).partition(" ")
+            line = line_in_file(origin.file, kind, name.partition(" ")[0].rpartition("/")[2])
+            return SourcePlace(origin.file, line, path_text(path))
         return SourcePlace(origin.source, self._line(origin, (*_steps(origin.path), *path)), path_text(path))
 
     def of_pod_field(self, item: Any, path: Path) -> SourcePlace:

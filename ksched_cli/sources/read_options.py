@@ -21,7 +21,9 @@ DUMPS = ReadOptions()
 @dataclass(frozen=True)
 class ManifestReading:
     """How manifests are read. `namespace` is for objects that name none. With `collects` a problem ends nothing: it
-    becomes a finding. `pod_templates` are the texts of --pod-template."""
+    becomes a finding. `pod_templates` are the texts of --pod-template.
+    `assumed_namespaces` exist, and with `creates_namespaces` all others do that the manifests name. `folder`
+    is where the paths begin that rendered manifests name as their source."""
 
     namespace: str = ""
     recursive: bool = False
@@ -29,3 +31,6 @@ class ManifestReading:
     stdin_name: str = "stdin"
     collects: bool = False
     pod_templates: Sequence[str] = ()
+    assumed_namespaces: Sequence[str] = ()
+    creates_namespaces: bool = False
+    folder: str = ""

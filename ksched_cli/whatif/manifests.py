@@ -9,7 +9,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Pod
-from ksched_cli.api.kinds import CLUSTER_SCOPED
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import (
     CronJob,
@@ -35,10 +34,9 @@ from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.adopted import adopt
 from ksched_cli.whatif.inferred import infer_replica_sets, unknown_workload
+from ksched_cli.whatif.namespaces import unknown_namespaces
 
 WORKLOADS = (Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob, PodTemplate)
-# They exist in every cluster, whether the input names them or not.
-_BUILT_IN_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 # What `kubectl rollout restart` writes into a template to make it another one.
 _RESTARTED = "kubectl.kubernetes.io/restartedAt"
 
@@ -48,7 +46,7 @@ def apply_manifests(plane: ControlPlane, manifests: Loaded, *, restart: bool = F
     With `restart` every workload gets another template, as `kubectl rollout restart` makes it. Without a scheduler
     beside them, controllers are done with one object before the next comes: pods are created in the order of the files.
     """
-    _check_namespaces(plane, manifests)
+    plane.warnings += map(str, unknown_namespaces(plane.store.of(Namespace), manifests))
     _check_updates(plane, manifests)
     order = in_order(manifests)
     for item in sorted(order, key=lambda item: isinstance(item, (Pod, *WORKLOADS))):
@@ -61,7 +59,7 @@ def apply_manifests(plane: ControlPlane, manifests: Loaded, *, restart: bool = F
 def apply_others(cluster: Loaded, manifests: Loaded) -> None:
     """Put everything but pods into the cluster. Workloads are put as they are written, and no pods are made of them."""
     plane = ControlPlane(Store(cluster), places_everything=True)
-    _check_namespaces(plane, manifests)
+    plane.warnings += map(str, unknown_namespaces(plane.store.of(Namespace), manifests))
     _check_updates(plane, manifests)
     for item in in_order(manifests):
         if isinstance(item, PersistentVolumeClaim):
@@ -247,32 +245,6 @@ _APPLIERS: Mapping[type[Struct], Callable[[_Target, Any], None]] = {
     StatefulSet: _apply_workload,
     DaemonSet: _apply_workload,
 }
-
-
-def _check_namespaces(plane: ControlPlane, manifests: Loaded) -> None:
-    """NamespaceLifecycle. An input without namespaces does not know which there are."""
-    existing = plane.store.of(Namespace)
-    if not existing:
-        return
-    known = {each.metadata.name for each in (*existing, *manifests.of(Namespace))}
-    known.update(_BUILT_IN_NAMESPACES)
-    problems = [problem for item in in_order(manifests) for problem in _unknown_namespace(item, known, manifests)]
-    if problems:
-        raise InputError(problems)
-
-
-def _unknown_namespace(item: Any, known: set[str], manifests: Loaded) -> Iterator[Problem]:
-    namespace = item.metadata.namespace
-    if type(item) in CLUSTER_SCOPED or namespace in known:
-        return
-    origin = manifests.origins[id(item)]
-    yield Problem(
-        f'there is no namespace "{namespace}"',
-        origin.source,
-        origin.line,
-        f"{type(item).__name__} {namespace}/{item.metadata.name}: metadata.namespace",
-        "add a Namespace to the manifests",
-    )
 
 
 def _check_updates(plane: ControlPlane, manifests: Loaded) -> None:

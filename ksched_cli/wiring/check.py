@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, cast
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.errors import Problem
 from ksched_cli.plan.check.checker import Checker, MakeRun
 from ksched_cli.plan.check.inputs import input_findings, nothing_checked
@@ -18,6 +18,7 @@ from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.manifests import WORKLOADS, in_order
+from ksched_cli.whatif.namespaces import unknown_namespaces
 from ksched_cli.wiring import LoadedInput, Prepared, RunOptions, assemble, gather, scheduler_maker
 from ksched_cli.wiring.emptiness import check_nodes
 
@@ -73,6 +74,9 @@ def prepare_check(setup: RunOptions, stdin: BinaryIO | None = None, *, restart: 
     reading = replace(setup.reading, namespace=namespace, collects=True)
     manifests = load_manifests(setup.filenames, stdin, reading)
     check_nodes(setup, gathered.loaded, manifests)
+    manifests.findings += unknown_namespaces(gathered.loaded.of(Namespace), manifests)
+    # They are findings now: applying the manifests does not warn of them again.
+    manifests.assume_namespaces()
     changes = Changes(manifests, namespace=namespace, restart=restart)
     return PreparedCheck(setup, gathered, assemble(setup, gathered), manifests, changes)
 

@@ -281,13 +281,97 @@ case(
 )
 
 
+SHOP = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+IN_SHOP = dumped(deployment(metadata={"name": "web", "namespace": "shop"}))
+ELSEWHERE = dumped(deployment(metadata={"name": "web", "namespace": "shpo"}))
+KNOWN = dumped(NODE, SHOP)
+case(
+    "an unknown namespace",
+    {"c.yaml": KNOWN, "m.yaml": ELSEWHERE},
+    "check --from c.yaml -f m.yaml",
+    0,
+    "m.yaml:1: warning KS009: the input has no such namespace",
+)
+case(
+    "a namespace that the manifests bring",
+    {"c.yaml": dumped(NODE, {**SHOP, "metadata": {"name": "x"}}), "m.yaml": IN_SHOP + "---\n" + dumped(SHOP)},
+    "check --from c.yaml -f m.yaml",
+    0,
+    "Deployment shop/web  fits  1 of 1 pod has a node",
+)
+case(
+    "--create-namespace",
+    {"c.yaml": KNOWN, "m.yaml": ELSEWHERE},
+    "check --from c.yaml -f m.yaml --create-namespace",
+    0,
+    "Deployment shpo/web  fits  1 of 1 pod has a node",
+)
+case(
+    "--assume-namespace",
+    {"c.yaml": KNOWN, "m.yaml": ELSEWHERE},
+    "check --from c.yaml -f m.yaml --assume-namespace shpo",
+    0,
+    "Deployment shpo/web  fits  1 of 1 pod has a node",
+)
+case(
+    "-n= as kubectl takes it",
+    {"m.yaml": WEB},
+    "check -f m.yaml -n=ml",
+    0,
+    "Deployment ml/web  fits  1 of 1 pod has a node",
+)
+case(
+    "another -n=",
+    {"c.yaml": dumped(NODE, POD)},
+    "simulate --from=c.yaml -n=ml",
+    2,
+    "ksched: -n ml: nothing of the input is in namespace ml (there are default)",
+)
+case(
+    "a Rollout",
+    {"m.yaml": WEB.replace("apps/v1", "argoproj.io/v1alpha1").replace("kind: Deployment", "kind: Rollout")},
+    "check -f m.yaml",
+    0,
+    "Rollout default/web  fits  1 of 1 pod has a node",
+)
+case(
+    "a Rollout that does not fit",
+    {"m.yaml": dumped(deployment(cpu="30", apiVersion="argoproj.io/v1alpha1", kind="Rollout"))},
+    "check -f m.yaml",
+    1,
+    "Rollout default/web  fails  0 of 1 pod has a node",
+)
+case(
+    "an unknown workload only",
+    {"m.yaml": WEB.replace("apps/v1", "x.example.com/v1").replace("kind: Deployment", "kind: Web")},
+    "check -f m.yaml",
+    2,
+    "m.yaml:1: warning KS006: the pods of a custom resource are not placed",
+)
+case(
+    "simulate with an unknown workload",
+    {"m.yaml": WEB.replace("apps/v1", "x.example.com/v1").replace("kind: Deployment", "kind: Web")},
+    "simulate -f m.yaml",
+    2,
+    "ksched: m.yaml: nothing to place: the manifests have 1 Web and no pod or workload "
+    "(--allow-empty exits with code 0)",
+)
+case(
+    "a kind of one's own",
+    {"m.yaml": WEB.replace("apps/v1", "x.example.com/v1").replace("kind: Deployment", "kind: Web")},
+    "check -f m.yaml --pod-template Web.x.example.com=spec.template,replicas=spec.replicas",
+    0,
+    "Web default/web  fits  1 of 1 pod has a node",
+)
+
+
 @pytest.mark.parametrize(("files", "arguments", "code", "line"), CASES)
 def test_exit_code_and_first_line(
     files: Files, arguments: str, code: int, line: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lay_out(files, here)
     command, *rest = arguments.split()
-    cluster = [] if "--from" in rest else ["--from", "cluster.yaml"]
+    cluster = [] if "--from" in arguments else ["--from", "cluster.yaml"]
     assert (run([command, *cluster, *rest]), first_line(capsys)) == (code, line)
 
 
@@ -359,3 +443,64 @@ def test_ci_documents_are_complete_in_every_exit_code(
     else:
         assert shown.startswith("### ksched check: ")
     assert "a bug in ksched" not in shown
+
+
+HELM = """---
+# Source: shop/templates/web.yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: large}
+spec: {containers: [{name: a, resources: {requests: {cpu: 9}}}]}
+"""
+ORIGIN = {"config.kubernetes.io/origin": "path: ../base/web.yaml\n"}
+KPT = {"config.kubernetes.io/path": "deploy/web.yaml"}
+
+
+def annotated(annotations: dict[str, str]) -> str:
+    pod = make_pod("large").requests(cpu="9").doc()
+    pod["metadata"]["annotations"] = annotations
+    return dumped(pod)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "uri", "line"),
+    [
+        pytest.param(HELM, [], "shop/templates/web.yaml", 1, id="Helm"),
+        pytest.param(annotated(KPT), [], "deploy/web.yaml", 3, id="kpt, and the file is there"),
+        pytest.param(annotated(ORIGIN), [], "base/web.yaml", 1, id="kustomize"),
+        pytest.param(dumped(LARGE), [], "stdin", 13, id="nothing says it"),
+        pytest.param(dumped(LARGE), ["--stdin-filename", "out/all.yaml"], "out/all.yaml", 13, id="--stdin-filename"),
+    ],
+)
+def test_the_file_of_what_is_piped_in(
+    text: str,
+    options: list[str],
+    uri: str,
+    line: int,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lay_out({"deploy/web.yaml": "# kept apart\n\nkind: Pod\n"}, here)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert run(["check", "--from", "cluster.yaml", "-f", "-", "-o", "sarif", *options]) == 1
+    (result,) = validate_sarif(capsys.readouterr().out)["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == (uri, line)
+
+
+def test_paths_begin_at_the_root_of_the_repository(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_out({"apps/shop/m.yaml": dumped(LARGE), ".git/HEAD": ""}, here)
+    monkeypatch.chdir(here / "apps")
+    run(["check", "--from", "../cluster.yaml", "-f", "shop/m.yaml", "-o", "sarif"])
+    (result,) = validate_sarif(capsys.readouterr().out)["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "apps/shop/m.yaml"
+
+
+def test_a_rendered_file_that_is_kept_is_its_own_location(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "rendered.yaml").write_text(HELM)
+    run(["check", "--from", "cluster.yaml", "-f", "rendered.yaml", "-o", "json"])
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (finding["file"], finding["line"]) == ("rendered.yaml", 6)

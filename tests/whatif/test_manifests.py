@@ -267,11 +267,12 @@ def test_all_mistakes_at_once_with_their_lines(tmp_path: Path) -> None:
 
 def test_a_namespace_that_is_not_there(tmp_path: Path) -> None:
     items = [make_pod(name, space).doc() for name, space in (("a", "shop"), ("b", "new"), ("c", "gone"), ("d", "lost"))]
-    found = complaints(tmp_path, *items, namespace("new"), cluster=(NODE, namespace("shop")))
-    assert found == [
-        f':{line}: Pod {name}: metadata.namespace: there is no namespace "{name[:4]}" (add a Namespace to the manifests)'
-        for line, name in ((3, "gone/c"), (4, "lost/d"))
+    loaded, _ = applied(tmp_path, [NODE, namespace("shop")], *items, namespace("new"))
+    assert [each.partition("m.json")[2].partition(" (")[0] for each in loaded.warnings] == [
+        f":{line}: the input has no namespace {name}: it is assumed to exist, without quotas and limits"
+        for line, name in ((3, "gone"), (4, "lost"))
     ]
+    assert len(pods(loaded)) == 4
 
 
 def test_without_namespaces_in_the_cluster_any_will_do(tmp_path: Path) -> None:

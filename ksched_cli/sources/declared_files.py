@@ -1,0 +1,74 @@
+"""The files that rendered manifests name as their own source: Helm, Kustomize, kpt."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+# Helm writes it before each document.
+_HELM = re.compile(r"^# Source: (\S+)\s*$")
+_ANNOTATIONS = ("config.kubernetes.io/path", "internal.config.kubernetes.io/path")
+_ORIGIN = "config.kubernetes.io/origin"
+_PATH = re.compile(r"^path: (.+)$", re.MULTILINE)
+
+
+class DeclaredFiles:
+    """The files that the documents of one source name. `folder` is where relative paths begin: that of a chart or of a
+    kustomization."""
+
+    def __init__(self, content: bytes, folder: str = "") -> None:
+        self._content, self._folder = content, folder
+        self._lines: Sequence[str] = ()
+        if b"# Source: " in content:
+            self._lines = content.decode("utf-8", "replace").splitlines()
+
+    def file_of(self, item: Any, line: int | None) -> str:
+        """The file of the object whose document begins at the line; empty if nothing names it."""
+        if not self._content:
+            return ""
+        annotations = item.metadata.annotations
+        declared = next((annotations[name] for name in _ANNOTATIONS if annotations.get(name)), "")
+        origin = _PATH.search(annotations.get(_ORIGIN, ""))
+        declared = declared or (origin[1].strip().strip("\"'") if origin else "") or self._comment(line)
+        return self._found(declared) if declared else ""
+
+    def _comment(self, line: int | None) -> str:
+        """The comment of Helm between the document's marker and its first field."""
+        for text in self._lines[max((line or 1) - 1, 0) :]:
+            found = _HELM.match(text)
+            if found:
+                return found[1]
+            if text.strip() and not text.startswith("#"):
+                break
+        return ""
+
+    def _found(self, declared: str) -> str:
+        """The path as it can be opened from here: Helm's begins with the name of the chart."""
+        inner = declared.partition("/")[2]
+        for each in (os.path.join(self._folder, declared), os.path.join(self._folder, inner)):
+            if inner and os.path.isfile(each):
+                return os.path.normpath(each)
+        # The folder of a pipe is not known: the path starts below it.
+        return os.path.normpath(os.path.join(self._folder, declared)) if self._folder else declared.lstrip("./")
+
+
+def line_in_file(path: str, kind: str, name: str) -> int | None:
+    """The line at which a file that exists has the object: the kind as it stands there, of several the one whose name
+    follows."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    starts = [number for number, text in enumerate(lines, start=1) if re.match(rf"kind:\s*[\"']?{kind}\b", text)]
+    if len(starts) < 2:
+        return starts[0] if starts else None
+    named: Mapping[int, bool] = {start: _is_named(lines[start : start + 8], name) for start in starts}
+    return next((start for start in starts if named[start]), starts[0])
+
+
+def _is_named(lines: Sequence[str], name: str) -> bool:
+    found = (re.match(r"\s+name:\s*[\"']?([^\"'\s]+)", text) for text in lines)
+    return any(each is not None and name.endswith(each[1]) for each in found)
