@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import pod_key, uid_of_pod
-from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.drain.budget_watch import BudgetWatch
-from ksched_cli.plan.drain.filters import Filters, Flags
+from ksched_cli.plan.drain.evictions import NodeEvictions
+from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.pending_pods import PendingPods
-from ksched_cli.plan.drain.pod_fates import Fates, SortedNode
+from ksched_cli.plan.drain.pod_fates import Fates
 from ksched_cli.plan.drain.results import DrainResult
 from ksched_cli.plan.drain.unplaced import UnplacedReasons
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.cordon import Cordon
 from ksched_cli.whatif.edits.lib.editor import Editor
-from ksched_cli.world.results import Ending, Limits
 from ksched_cli.world.world import World
-
-# kubectl drain waits without end (--timeout=0). The cycles until rest are limited against what never rests.
-_MOST_CYCLES = 100_000
 
 
 class DrainWorld:
@@ -42,7 +34,7 @@ class DrainWorld:
         world = self._world
         for node in nodes:
             world.apply(partial(_cordon, node))
-        draining = _Draining(world, self._flags)
+        draining = NodeEvictions(world, self._flags)
         self._pending.leave(nodes)
         self._pending.place()
         already = len(world.recorder.preempted)
@@ -72,43 +64,3 @@ class DrainWorld:
 
 def _cordon(node: str, plane: ControlPlane) -> None:
     Cordon(node).apply(Editor(plane))
-
-
-class _Draining:
-    """`asked` are the pods whose eviction was asked for. `ending` is the first one that is not rest."""
-
-    def __init__(self, world: World, flags: Flags) -> None:
-        self._world, self._drainer, self._store = world, world.plane.drainer, world.plane.store
-        self._filters = Filters(flags, self._store.of(DaemonSet))
-        self.budgets = BudgetWatch(world.api)
-        self.asked: list[Pod] = []
-        self.ending: Ending = "settled"
-
-    def _run(self) -> None:
-        ending = self._world.run(Limits(math.inf, self._world.cycles + _MOST_CYCLES))
-        self.ending = ending if self.ending == "settled" else self.ending
-
-    def begin(self, name: str) -> SortedNode:
-        """List the pods of the node as kubectl does, and evict them unless it refuses one of them."""
-        node = SortedNode(name)
-        for pod in sorted(self._store.pods_on(name), key=pod_key):
-            node.add(pod, self._filters.judge(pod))
-        node.left = [] if node.refused else list(node.evict)
-        self.asked += node.left
-        if node.left:
-            self.evict(node)
-        return node
-
-    def evict(self, node: SortedNode) -> bool:
-        """Request all evictions, each again every 5 s, until nothing moves. Returns whether any was granted."""
-        node.left = [pod for pod in node.left if self._is_there(pod)]
-        self._drainer.evict(node.left)
-        self._run()
-        self._drainer.give_up()
-        granted = [pod for pod in node.left if uid_of_pod(pod) in self._drainer.granted]
-        node.left = [pod for pod in node.left if pod not in granted and self._is_there(pod)]
-        return bool(granted)
-
-    def _is_there(self, pod: Pod) -> bool:
-        current = self._store.current(pod)
-        return current is not None and uid_of_pod(current) == uid_of_pod(pod)

@@ -1,0 +1,57 @@
+"""What kubectl drain does with the pods of nodes: it lists them, and asks for their eviction until all are granted."""
+
+from __future__ import annotations
+
+import math
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import pod_key, uid_of_pod
+from ksched_cli.api.workloads import DaemonSet
+from ksched_cli.plan.drain.budget_watch import BudgetWatch
+from ksched_cli.plan.drain.filters import Filters, Flags
+from ksched_cli.plan.drain.pod_fates import SortedNode
+from ksched_cli.world.results import Ending, Limits
+from ksched_cli.world.world import World
+
+# kubectl drain waits without end (--timeout=0). The cycles until rest are limited against what never rests.
+_MOST_CYCLES = 100_000
+
+
+class NodeEvictions:
+    """`asked` are the pods whose eviction was asked for. `ending` is the first one that is not rest."""
+
+    def __init__(self, world: World, flags: Flags) -> None:
+        self._world, self._drainer, self._store = world, world.plane.drainer, world.plane.store
+        self._filters = Filters(flags, self._store.of(DaemonSet))
+        self.budgets = BudgetWatch(world.api)
+        self.asked: list[Pod] = []
+        self.ending: Ending = "settled"
+
+    def _run(self) -> None:
+        ending = self._world.run(Limits(math.inf, self._world.cycles + _MOST_CYCLES))
+        self.ending = ending if self.ending == "settled" else self.ending
+
+    def begin(self, name: str) -> SortedNode:
+        """List the pods of the node as kubectl does, and evict them unless it refuses one of them."""
+        node = SortedNode(name)
+        for pod in sorted(self._store.pods_on(name), key=pod_key):
+            node.add(pod, self._filters.judge(pod))
+        node.left = [] if node.refused else list(node.evict)
+        self.asked += node.left
+        if node.left:
+            self.evict(node)
+        return node
+
+    def evict(self, node: SortedNode) -> bool:
+        """Request all evictions, each again every 5 s, until nothing moves. Returns whether any was granted."""
+        node.left = [pod for pod in node.left if self._is_there(pod)]
+        self._drainer.evict(node.left)
+        self._run()
+        self._drainer.give_up()
+        granted = [pod for pod in node.left if uid_of_pod(pod) in self._drainer.granted]
+        node.left = [pod for pod in node.left if pod not in granted and self._is_there(pod)]
+        return bool(granted)
+
+    def _is_there(self, pod: Pod) -> bool:
+        current = self._store.current(pod)
+        return current is not None and uid_of_pod(current) == uid_of_pod(pod)
