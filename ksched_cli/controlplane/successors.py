@@ -8,8 +8,8 @@ from typing import Any
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key, uid_of_pod
 from ksched_cli.cluster.undo import LoggedDict
+from ksched_cli.controlplane.controllers.daemon_pods import node_of
 from ksched_cli.controlplane.store import Identity, Store, owner_identity
-from ksched_cli.sources.controllers.daemon_sets import node_of
 from ksched_cli.sources.controllers.naming import generated
 
 

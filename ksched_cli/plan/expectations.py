@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key
+from ksched_cli.controlplane.controllers.daemon_pods import should_run
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.settle import settle
 from ksched_cli.plan.settle_world import SettleResult
-from ksched_cli.sources.controllers.daemon_sets import should_run
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.targets import pods_meant

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import (
     CronJob,
@@ -22,12 +22,13 @@ from ksched_cli.api.workloads import (
 )
 from ksched_cli.controlplane.admission.updates import RefusedUpdate, refused_updates
 from ksched_cli.controlplane.api_server import Refusal
+from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
+from ksched_cli.controlplane.controllers.job_pods import cron_run
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.rollout_status import ON_DELETE
 from ksched_cli.controlplane.store import Store, identity_of
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.sources.controllers.job_pods import cron_run
 from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied, defaulted, stamp
 from ksched_cli.sources.loaded import Loaded
@@ -49,11 +50,16 @@ def apply_manifests(plane: ControlPlane, manifests: Loaded, *, restart: bool = F
     plane.warnings += map(str, unknown_namespaces(plane.store.of(Namespace), manifests))
     _check_updates(plane, manifests)
     order = in_order(manifests)
-    for item in sorted(order, key=lambda item: isinstance(item, (Pod, *WORKLOADS))):
+    apply_items(plane, sorted(order, key=lambda item: isinstance(item, (Pod, *WORKLOADS))), restart=restart)
+    plane.warnings += manifests.warnings
+
+
+def apply_items(plane: ControlPlane, items: Iterable[Any], *, restart: bool = False) -> None:
+    """Write these objects, one after the other."""
+    for item in items:
         _APPLIERS.get(type(item), _apply_object)(_Target(plane, restart), item)
         if plane.api.places_everything:
             plane.run()
-    plane.warnings += manifests.warnings
 
 
 def apply_others(cluster: Loaded, manifests: Loaded) -> None:
@@ -161,6 +167,8 @@ def _apply_workload(target: _Target, item: Any) -> None:
         infer_replica_sets(target.plane, new, None)
     if live is None and isinstance(new, StatefulSet | DaemonSet) and target.store.pods_of(new):
         target.plane.warnings.append(unknown_workload(new, f"{type(new).__name__.lower()}s"))
+    if isinstance(new, DaemonSet):
+        target.plane.warnings += _without_nodes(target.store, new)
     if live is not None:
         if isinstance(new, Deployment):
             infer_replica_sets(target.plane, new, live)
@@ -172,6 +180,12 @@ def _apply_workload(target: _Target, item: Any) -> None:
     if new.spec.template is not None and (live is None or _is_changed(new, live)):
         target.plane.mark_as_set(new)
     target.api.update(new)
+
+
+def _without_nodes(store: Store, item: DaemonSet) -> Iterator[str]:
+    spec = daemon_spec(item)
+    if not store.pods_of(item) and not any(should_run(spec, node) for node in store.of(Node)):
+        yield f"DaemonSet {item.metadata.namespace}/{item.metadata.name} runs on none of the nodes: it makes no pods"
 
 
 def _running(target: _Target, item: Any) -> int:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import replace as replace_struct
 
-from ksched_cli.api.core import Pod, PodStatus
+from ksched_cli.api.core import Node, Pod, PodStatus
 from ksched_cli.api.defaults import default_claim
 from ksched_cli.api.dynamic_resources import ResourceClaimTemplate
+from ksched_cli.api.policy import ResourceQuota
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.workloads import (
     CronJob,
@@ -27,19 +28,20 @@ from ksched_cli.api.workloads import (
 from ksched_cli.controlplane.admission.chain import Chain
 from ksched_cli.controlplane.admission.gaps import admission_gaps
 from ksched_cli.controlplane.admission.storage_class import admit_storage_class
+from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.controlplane.store import Store, owner_identity
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.controllers.claims import ephemeral_claims, templated_claims
-from ksched_cli.sources.controllers.existing import Existing
-from ksched_cli.sources.controllers.expand import WORKLOADS, expand_workload
-from ksched_cli.sources.controllers.made import Made
-from ksched_cli.sources.controllers.naming import uid_of
+from ksched_cli.sources.controllers.naming import generated, uid_of
 from ksched_cli.sources.controllers.templates import copied
 from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.loaded import Loaded, Origin
-from ksched_cli.whatif.manifests import apply_others, in_order
+from ksched_cli.whatif.manifests import WORKLOADS, apply_items, apply_others, in_order
 
 # Replicas never preempt: what counts is the room that there is, not the room that could be made.
 _NEVER = "Never"
+# The most pods of a StatefulSet that are created at once.
+_LARGEST_BATCH = 64
 
 
 @dataclass
@@ -124,44 +126,49 @@ class Replicas:
         self._templates = {
             (each.metadata.namespace, each.metadata.name): each for each in cluster.of(ResourceClaimTemplate)
         }
-        # Controllers make as many as are missing: before an empty cluster they make the one that is asked for.
-        self._nothing = Existing((), cluster.of(ReplicaSet), ())
-        self._taken = Existing(cluster.of(Pod), (), ())
+        self._controllers = _Controllers(cluster)
+        self._taken = {(pod.metadata.namespace, pod.metadata.name) for pod in cluster.of(Pod)}
         self._first: Replica | None = None
         self._number = count(1)
+        self._numbered = self._pods_of_set()
 
     def next(self) -> Replica:
         if isinstance(self._item, StatefulSet):
-            return self._admitted(_of_set(self._item, self._ordinal(), self._nothing))
+            return self._admitted(next(self._numbered))
         if self._first is None:
-            self._first = self._admitted(self._like(_one(self._item, self._nothing)))
+            (made,) = self._controllers.pods_of(_one(self._item))
+            self._first = self._admitted(replace(made, pod=self._named(made.pod)))
             return self._first
         return self._another(self._first)
 
-    def _ordinal(self) -> int:
-        """The next whose name no pod has."""
-        start = self._item.spec.ordinals.start if self._item.spec.ordinals else 0
-        name, namespace = self._item.metadata.name, self._item.metadata.namespace
-        ordinals = (start + number - 1 for number in self._number)
-        return next(each for each in ordinals if (namespace, f"{name}-{each}") not in self._taken.names)
-
-    def _like(self, made: Made) -> Made:
-        """A controller gives its first pod the same name in every cluster, and a pod has the one in its manifest."""
-        made.pods[0] = self._named(made.pods[0])
-        return made
+    def _pods_of_set(self) -> Iterator[Replica]:
+        """The pods of a StatefulSet, ordinal by ordinal, without those whose names are taken. They are created in
+        growing batches: most counts end soon, and each batch is one step of the controller."""
+        ordinal = self._item.spec.ordinals.start if self._item.spec.ordinals else 0
+        size = 1
+        while True:
+            made = self._controllers.pods_of(_with_ordinals(self._item, ordinal, size))
+            yield from (
+                each for each in made if (each.pod.metadata.namespace, each.pod.metadata.name) not in self._taken
+            )
+            ordinal, size = ordinal + size, min(2 * size, _LARGEST_BATCH)
 
     def _named(self, pod: Pod) -> Pod:
-        owner = self._item.metadata
-        name = self._taken.new_name(f"{owner.name}-", owner.namespace, next(self._number))
+        """Under a generated name that no pod has: the controllers see none of the cluster's pods."""
+        owner, number = self._item.metadata, next(self._number)
+        names = (generated(f"{owner.name}-", owner.namespace, number, attempt) for attempt in count())
+        name = next(each for each in names if (owner.namespace, each) not in self._taken)
+        self._taken.add((owner.namespace, name))
         uid = uid_of("Pod", owner.namespace, name)
-        metadata = replace(pod.metadata, name=name, uid=uid, creation_timestamp=None, deletion_timestamp=None)
+        metadata = replace_struct(pod.metadata, name=name, uid=uid, creation_timestamp=None, deletion_timestamp=None)
         return Pod(metadata, pod.spec, PodStatus())
 
-    def _admitted(self, made: Made) -> Replica:
-        pod = made.pods[0]
-        by, message = self._admission.first_refusal(pod)
-        pod.spec = replace(pod.spec, preemption_policy=_NEVER)
-        return Replica(pod, [*self._completed(made.objects), *self._claims(pod)], by, message)
+    def _admitted(self, made: Replica) -> Replica:
+        """The pod with the claims that are made for it. Quotas count those of the cluster."""
+        pod = made.pod
+        by, message = (made.refused_by, made.refusal) if made.refusal else self._admission.quota_refusal(pod)
+        pod.spec = replace_struct(pod.spec, preemption_policy=_NEVER)
+        return Replica(pod, [*made.objects, *self._claims(pod)], by, message)
 
     def _another(self, first: Replica) -> Replica:
         """Once more what admission made of the first; only quotas can tell the two apart."""
@@ -170,37 +177,70 @@ class Replicas:
         return Replica(pod, self._claims(pod), by, message)
 
     def _claims(self, pod: Pod) -> list[Any]:
-        return [*self._completed(list(ephemeral_claims(pod))), *templated_claims(pod, self._templates)]
-
-    def _completed(self, objects: list[Any]) -> list[Any]:
-        for each in objects:
-            if isinstance(each, PersistentVolumeClaim):
-                admit_storage_class(each, self._classes)
-                default_claim(each)
-        return objects
+        claims = list(ephemeral_claims(pod))
+        for claim in claims:
+            admit_storage_class(claim, self._classes)
+            default_claim(claim)
+        return [*claims, *templated_claims(pod, self._templates)]
 
 
-def _one(item: Any, nothing: Existing) -> Made:
-    """The controller's answer to one replica; the notes of a suspended job are no matter here."""
+class _Controllers:
+    """A control plane with the policies of the cluster and none of its workloads: it makes one pod at a time."""
+
+    def __init__(self, cluster: Loaded) -> None:
+        policies = cluster.copied()
+        for kind in (Pod, Node, ResourceQuota, *WORKLOADS):
+            policies.set_all(kind, ())
+        # A Deployment keeps the ReplicaSet that has its template.
+        idle = [replace_struct(each, spec=replace_struct(each.spec, replicas=0)) for each in cluster.of(ReplicaSet)]
+        policies.set_all(ReplicaSet, idle)
+        self._plane = ControlPlane(Store(policies), watches=(self._note,), places_everything=True)
+        self._created: list[Any] = []
+
+    def _note(self, old: Any, new: Any) -> None:
+        if old is None:
+            self._created.append(new)
+
+    def pods_of(self, item: Any) -> list[Replica]:
+        """The pods that are created for the item, each with the objects that come with it, or refused by admission."""
+        self._created.clear()
+        apply_items(self._plane, [item])
+        self._plane.run()
+        refused = [each for pods in self._plane.api.refusals.values() for each in pods.values()]
+        found = [Replica(each.pod, [], each.plugin, each.message) for each in refused]
+        objects: list[Any] = []
+        for each in self._created:
+            if isinstance(each, Pod):
+                found.append(Replica(copied(each), objects))
+                objects = []
+            elif isinstance(each, ReplicaSet | PersistentVolumeClaim) and (owner_identity(each) or ("",))[0] != "Pod":
+                # Claims of the pod itself are made for the name that it is given.
+                objects.append(each)
+        return found
+
+
+def _one(item: Any) -> Any:
+    """The item with one replica, started anew."""
     if isinstance(item, Pod):
-        copy = copied(item)
-        copy.spec.node_name = ""
-        return Made([copy])
+        pod = copied(item)
+        pod.spec.node_name = ""
+        return pod
     if isinstance(item, Deployment | ReplicaSet | ReplicationController):
-        return expand_workload(replace(item, spec=replace(item.spec, replicas=1)), nothing)
+        return replace_struct(item, spec=replace_struct(item.spec, replicas=1))
     if isinstance(item, Job):
-        return expand_workload(_one_run(item), nothing)
+        return _one_run(item)
     if isinstance(item, CronJob):
         template = item.spec.job_template
-        own = replace(template, spec=_one_run(Job(spec=template.spec)).spec)
-        return expand_workload(replace(item, spec=replace(item.spec, suspend=False, job_template=own)), nothing)
-    return expand_workload(item, nothing)
+        own = replace_struct(template, spec=_one_run(Job(spec=template.spec)).spec)
+        return replace_struct(item, spec=replace_struct(item.spec, suspend=False, job_template=own))
+    return item
 
 
 def _one_run(item: Job) -> Job:
-    return replace(item, spec=replace(item.spec, parallelism=1, completions=1, suspend=False), status=JobStatus())
+    spec = replace_struct(item.spec, parallelism=1, completions=1, suspend=False)
+    return replace_struct(item, spec=spec, status=JobStatus())
 
 
-def _of_set(item: StatefulSet, ordinal: int, nothing: Existing) -> Made:
-    ordinals = StatefulSetOrdinals(ordinal)
-    return expand_workload(replace(item, spec=replace(item.spec, replicas=1, ordinals=ordinals)), nothing)
+def _with_ordinals(item: StatefulSet, start: int, size: int) -> StatefulSet:
+    spec = replace_struct(item.spec, replicas=size, ordinals=StatefulSetOrdinals(start))
+    return replace_struct(item, spec=spec)

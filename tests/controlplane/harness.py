@@ -13,6 +13,7 @@ from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from ksched_cli.controlplane.api_server import ApiServer
+from ksched_cli.controlplane.controllers.daemon_pods import node_of
 from ksched_cli.controlplane.controllers.registry import Controllers
 from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.kubelet import Kubelets, running
@@ -20,7 +21,6 @@ from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.work import Controller, WorkQueue
 from ksched_cli.engine.queueing.clock import VirtualClock
-from ksched_cli.sources.controllers.daemon_sets import node_of
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import make_node
 

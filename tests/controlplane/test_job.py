@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from ksched_cli.controlplane.controllers.job import JobController, JobState
-from ksched_cli.sources.controllers.job_pods import INDEX
+from ksched_cli.controlplane.controllers.job_pods import INDEX
 from tests.controlplane.harness import ControlPlane, make, nodes, rested
 
 _TEMPLATE = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "app:v1"}]}}

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ksched_cli.api.workloads import CronJob
+from ksched_cli.controlplane.controllers.job_pods import cron_run
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.work import Controller
-from ksched_cli.sources.controllers.job_pods import cron_run
 
 
 class CronJobController(Controller):

@@ -13,10 +13,10 @@ from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.cluster.undo import LoggedDict, LoggedIndex
+from ksched_cli.controlplane.controllers.daemon_pods import node_of, should_run
 from ksched_cli.controlplane.controllers.revisions import RevisionHistory
 from ksched_cli.controlplane.pods import is_available, is_ready, ready_since
 from ksched_cli.controlplane.store import Identity, Store, identity_of
-from ksched_cli.sources.controllers.daemon_sets import node_of, should_run
 
 _SENDS_AWAY = ("NoExecute",)
 

@@ -12,11 +12,11 @@ from ksched_cli.api.workloads import DaemonSet, RollingUpdate
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.controllers.daemon_nodes import DaemonAction, DaemonNodes, DaemonStatus, allows_surge
+from ksched_cli.controlplane.controllers.daemon_pods import bound_to, daemon_spec, daemon_tolerations
 from ksched_cli.controlplane.controllers.deployment import scaled_value
 from ksched_cli.controlplane.controllers.revisions import REVISION_LABEL, RevisionHistory
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
-from ksched_cli.sources.controllers.daemon_sets import bound_to, daemon_tolerations
 from ksched_cli.sources.controllers.templates import owner_reference, stamp
 
 ON_DELETE = "OnDelete"
@@ -114,10 +114,8 @@ class DaemonSetController(Controller):
         identity = identity_of(item)
         known = self._nodes.get(identity)
         if known is None or not known.is_of(item):
-            assert item.spec.template is not None
-            spec = stamp(item.spec.template, item.metadata.namespace, "", None).spec
-            spec.tolerations = daemon_tolerations(spec)
-            known = self._nodes[identity] = DaemonNodes(self.store, item, spec, self.history, self.claimed(item))
+            nodes = DaemonNodes(self.store, item, daemon_spec(item), self.history, self.claimed(item))
+            known = self._nodes[identity] = nodes
         return known
 
     def claimed(self, item: DaemonSet) -> list[Pod]:

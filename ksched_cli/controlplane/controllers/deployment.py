@@ -11,11 +11,11 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import controller_of
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.workloads import Deployment, IntOrPercent, PodTemplateSpec, ReplicaSet, RollingUpdate
+from ksched_cli.controlplane.controllers.new_replica_set import HASH_LABEL, find_new_replica_set, new_replica_set
 from ksched_cli.controlplane.controllers.proportions import proportion
 from ksched_cli.controlplane.controllers.replicaset import ReplicaSetController, wanted_replicas
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller
-from ksched_cli.sources.controllers.replicas import HASH_LABEL, find_new_replica_set, new_replica_set
 
 DESIRED, MOST = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
 RECREATE = "Recreate"

@@ -11,10 +11,7 @@ from ksched_cli.api.pod_facts import parse_time
 from ksched_cli.api.workloads import Job
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
-from ksched_cli.controlplane.pods import is_active, is_ready, ready_since
-from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
-from ksched_cli.controlplane.work import Controller, WorkQueue
-from ksched_cli.sources.controllers.job_pods import (
+from ksched_cli.controlplane.controllers.job_pods import (
     INDEX,
     INDEXED,
     completions_of,
@@ -24,6 +21,9 @@ from ksched_cli.sources.controllers.job_pods import (
     parallelism,
     read_indexes,
 )
+from ksched_cli.controlplane.pods import is_active, is_ready, ready_since
+from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
+from ksched_cli.controlplane.work import Controller, WorkQueue
 
 COMPLETE, FAILED = "Complete", "Failed"
 # SyncJobBatchPeriod: changes of pods are waited for so long, so that one reconcile sees many.

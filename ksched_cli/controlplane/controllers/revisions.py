@@ -12,8 +12,8 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.workloads import DaemonSet, PodTemplateSpec, StatefulSet
 from ksched_cli.cluster.undo import LoggedDict
+from ksched_cli.controlplane.controllers.stateful_pods import POD_INDEX_LABEL, POD_NAME_LABEL
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
-from ksched_cli.sources.controllers.stateful_sets import POD_INDEX_LABEL, POD_NAME_LABEL
 from ksched_cli.sources.controllers.templates import defaulted, hash_of
 
 REVISION_LABEL = "controller-revision-hash"

@@ -13,10 +13,10 @@ from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.workloads import DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer
+from ksched_cli.controlplane.controllers.daemon_pods import node_of
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import Identity, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
-from ksched_cli.sources.controllers.daemon_sets import node_of
 from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied
 

@@ -1,41 +1,18 @@
-"""StatefulSet: numbered pods, each with claims of its own."""
+"""The pods of a StatefulSet: numbered, each with claims of its own."""
 
 from __future__ import annotations
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import ObjectMeta
-from ksched_cli.api.pod_facts import is_terminal
-from ksched_cli.api.selectors import compile_selector
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.volumes import PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource, Volume
 from ksched_cli.api.workloads import StatefulSet
-from ksched_cli.sources.controllers.existing import Existing
-from ksched_cli.sources.controllers.made import Made
 from ksched_cli.sources.controllers.naming import uid_of
-from ksched_cli.sources.controllers.templates import copied, hash_of, owner_reference, stamp
+from ksched_cli.sources.controllers.templates import copied, owner_reference, stamp
 
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 POD_INDEX_LABEL = "apps.kubernetes.io/pod-index"
 REVISION_LABEL = "controller-revision-hash"
-
-
-def stateful_set(item: StatefulSet, existing: Existing) -> Made:
-    """Every ordinal that has no pod, in order. That a pod waits until those before it are ready is left out: all of
-    them are to be placed. A finished pod is made anew; any other holds its name, be it on its way out or a stranger."""
-    spec = item.spec
-    assert spec.template is not None
-    owned = existing.pods_of("StatefulSet", item.metadata, compile_selector(spec.selector))
-    finished = {pod.metadata.name for pod in owned if is_terminal(pod)}
-    start = spec.ordinals.start if spec.ordinals else 0
-    revision = f"{item.metadata.name}-{hash_of(spec.template)}"
-    made = Made()
-    for ordinal in range(start, start + (1 if spec.replicas is None else spec.replicas)):
-        name = f"{item.metadata.name}-{ordinal}"
-        if name not in finished and (item.metadata.namespace, name) in existing.names:
-            continue
-        made.pods.append(stateful_pod(item, ordinal, revision))
-        made.objects += [stateful_claim(item, template, ordinal) for template in spec.volume_claim_templates]
-    return made
 
 
 def stateful_pod(item: StatefulSet, ordinal: int, revision: str) -> Pod:

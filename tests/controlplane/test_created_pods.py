@@ -1,7 +1,8 @@
-"""Workloads to pods: names, numbers, labels and owners, and what runs already."""
+"""The pods that controllers create: names, numbers, labels and owners, and what runs already."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -9,12 +10,14 @@ import pytest
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.kinds import KINDS
+from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import ReplicaSet
-from ksched_cli.sources.controllers.daemon_sets import node_of
-from ksched_cli.sources.controllers.existing import Existing
-from ksched_cli.sources.controllers.expand import expand_workload
-from ksched_cli.sources.controllers.job_pods import read_indexes
-from ksched_cli.sources.controllers.made import Made
+from ksched_cli.controlplane.controllers.daemon_pods import node_of
+from ksched_cli.controlplane.controllers.job_pods import read_indexes
+from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.controlplane.store import Store
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.manifests import apply_items
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod, term
 
 TEMPLATE: dict[str, Any] = {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c"}]}}
@@ -40,8 +43,42 @@ def owned(name: str, kind: str, owner: str = "w") -> PodBuilder:
     return pod
 
 
-def make(item: Any, *pods: PodBuilder, nodes: tuple[NodeBuilder, ...] = (), sets: tuple[ReplicaSet, ...] = ()) -> Made:
-    return expand_workload(item, Existing([pod.obj() for pod in pods], sets, [node.obj() for node in nodes]))
+@dataclass
+class Made:
+    """New pods in the order of their creation, new objects that come with them, and warnings."""
+
+    pods: list[Pod] = field(default_factory=list)
+    objects: list[Any] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def make(
+    item: Any,
+    *pods: PodBuilder,
+    nodes: tuple[NodeBuilder, ...] = (),
+    sets: tuple[ReplicaSet, ...] = (),
+    live: bool = False,
+) -> Made:
+    """The manifest applied to a control plane without a scheduler; for a `live` object a resync."""
+    made = Made()
+
+    def note(old: Any, new: Any) -> None:
+        if old is None and isinstance(new, Pod):
+            made.pods.append(new)
+        elif old is None and isinstance(new, ReplicaSet | PersistentVolumeClaim):
+            made.objects.append(new)
+
+    cluster = Loaded()
+    for each in (*(pod.obj() for pod in pods), *sets, *(node.obj() for node in nodes), *([item] if live else [])):
+        cluster.add(each)
+    plane = ControlPlane(Store(cluster), watches=(note,), places_everything=True)
+    if live:
+        plane.controllers.sync_workload(item)
+    else:
+        apply_items(plane, [item])
+    plane.run()
+    made.notes += plane.warnings
+    return made
 
 
 def names(made: Made) -> list[str]:
@@ -92,8 +129,8 @@ def test_how_many(kind: str, spec: dict[str, Any], count: int) -> None:
             "Deployment",
             {"replicas": 3},
             [owned("w-5d9-x", "ReplicaSet", "w-5d9").label("pod-template-hash", "5d9")],
-            2,
-            id="of a replica set that the dump lacks",
+            3,
+            id="of a replica set that the dump lacks: it is replaced",
         ),
         pytest.param("StatefulSet", {"replicas": 2}, [owned("w-0", "StatefulSet")], 1, id="an ordinal"),
         pytest.param("StatefulSet", {"replicas": 1}, [owned("w-0", "StatefulSet").terminating()], 0, id="its name"),
@@ -233,7 +270,7 @@ def test_where_a_daemon_set_runs(node: NodeBuilder, spec: dict[str, Any], runs: 
 def test_a_daemon_set_serves_each_node_once() -> None:
     nodes = tuple(make_node(name) for name in ("a", "b", "c"))
     pending = owned("p", "DaemonSet").node_affinity(term(fields=(("metadata.name", "In", ["b"]),)))
-    made = make(workload("DaemonSet"), owned("r", "DaemonSet").on("a"), pending, nodes=nodes)
+    made = make(workload("DaemonSet"), owned("r", "DaemonSet").on("a"), pending, nodes=nodes, live=True)
     assert [node_of(pod) for pod in made.pods] == ["c"]
     tolerated = {(each.key, each.effect) for each in made.pods[0].spec.tolerations}
     assert len(tolerated) == 6

@@ -1,14 +1,10 @@
-"""Job and CronJob: pods until the work is done."""
+"""The pods of a Job, and the Job of a CronJob, as their controllers write them."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.workloads import CronJob, Job
-from ksched_cli.sources.controllers.existing import Existing, active
-from ksched_cli.sources.controllers.made import Made
 from ksched_cli.sources.controllers.naming import suffix, uid_of
 from ksched_cli.sources.controllers.templates import copied, owner_reference, stamp
 
@@ -16,25 +12,6 @@ INDEX = "batch.kubernetes.io/job-completion-index"
 _JOB_NAME = ("batch.kubernetes.io/job-name", "job-name")
 _JOB_UID = ("batch.kubernetes.io/controller-uid", "controller-uid")
 INDEXED = "Indexed"
-
-
-def job(item: Job, existing: Existing) -> Made:
-    """Controller.manageJob: as many at a time as parallelism allows and completions still ask for."""
-    where = f"Job {item.metadata.namespace}/{item.metadata.name}"
-    if item.spec.suspend:
-        return Made(notes=[f"{where} is suspended: it makes no pods"])
-    owned = existing.owned_by("Job", item.metadata)
-    if item.spec.completion_mode == INDEXED:
-        return Made(_indexed(item, owned, existing))
-    finished = sum(pod.status.phase == "Succeeded" for pod in owned)
-    done = max(finished, item.status.succeeded)
-    wanted, completions = parallelism(item), completions_of(item)
-    if completions is not None:
-        wanted = min(wanted, completions - done)
-    elif done:
-        # A work queue is empty once a worker says so: those that run may finish, none is added.
-        wanted = 0
-    return Made(_pods(item, wanted - len(active(owned)), existing))
 
 
 def parallelism(item: Job) -> int:
@@ -46,31 +23,6 @@ def completions_of(item: Job) -> int | None:
     if item.spec.completions is None and item.spec.parallelism is None:
         return 1
     return item.spec.completions
-
-
-def _pods(item: Job, count: int, existing: Existing) -> list[Pod]:
-    names = (existing.new_name(f"{item.metadata.name}-", item.metadata.namespace, number) for number in range(count))
-    return [job_pod(item, name) for name in names]
-
-
-def _indexed(item: Job, owned: list[Pod], existing: Existing) -> list[Pod]:
-    """firstPendingIndexes: the lowest that are neither done nor under way."""
-    running = active(owned)
-    completions = item.spec.completions or 0
-    done = read_indexes(item.status.completed_indexes, completions)
-    done |= _indexes(pod for pod in owned if pod.status.phase == "Succeeded")
-    count = min(parallelism(item), completions - len(done)) - len(running)
-    taken = done | _indexes(running)
-    free = [index for index in range(completions) if index not in taken]
-    return [
-        indexed_pod(item, index, existing.new_name(index_base(item, index), item.metadata.namespace))
-        for index in free[: max(count, 0)]
-    ]
-
-
-def _indexes(pods: Iterable[Pod]) -> set[int]:
-    found = (pod.metadata.annotations.get(INDEX, "") for pod in pods)
-    return {int(index) for index in found if index.isdecimal()}
 
 
 def read_indexes(text: str, completions: int) -> set[int]:
@@ -105,14 +57,6 @@ def job_pod(item: Job, name: str) -> Pod:
         pod.metadata.labels |= dict.fromkeys(_JOB_NAME, item.metadata.name)
         pod.metadata.labels |= dict.fromkeys(_JOB_UID, owner.uid)
     return pod
-
-
-def cron_job(item: CronJob, existing: Existing) -> Made:
-    """One run of it, whenever that is. (Its job is called after the minute, which nobody knows here.)"""
-    where, namespace = item.metadata.name, item.metadata.namespace
-    if item.spec.suspend:
-        return Made(notes=[f"CronJob {namespace}/{where} is suspended: it makes no pods"])
-    return job(cron_run(item), existing)
 
 
 def cron_run(item: CronJob) -> Job:

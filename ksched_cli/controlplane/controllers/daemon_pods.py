@@ -1,4 +1,4 @@
-"""DaemonSet: a pod for every node that should run one."""
+"""The pods of a DaemonSet: the nodes that run one, and what the controller writes into it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from msgspec.structs import replace
 from ksched_cli.api.affinity import Affinity, NodeAffinityTerms, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from ksched_cli.api.core import Node, Pod, PodSpec, Toleration
 from ksched_cli.api.node_affinity import RequiredNodeAffinity
-from ksched_cli.api.selectors import SelectorError, compile_selector
+from ksched_cli.api.selectors import SelectorError
 from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.api.workloads import DaemonSet
-from ksched_cli.sources.controllers.existing import Existing, active
-from ksched_cli.sources.controllers.made import Made
-from ksched_cli.sources.controllers.templates import hash_of, owner_reference, stamp
+from ksched_cli.sources.controllers.templates import stamp
 
 _NODE_NAME = "metadata.name"
 _REVISION_LABEL = "controller-revision-hash"
@@ -30,39 +28,12 @@ _TOLERATED = (
 _TOLERATED_ON_HOST_NETWORK = ("node.kubernetes.io/network-unavailable", "NoSchedule")
 
 
-class DaemonPods:
-    """Makes the pods of a daemon set, and says where they are to be."""
-
-    def __init__(self, item: DaemonSet, existing: Existing) -> None:
-        assert item.spec.template is not None
-        self._item, self._template, self._existing = item, item.spec.template, existing
-        self._owner = owner_reference("DaemonSet", "apps/v1", item.metadata)
-        self._revision = hash_of(self._template)
-        self._judged = stamp(self._template, item.metadata.namespace, "", self._owner).spec
-        self._judged.tolerations = daemon_tolerations(self._judged)
-
-    def should_run(self, node: Node) -> bool:
-        return should_run(self._judged, node)
-
-    def make(self, where: str) -> Pod:
-        namespace, base = self._item.metadata.namespace, f"{self._item.metadata.name}-"
-        pod = stamp(self._template, namespace, self._existing.new_name(base, namespace, where), self._owner)
-        pod.metadata.labels[_REVISION_LABEL] = self._revision
-        pod.spec.tolerations = self._judged.tolerations
-        pod.spec.affinity = bound_to(pod.spec.affinity, where)
-        return pod
-
-
-def daemon_set(item: DaemonSet, existing: Existing) -> Made:
-    running = active(existing.pods_of("DaemonSet", item.metadata, compile_selector(item.spec.selector)))
-    served = {node_of(pod) for pod in running}
-    pods = DaemonPods(item, existing)
-    missing = [node for node in existing.nodes if node.metadata.name not in served and pods.should_run(node)]
-    made = Made([pods.make(node.metadata.name) for node in missing])
-    if not made.pods and not served:
-        where = f"{item.metadata.namespace}/{item.metadata.name}"
-        made.notes.append(f"DaemonSet {where} runs on none of the nodes: it makes no pods")
-    return made
+def daemon_spec(item: DaemonSet) -> PodSpec:
+    """The spec of its pods before they are bound to a node."""
+    assert item.spec.template is not None
+    spec = stamp(item.spec.template, item.metadata.namespace, "", None).spec
+    spec.tolerations = daemon_tolerations(spec)
+    return spec
 
 
 def should_run(spec: PodSpec, node: Node, keeps_out: Sequence[str] = _KEEPS_OUT) -> bool:
