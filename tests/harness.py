@@ -66,7 +66,7 @@ class Bench:
         if verdict is None:
             return {}
         found = {name: verdict.status(index) for index, name in enumerate(self.cluster.nodes.names)}
-        return {name: (status.code.go_name, status.reasons) for name, status in found.items() if not status.ok}
+        return {name: (status.code.go_name, status.texts) for name, status in found.items() if not status.ok}
 
     def scores(self, rows: Sequence[int] | None = None, *, normalized: bool = False) -> dict[str, int] | Status:
         """Node to raw or normalised score; a status where the plugin gave one."""

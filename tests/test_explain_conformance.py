@@ -27,7 +27,7 @@ def first_rejections(scheduler: Scheduler, pod_row: int) -> dict[str, tuple[str,
         for row, name in enumerate(scheduler.cluster.nodes.names):
             status = judgement.statuses.status(row)
             if not status.ok:
-                found.setdefault(name, (status.plugin, status.code.go_name, sorted(status.reasons)))
+                found.setdefault(name, (status.plugin, status.code.go_name, sorted(status.texts)))
     return found
 
 

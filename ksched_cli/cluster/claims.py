@@ -35,29 +35,22 @@ def find_claim(catalog: Catalog, pod: Pod, name: str) -> PersistentVolumeClaim |
     return catalog.get(PersistentVolumeClaim, name, pod.metadata.namespace)
 
 
-def missing_claim(name: str) -> str:
-    return f'persistentvolumeclaim "{name}" not found'
-
-
 def problem_of_claims(pod: Pod, catalog: Catalog) -> str | None:
     """podPassesBasicChecks: why the pod's claims cannot be used, None if they can. In older minors no filter runs
     then."""
     for name, ephemeral in claim_names(pod):
         claim = find_claim(catalog, pod, name)
         if claim is None:
-            return missing_claim(name)
+            return f'persistentvolumeclaim "{name}" not found'
         if claim.metadata.deletion_timestamp is not None:
             return f'persistentvolumeclaim "{name}" is being deleted'
-        if ephemeral and foreign_claim(pod, claim):
+        if ephemeral and is_foreign(pod, claim):
             return f'persistentvolumeclaim "{name}" was not created for the pod'
     return None
 
 
-def foreign_claim(pod: Pod, claim: PersistentVolumeClaim) -> str | None:
-    """ephemeral.VolumeIsForPod: what is wrong when somebody else's claim has the name of the pod's."""
+def is_foreign(pod: Pod, claim: PersistentVolumeClaim) -> bool:
+    """Whether somebody else's claim has the name of the pod's (ephemeral.VolumeIsForPod)."""
     controllers = (each for each in claim.metadata.owner_references if each.controller)
     controller = next(controllers, None)
-    if controller is not None and controller.uid == pod.metadata.uid:
-        return None
-    names = f"{claim.metadata.namespace}/{claim.metadata.name}", f"{pod.metadata.namespace}/{pod.metadata.name}"
-    return f"PVC {names[0]} was not created for pod {names[1]} (pod is not owner)"
+    return controller is None or controller.uid != pod.metadata.uid

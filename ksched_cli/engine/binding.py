@@ -9,6 +9,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.runtime import Runtime
+from ksched_cli.framework.reasons import free_text
 from ksched_cli.framework.status import SUCCESS, Code, Status, error
 
 # A Permit plugin may ask for more time, and gets no more.
@@ -99,7 +100,7 @@ def _run_permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> 
             return Permission(status.by(plugin.name))
     if answer.ok:
         return Permission(SUCCESS)
-    return Permission(Status(Code.WAIT, (*answer.reasons, SOME_WAIT), answer.plugin), timeouts)
+    return Permission(Status(Code.WAIT, (*answer.reasons, free_text(SOME_WAIT)), answer.plugin), timeouts)
 
 
 def _run_pre_bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:

@@ -19,6 +19,7 @@ from ksched_cli.engine.decision import Decision, no_rows
 from ksched_cli.engine.faults import CycleError, ExtenderError
 from ksched_cli.engine.lane import TemplateResult
 from ksched_cli.engine.nominator import NominatedPods
+from ksched_cli.engine.reasons import EngineReasons
 from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.engine.score_table import ScoreTable
@@ -27,6 +28,7 @@ from ksched_cli.engine.trial import CycleTrial
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
 from ksched_cli.framework.diagnosis import EXTENDER, Diagnosis, NodeStatuses, Wording
 from ksched_cli.framework.interfaces import PostFilterResult
+from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Code, Status, unresolvable
 
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from ksched_cli.engine.extenders.chain import Extenders
 
 # What stands in a pod's unschedulablePlugins when an extender left out nodes (framework.ExtenderName).
-NO_NODES_AVAILABLE = "no nodes available to schedule pods"
 
 
 @dataclass
@@ -133,7 +134,8 @@ class Cycle(Logged):
     ) -> PostFilterResult | None:
         """`choose` before anything comes of it; what PostFilter wants is handed back."""
         if not len(self.cluster.nodes):
-            decision.result, decision.message = "unschedulable", NO_NODES_AVAILABLE
+            decision.reason = EngineReasons.no_nodes()
+            decision.result, decision.message = "unschedulable", decision.reason.text
             return PostFilterResult("")
         result = self._known_result(runtime, state, decision)
         found = self._feasible_of(result, state) if result else self._find_nodes(runtime, state, decision)
@@ -295,10 +297,10 @@ class Cycle(Logged):
         told = self._rules.nodes_left_out
         if told == "told by plugin":
             by = " ".join(sorted(narrowed_by))
-            diagnosis.nodes.set_absent(others, unresolvable(f"node(s) didn't satisfy plugin(s) [{by}]"))
+            diagnosis.nodes.set_absent(others, unresolvable(EngineReasons.left_out(plugins=by)))
         elif told == "filtered out":
             for row in np.nonzero(others)[0].tolist():
-                diagnosis.nodes.set(row, unresolvable("node is filtered out by the prefilter result"))
+                diagnosis.nodes.set(row, unresolvable(EngineReasons.left_out_untold()))
 
     def _pass_filters(
         self, runtime: Runtime, state: CycleState, pod: PodInfo, nodes: NodeRows, diagnosis: Diagnosis
@@ -445,7 +447,7 @@ class Cycle(Logged):
     ) -> tuple[PostFilterResult | None, Status]:
         context = CycleContext(runtime, state, pod, diagnosis)
         last: PostFilterResult | None = None
-        reasons: list[str] = []
+        reasons: list[Reason] = []
         for plugin in runtime.profile.post_filter:
             with runtime.calling(plugin.name, "postFilter"):
                 result, status = plugin.post_filter(state.filter_states.get(plugin.name), pod, context)

@@ -12,6 +12,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.framework.diagnosis import Diagnosis
 from ksched_cli.framework.interfaces import PostFilterResult
+from ksched_cli.framework.reasons import Reason
 
 Result = Literal["scheduled", "unschedulable", "error", "skipped", "waiting"]
 
@@ -25,7 +26,7 @@ class Decision:
     """`ties` are all rows with the highest total, in name order; empty when nothing was scored. `nominated_node` is
     where this cycle nominated the pod to; an earlier nomination is the nominator's to know. A pod that Permit plugins
     hold is `waiting`, where somebody has said that there is time for that. `let_go` is the node that the pod had
-    and lost when it was to be bound."""
+    and lost when it was to be bound. `reason`: why it has no node, where no plugin rejects it."""
 
     pod_row: int
     pod: PodInfo
@@ -36,6 +37,7 @@ class Decision:
     diagnosis: Diagnosis | None = None
     scores: ScoreTable | None = None
     message: str = ""
+    reason: Reason | None = None
     preemption: PostFilterResult | None = None
     nominated_node: str = ""
     let_go: str = ""

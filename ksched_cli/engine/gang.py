@@ -14,6 +14,7 @@ from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.group_placement import best_of, generate
+from ksched_cli.engine.reasons import EngineReasons
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.framework.interfaces import Placement
 from ksched_cli.framework.pod_groups import GroupKey
@@ -112,7 +113,8 @@ class GroupCycle:
             return
         for row in rows[len(attempts) :]:
             # There was nowhere to try them.
-            decision = Decision(row, self._cluster.pods.infos[row], "unschedulable", message=group.message)
+            decision = Decision(row, self._cluster.pods.infos[row], "unschedulable")
+            _reject(decision, "unschedulable", group.message)
             group.decisions.append(decision)
         for attempt in attempts:
             if attempt.permit is not None:
@@ -245,7 +247,7 @@ class GroupCycle:
             self._await(decision, attempt, group.message)
         else:
             # Victims of a pod that preempted on the way are gone all the same.
-            _reject(decision, "unschedulable", ", ".join((UNSCHEDULABLE, ", ".join(permitted.reasons))))
+            _reject(decision, "unschedulable", ", ".join((UNSCHEDULABLE, permitted.message)))
             self._nominator.delete(decision.pod_row)
 
     def _bind(self, runtime: Runtime, attempt: _Attempt, row: int) -> None:
@@ -280,6 +282,7 @@ class GroupCycle:
 def _reject(decision: Decision, result: Literal["unschedulable", "error"], message: str) -> None:
     """Not for anything that a plugin found: no plugin is to blame."""
     decision.result, decision.row, decision.message, decision.nominated_node = result, None, message, ""
+    decision.reason = EngineReasons.group_unplaced(message=message)
     if decision.diagnosis is not None:
         decision.diagnosis.unschedulable_plugins = set()
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.reasons import EngineReasons
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.framework.interfaces import Placement
 from ksched_cli.framework.pod_groups import GroupKey
@@ -22,7 +23,7 @@ def generate(runtime: Runtime, key: GroupKey, nodes: RowColumn) -> Sequence[Plac
         placements = plugin.generate_placements(key, nodes)
     if isinstance(placements, Status) or placements:
         return placements
-    return unschedulable("no feasible placements found")
+    return unschedulable(EngineReasons.no_placements())
 
 
 def best_of(runtime: Runtime, key: GroupKey, candidates: Sequence[tuple[Placement, Sequence[PodInfo]]]) -> int | Status:

@@ -7,6 +7,7 @@ The checks are in a subclass that is made of the plugin's class. In-tree plugins
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache, wraps
 from typing import Any
 
@@ -21,8 +22,9 @@ from ksched_cli.framework.interfaces import (
     PreFilterResult,
     ScorePlugin,
 )
+from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.status import Code, Status
+from ksched_cli.framework.status import Code, Status, as_reasons
 from ksched_cli.framework.verdict import Verdict
 
 # Of the arguments that a method was called with and of its answer: the answer to go on with, or a Complaint.
@@ -71,20 +73,27 @@ def _anything(arguments: tuple[Any, ...], answer: Any) -> Any:
 def _status(arguments: tuple[Any, ...], answer: Any) -> Status:
     if not isinstance(answer, Status):
         raise Complaint(f"returned {_shown(answer)}, not a Status")
-    return answer
+    return _with_reasons(answer)
+
+
+def _with_reasons(status: Status) -> Status:
+    """A plugin may give its reasons as texts."""
+    if all(isinstance(reason, Reason) for reason in status.reasons):
+        return status
+    return replace(status, reasons=as_reasons(status.reasons))
 
 
 def _permission(arguments: tuple[Any, ...], answer: Any) -> tuple[Status, float]:
     match answer:
         case (Status() as status, int() | float() as seconds):
-            return status, float(seconds)
+            return _with_reasons(status), float(seconds)
     raise Complaint(f"returned {_shown(answer)}, not a Status and a number of seconds")
 
 
 def _pre_filter(arguments: tuple[Any, ...], answer: Any) -> PreFilterResult[Any] | Status:
     """Success without a state is what Go's plugins return most of the time."""
     if isinstance(answer, Status):
-        return PreFilterResult(None) if answer.ok else answer
+        return PreFilterResult(None) if answer.ok else _with_reasons(answer)
     if not isinstance(answer, PreFilterResult):
         raise Complaint(f"returned {_shown(answer)}, not a PreFilterResult or a Status")
     names = answer.node_names
@@ -100,7 +109,7 @@ def _pre_score(arguments: tuple[Any, ...], answer: Any) -> Any:
 def _post_filter(arguments: tuple[Any, ...], answer: Any) -> tuple[PostFilterResult | None, Status]:
     match answer:
         case (None | PostFilterResult() as result, Status() as status):
-            return result, status
+            return result, _with_reasons(status)
     raise Complaint(f"returned {_shown(answer)}, not a PostFilterResult or None and a Status")
 
 
@@ -120,7 +129,7 @@ def _verdict(arguments: tuple[Any, ...], answer: Any) -> Verdict:
         raise Complaint(f"there is no reason {answer.reason_ids[index]} (node {nodes.names[index]})")
     for index in np.nonzero(~np.isin(answer.codes, _FILTER_CODES))[0][:1]:
         raise Complaint(f"code {answer.codes[index]} is none that a filter gives (node {nodes.names[index]})")
-    return answer
+    return Verdict(answer.codes, answer.reason_ids, [as_reasons(reasons) for reasons in answer.reasons])
 
 
 _FILTER_CODES = np.array(
@@ -131,7 +140,7 @@ _FILTER_CODES = np.array(
 def _scores(arguments: tuple[Any, ...], answer: Any) -> Any:
     size = len(arguments[2])
     if isinstance(answer, Status):
-        return answer
+        return _with_reasons(answer)
     if not isinstance(answer, np.ndarray):
         raise Complaint(f"returned {_shown(answer)}, not an array of scores")
     if answer.dtype != np.int64:

@@ -11,6 +11,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.faults import Calling, CycleError
 from ksched_cli.engine.profile import Profile
+from ksched_cli.engine.reasons import EngineReasons
 from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.wording import error_of
 from ksched_cli.framework.interfaces import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult
@@ -85,9 +86,9 @@ class PreFilters:
         if outcome.node_names:
             return False
         by = sorted(outcome.narrowed_by)
-        text = f"plugin {by[0]}" if len(by) == 1 else f"plugin(s) [{' '.join(by)}] simultaneously"
+        kind = EngineReasons.left_no_node if len(by) == 1 else EngineReasons.left_none_in_common
         refuse = unresolvable if self._runs_all else unschedulable
-        outcome.status = refuse(f"node(s) didn't satisfy {text}")
+        outcome.status = refuse(kind(plugins=" ".join(by)))
         return True
 
     def followers(self, state: CycleState) -> list[PreFilterPlugin[Any]]:

@@ -10,7 +10,7 @@ from ksched_cli.cluster.undo import Logged, LoggedDict, UndoLog
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.runtime import Runtime
-from ksched_cli.framework.status import SUCCESS, Code, Status
+from ksched_cli.framework.status import SUCCESS, Status, error, unschedulable
 
 
 @dataclass(eq=False)
@@ -47,11 +47,11 @@ class WaitingPodState(Logged):
 
     def reject(self, plugin: str, message: str) -> bool:
         """Whether that made a difference."""
-        return self._end(Status(Code.UNSCHEDULABLE, (message,), plugin))
+        return self._end(unschedulable(message).by(plugin))
 
     def preempt(self, plugin: str, message: str = "preempted") -> bool:
         """A stronger pod takes the place; this one goes back to the queue as if something had gone wrong."""
-        return self._end(Status(Code.ERROR, (message,), plugin))
+        return self._end(error(message).by(plugin))
 
     def _end(self, verdict: Status) -> bool:
         if self.verdict is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn, RowColumn, Vocabulary, distinct
 from ksched_cli.framework.status import SUCCESS, Code, Status
-from ksched_cli.framework.verdict import Reasons, Verdict
+from ksched_cli.framework.verdict import ReasonTuple, Verdict
 from ksched_cli.releases.changes import Change, ReleaseRules
 from ksched_cli.releases.minors import NEWEST
 
@@ -42,7 +42,7 @@ class NodeStatuses:
         self.absent_status: Status = SUCCESS
         self.unknown_nodes: dict[str, Status] = {}
         self.plugins: Vocabulary[str] = Vocabulary()
-        self.reasons: Vocabulary[Reasons] = Vocabulary()
+        self.reasons: Vocabulary[ReasonTuple] = Vocabulary()
         self.plugins.id("")
         self.reasons.id(())
         self._summed_up: dict[Hashable, Any] = {}
@@ -166,13 +166,12 @@ class NodeStatuses:
         per_tuple = np.bincount(self.reason_ids[rejected], minlength=len(self.reasons))
         for reasons, nodes in zip(self.reasons.values, per_tuple, strict=True):
             for reason in reasons:
-                counts[reason] += int(nodes)
-        counts.update(reason for status in self.unknown_nodes.values() for reason in status.reasons)
+                counts[reason.text] += int(nodes)
+        counts.update(text for status in self.unknown_nodes.values() for text in status.texts)
         absent = int(self.absent.sum())
         if absent:
-            counts.update(dict.fromkeys(self.absent_status.reasons, 0))
-            for reason in self.absent_status.reasons:
-                counts[reason] += absent
+            for text in self.absent_status.texts:
+                counts[text] += absent
         return +counts
 
     def groups(self) -> Sequence[tuple[Status, RowColumn]]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import IntEnum
+
+from ksched_cli.framework.reasons import Reason, free_text
 
 
 class Code(IntEnum):
@@ -41,7 +44,7 @@ class Status:
     """A code, its reasons and, once the engine has seen it, the plugin that said so."""
 
     code: Code = Code.SUCCESS
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
     plugin: str = ""
 
     @property
@@ -57,8 +60,13 @@ class Status:
         return self.code in _REJECTED
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The reasons as kube-scheduler prints them."""
+        return tuple(reason.text for reason in self.reasons)
+
+    @property
     def message(self) -> str:
-        return ", ".join(self.reasons)
+        return ", ".join(reason.text for reason in self.reasons)
 
     def by(self, plugin: str) -> Status:
         return self if self.plugin else replace(self, plugin=plugin)
@@ -68,15 +76,20 @@ SUCCESS = Status()
 SKIP = Status(Code.SKIP)
 
 
-def unschedulable(*reasons: str) -> Status:
+def unschedulable(*reasons: str | Reason) -> Status:
     """Preempting pods might help."""
-    return Status(Code.UNSCHEDULABLE, reasons)
+    return Status(Code.UNSCHEDULABLE, as_reasons(reasons))
 
 
-def unresolvable(*reasons: str) -> Status:
+def unresolvable(*reasons: str | Reason) -> Status:
     """No preemption can help."""
-    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons)
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, as_reasons(reasons))
 
 
-def error(*reasons: str) -> Status:
-    return Status(Code.ERROR, reasons)
+def error(*reasons: str | Reason) -> Status:
+    return Status(Code.ERROR, as_reasons(reasons))
+
+
+def as_reasons(reasons: Iterable[str | Reason]) -> tuple[Reason, ...]:
+    """A text that comes without a kind is a reason of its own."""
+    return tuple(each if isinstance(each, Reason) else free_text(each) for each in reasons)

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn
+from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.status import SUCCESS, Code, Status
 
-Reasons = tuple[str, ...]
+ReasonTuple = tuple[Reason, ...]
 
 # Looked up so often that the look-up counts.
 _SUCCESS = Code.SUCCESS
@@ -36,7 +37,7 @@ class Verdict:
 
     __slots__ = ("codes", "reason_ids", "reasons")
 
-    def __init__(self, codes: CodeColumn, reason_ids: IdColumn, reasons: Sequence[Reasons]) -> None:
+    def __init__(self, codes: CodeColumn, reason_ids: IdColumn, reasons: Sequence[ReasonTuple]) -> None:
         self.codes = codes
         self.reason_ids = reason_ids
         self.reasons = reasons
@@ -67,7 +68,7 @@ class Verdict:
         """Rows fall into groups (label values, taint sets, ...) and each group has one status."""
         listed = list(statuses)
         codes = np.array([status.code for status in listed], dtype=np.int8)
-        table: list[Reasons] = [()]
+        table: list[ReasonTuple] = [()]
         ids = np.zeros(len(listed), dtype=np.int32)
         for index, status in enumerate(listed):
             if not status.ok:
@@ -94,7 +95,7 @@ class Verdict:
     @classmethod
     def from_statuses(cls, statuses: Sequence[Status]) -> Verdict:
         """One status per row, for plugins that look at nodes one at a time."""
-        table: dict[Reasons, int] = {(): 0}
+        table: dict[ReasonTuple, int] = {(): 0}
         ids = [0 if status.ok else table.setdefault(status.reasons, len(table)) for status in statuses]
         codes = np.array([status.code for status in statuses], dtype=np.int8)
         return cls(codes, np.array(ids, dtype=np.int32), list(table))

@@ -13,13 +13,12 @@ from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.resources import CPU, MEMORY
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.framework.reasons import Reason
+from ksched_cli.framework.status import Status
 from ksched_cli.plan.results import Failure
-from ksched_cli.plan.rules import rules_of
 from ksched_cli.whatif.replicas import Replica, Replicas
 
 End = Literal["full", "rejected", "refused", "gated", "ignored", "error", "max"]
-
-_FIT = "NodeResourcesFit"
 
 Amounts = Mapping[str, int]
 
@@ -52,6 +51,13 @@ class NodeRoom:
     fits: Amounts
     failure: Failure | None
     free: Amounts
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def runs_out(self) -> tuple[str, ...]:
+        """Which resources the node is short of for one more; empty when something else keeps it out."""
+        lacks = tuple(reason.lacks for reason in self.reasons)
+        return lacks if all(lacks) else ()
 
     @property
     def count(self) -> int:
@@ -160,7 +166,7 @@ class _Count:
         if queue.ignored:
             return Why("ignored", shape, "", f'no profile is named "{replica.pod.spec.scheduler_name}"')
         if queue.gated:
-            return Why("gated", shape, queue.gated[row].plugin, ", ".join(queue.gated[row].reasons))
+            return Why("gated", shape, queue.gated[row].plugin, queue.gated[row].message)
         decision = next(self._scheduler.run(queue))
         if decision.row is None:
             self._last = decision
@@ -192,7 +198,7 @@ class _Count:
 
     def _stranded(self) -> Stranded:
         taken = {row for row, _ in self._on}
-        short = {row for row, failure in self._failures().items() if _FIT in rules_of(failure.plugin, failure.reasons)}
+        short = {row for row, status in self._rejections().items() if any(each.lacks for each in status.reasons)}
         rows = np.array(sorted(taken | short), dtype=np.int64)
         allocatable = self._scheduler.cluster.nodes.allocatable
         return Stranded(len(rows), self._totals(self._free()[:, rows]), self._totals(allocatable[:, rows]))
@@ -215,28 +221,25 @@ class _Count:
     def _rooms(self, names: Sequence[str]) -> tuple[NodeRoom, ...]:
         """By name of the node."""
         nodes = self._scheduler.cluster.nodes
-        failures = self._failures()
+        rejections = self._rejections()
         free = self._free()
         rooms = (
             NodeRoom(
                 node,
                 {name: self._on[row, name] for name in names},
-                failures.get(row),
+                Failure(status.plugin, status.code.go_name, status.texts) if (status := rejections.get(row)) else None,
                 self._named(free[:, row].tolist()),
+                status.reasons if status else (),
             )
             for row, node in enumerate(nodes.names)
         )
         return tuple(sorted(rooms, key=lambda room: room.node))
 
-    def _failures(self) -> dict[int, Failure]:
+    def _rejections(self) -> dict[int, Status]:
         diagnosis = self._last.diagnosis if self._last else None
         if diagnosis is None or diagnosis.pre_filter is not None:
             return {}
-        return {
-            row: Failure(status.plugin, status.code.go_name, status.reasons)
-            for status, rows in diagnosis.nodes.groups()
-            for row in rows.tolist()
-        }
+        return {row: status for status, rows in diagnosis.nodes.groups() for row in rows.tolist()}
 
 
 def _why(decision: Decision, shape: str) -> Why:
@@ -247,5 +250,5 @@ def _why(decision: Decision, shape: str) -> Why:
     if diagnosis is None or len(decision.feasible):
         return Why("full", shape, "", decision.message)
     if diagnosis.pre_filter is not None:
-        return Why("rejected", shape, diagnosis.pre_filter.plugin, ", ".join(diagnosis.pre_filter.reasons))
+        return Why("rejected", shape, diagnosis.pre_filter.plugin, diagnosis.pre_filter.message)
     return Why("full", shape, "", diagnosis.filter_message())

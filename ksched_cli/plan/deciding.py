@@ -19,10 +19,11 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.engine.trial import CycleTrial
 from ksched_cli.framework.diagnosis import Diagnosis
 from ksched_cli.framework.interfaces import FilterPlugin
+from ksched_cli.framework.reasons import Reason, free_text
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Code, Status
-from ksched_cli.plan.codes import CYCLE_ERROR, OTHER_PLUGIN, SCHEDULER_ITSELF, ReasonCode, all_codes, code_of
-from ksched_cli.plan.rules import detail_of, rules_of
+from ksched_cli.plan.codes import CYCLE_ERROR, OTHER_PLUGIN, ReasonCode, all_codes
+from ksched_cli.plan.rules import code_of, guide_of, is_unresolvable, own_figures, parts_of
 
 
 @dataclass(frozen=True)
@@ -31,41 +32,37 @@ class RejectionCause:
 
     code: ReasonCode
     plugin: str = ""
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
 def cause_of(scheduler: Scheduler, decision: Decision) -> RejectionCause:
     """Asked right after the decision, while the cluster is as it was for it."""
     if decision.result == "error":
-        return RejectionCause(all_codes()[CYCLE_ERROR], reasons=(decision.message,))
+        return RejectionCause(all_codes()[CYCLE_ERROR], reasons=(free_text(decision.message),))
     diagnosis = decision.diagnosis
     if diagnosis is None:
-        return _by_itself((decision.message,))
+        return _by_itself(decision.reason or free_text(decision.message))
     if diagnosis.pre_filter is not None:
-        return _cause(diagnosis.pre_filter)
+        return cause_of_status(diagnosis.pre_filter)
     runtime = scheduler.runtimes[decision.pod.pod.spec.scheduler_name]
-    return _closest(runtime, decision.pod, diagnosis) or _first(diagnosis)
+    return _closest(runtime, decision.pod, diagnosis) or _first(decision, diagnosis)
 
 
-def code_of_status(status: Status) -> ReasonCode:
-    unresolvable = status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
-    return code_of(status.plugin, status.reasons, unresolvable=unresolvable) or all_codes()[OTHER_PLUGIN]
+def cause_of_status(status: Status, figures: Mapping[str, Any] | None = None) -> RejectionCause:
+    code = code_of(status.reasons, unresolvable=is_unresolvable(status)) or all_codes()[OTHER_PLUGIN]
+    part, _ = next(parts_of(status))
+    return RejectionCause(code, status.plugin, status.reasons, own_figures(status, part, figures or {}))
 
 
-def _cause(status: Status, detail: Mapping[str, Any] | None = None) -> RejectionCause:
-    own = detail_of(status.plugin, rules_of(status.plugin, status.reasons)[0], detail or {})
-    return RejectionCause(code_of_status(status), status.plugin, status.reasons, own)
+def _by_itself(reason: Reason) -> RejectionCause:
+    return RejectionCause(code_of([reason]) or all_codes()[OTHER_PLUGIN], reasons=(reason,))
 
 
-def _by_itself(reasons: tuple[str, ...]) -> RejectionCause:
-    return RejectionCause(code_of(SCHEDULER_ITSELF, reasons) or all_codes()[OTHER_PLUGIN], reasons=reasons)
-
-
-def _first(diagnosis: Diagnosis) -> RejectionCause:
+def _first(decision: Decision, diagnosis: Diagnosis) -> RejectionCause:
     """The failure of most nodes, as it was charged."""
     groups = sorted(diagnosis.nodes.groups(), key=lambda group: -len(group[1]))
-    return _cause(groups[0][0]) if groups else _by_itself((diagnosis.message(),))
+    return cause_of_status(groups[0][0]) if groups else _by_itself(decision.reason or free_text(diagnosis.message()))
 
 
 def _closest(runtime: Runtime, pod: PodInfo, diagnosis: Diagnosis) -> RejectionCause | None:
@@ -96,7 +93,7 @@ def _closest(runtime: Runtime, pod: PodInfo, diagnosis: Diagnosis) -> RejectionC
         return None
     best = max(counts, key=lambda key: (counts[key], key[0]))
     plugin = verdicts[best[0]][0]
-    return _cause(best[1], _detail(plugin, state, pod, runtime, example[best]))
+    return cause_of_status(best[1], _detail(plugin, state, pod, runtime, example[best]))
 
 
 def _candidates(verdicts: Sequence[Mapping[int, Status]]) -> set[int]:
@@ -115,14 +112,15 @@ def _candidates(verdicts: Sequence[Mapping[int, Status]]) -> set[int]:
 
 def _another_kind(status: Status) -> bool:
     """Not a node that the pod asks for: by name, by label, or by a resource that only some nodes offer."""
-    offered = status.code is not Code.UNSCHEDULABLE_AND_UNRESOLVABLE or not any("/" in each for each in status.reasons)
-    rules = rules_of(status.plugin, status.reasons)
-    return "NodeName" in rules or "NodeAffinity" in rules or ("NodeResourcesFit" in rules and not offered)
+    unresolvable = is_unresolvable(status)
+    return any(
+        guide_of(part).is_other_kind_of_node(reasons, unresolvable=unresolvable) for part, reasons in parts_of(status)
+    )
 
 
 def _closed(status: Status) -> bool:
     """Set apart for others, or cordoned."""
-    return rules_of(status.plugin, status.reasons)[0] in ("TaintToleration", "NodeUnschedulable")
+    return guide_of(next(parts_of(status))[0]).closes_node
 
 
 def _rejections(plugin: FilterPlugin[Any], state: CycleState, pod: PodInfo, nodes: NodeRows) -> dict[int, Status]:

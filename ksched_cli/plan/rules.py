@@ -1,27 +1,54 @@
-"""Whose rule a rejection goes by, in the names of today's plugins: predicates have the same rules under other names,
-and GeneralPredicates has those of four plugins at once."""
+"""Which room a rejection belongs to: that of the plugin whose reason it is, else that of the plugin that rejects.
+
+A predicate takes its reasons from the plugin that took its place; one predicate takes them from several plugins."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.config.policy.families import GENERAL, PARTS, PREDICATES
+from ksched_cli.framework.reasons import Reason, ReasonCode, ReasonKind
+from ksched_cli.framework.rejections import RejectionGuide
+from ksched_cli.framework.status import Code, Status
+from ksched_cli.plugins.in_tree import spec_of
+
+_UNKNOWN = RejectionGuide()
 
 
-def rule_of(plugin: str, reason: str = "") -> str:
-    """A plugin's rule is its own."""
-    if plugin == GENERAL:
-        return next((rule for beginning, rule in PARTS.items() if reason.startswith(beginning)), plugin)
-    return PREDICATES.get(plugin, plugin)
+def guide_of(plugin: str) -> RejectionGuide:
+    """What the plugin's room knows about its rejections."""
+    spec = spec_of(plugin)
+    return _UNKNOWN if spec is None else spec.guide
 
 
-def rules_of(plugin: str, reasons: Sequence[str]) -> tuple[str, ...]:
-    """Of a rejection for all these reasons, each once."""
-    return tuple(dict.fromkeys(rule_of(plugin, reason) for reason in reasons)) or (rule_of(plugin),)
+def parts_of(status: Status) -> Iterator[tuple[str, tuple[Reason, ...]]]:
+    """The reasons of a rejection by the plugin whose rules they are."""
+    parts: dict[str, list[Reason]] = {}
+    for reason in status.reasons:
+        parts.setdefault(reason.kind.owner or status.plugin, []).append(reason)
+    for plugin, reasons in parts.items():
+        yield plugin, tuple(reasons)
+    if not parts:
+        yield status.plugin, ()
 
 
-def detail_of(plugin: str, rule: str, detail: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The numbers that are about one of the rules."""
-    part: Mapping[str, Any] = detail.get(rule, {}) if plugin == GENERAL else detail
-    return part
+def own_figures(status: Status, part: str, figures: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The numbers that are about one part. Only a predicate of several parts has numbers for each."""
+    own: Mapping[str, Any] = figures[part] if part != status.plugin and part in figures else figures
+    return own
+
+
+def kind_of(reason: Reason) -> ReasonKind:
+    """The kind that decides. A plugin that alone left no node in PreFilter rejects the pod by a kind of its own."""
+    spec = spec_of(reason.param("plugins")) if reason.param("plugins") else None
+    return reason.kind if spec is None or spec.narrowing is None else spec.narrowing
+
+
+def code_of(reasons: Sequence[Reason], *, unresolvable: bool = False) -> ReasonCode | None:
+    """The code of a rejection; of several reasons the lowest. None if no reason has one."""
+    codes = (kind_of(reason).code_of(unresolvable=unresolvable) for reason in reasons)
+    return min((code for code in codes if code is not None), key=lambda code: code.code, default=None)
+
+
+def is_unresolvable(status: Status) -> bool:
+    return status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE

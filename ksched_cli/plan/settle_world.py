@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.queueing.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.framework.status import Code, Status
 from ksched_cli.plan.groups import pod_group_outcomes
 from ksched_cli.plan.results import GatedPod, PodGroupOutcome, PodOutcome
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
@@ -75,9 +74,5 @@ class SettleWorld:
         return SettleResult(result, tuple(self._outcomes.values()), self._groups(), tuple(self._preempting))
 
     def _groups(self) -> tuple[PodGroupOutcome, ...]:
-        held_back = {
-            pod.row: Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (pod.gating_message,), pod.gating_plugin)
-            for pod in self.world.loop.queue
-            if pod.gated
-        }
+        held_back = {pod.row: pod.gate for pod in self.world.loop.queue if pod.gate is not None}
         return pod_group_outcomes(self.world.scheduler, PendingQueue(gated=held_back))

@@ -81,7 +81,7 @@ def place(scheduler: Scheduler, output: OutputOptions | None = None) -> Placemen
         tuple(
             sorted(
                 (
-                    GatedPod(infos[row].key, status.plugin, status.reasons)
+                    GatedPod(infos[row].key, status.plugin, status.texts)
                     for row, status in queue.gated.items()
                     if output.wanted(infos[row].pod)
                 ),
@@ -150,7 +150,7 @@ def outcome_of(
 
 
 def _failure(status: Status) -> Failure:
-    return Failure(status.plugin, status.code.go_name, status.reasons)
+    return Failure(status.plugin, status.code.go_name, status.texts)
 
 
 def _preemption(decision: Decision, cluster: Cluster) -> Preemption | None:

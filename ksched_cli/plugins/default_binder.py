@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import BindPlugin
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SUCCESS, Status
 
 
@@ -15,4 +16,4 @@ class DefaultBinder(BindPlugin[None]):
         return SUCCESS
 
 
-PLUGINS = (DefaultBinder,)
+SPEC = Spec(plugins=(DefaultBinder,))

@@ -9,14 +9,38 @@ from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import PermitPlugin, PreEnqueuePlugin
 from ksched_cli.framework.pod_groups import PodGroups, group_of, not_found
+from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fixed_field
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unresolvable
 from ksched_cli.releases.changes import GateNote, ReleaseRules
 
 # permitTimeoutDuration, in seconds.
 PERMIT_TIMEOUT = 300.0
 
-NO_QUORUM = "waiting for minCount pods from a gang to appear in scheduling queue"
-WAITING = Status(Code.WAIT, ("waiting for minCount pods from a gang to be scheduled",))
+_INCOMPLETE = ReasonCode(
+    "KS151",
+    "pod-group-incomplete",
+    "the pod group does not have enough pods yet",
+    "Its PodGroup is missing, or has fewer pods than its gang needs.",
+    ("make as many pods as minCount", "add the PodGroup"),
+    level="note",
+)
+_GROUP_FIELD = fixed_field("spec", "schedulingGroup")
+
+
+class GangSchedulingReasons(ReasonTable, plugins="GangScheduling"):
+    no_group = ReasonKind(
+        'waiting for pods\'s pod group "{group}" to appear in scheduling queue', _INCOMPLETE, field=_GROUP_FIELD
+    )
+    no_quorum = ReasonKind(
+        "waiting for minCount pods from a gang to appear in scheduling queue", _INCOMPLETE, field=_GROUP_FIELD
+    )
+    waits_for_nodes = ReasonKind(
+        "waiting for minCount pods from a gang to be scheduled", _INCOMPLETE, field=_GROUP_FIELD
+    )
+
+
+_WAITING = Status(Code.WAIT, (GangSchedulingReasons.waits_for_nodes(),))
 
 
 class GangSchedulingRules(ReleaseRules, plugins="GangScheduling"):
@@ -55,11 +79,11 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):
             return SUCCESS
         group = self._groups.get(key)
         if group is None:
-            return unresolvable(f'waiting for pods\'s pod group "{key.name}" to appear in scheduling queue')
+            return unresolvable(GangSchedulingReasons.no_group(group=key.name))
         gang = group.spec.scheduling_policy.gang
         if gang is None or len(self._groups.members(key)) >= gang.min_count:
             return SUCCESS
-        return unresolvable(NO_QUORUM)
+        return unresolvable(GangSchedulingReasons.no_quorum())
 
     def permit(self, state: None, pod: PodInfo, row: int) -> tuple[Status, float]:
         """Also asked for each pod of a group's one cycle, where the pods before it are assumed already."""
@@ -72,7 +96,7 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):
         gang = group.spec.scheduling_policy.gang
         if gang is None or len(self._groups.scheduled(key)) >= gang.min_count:
             return SUCCESS, 0
-        return WAITING, PERMIT_TIMEOUT
+        return _WAITING, PERMIT_TIMEOUT
 
 
-PLUGINS = (GangScheduling,)
+SPEC = Spec(plugins=(GangScheduling,), reasons=(GangSchedulingReasons,))

@@ -6,17 +6,18 @@ from functools import cache
 from importlib import import_module
 
 from ksched_cli.framework.interfaces import Plugin
+from ksched_cli.framework.spec import Spec
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.minors import Release
 
-# In the order in which `ksched plugins` lists them. Each of these modules has its plugins in PLUGINS.
+# In the order in which `ksched plugins` lists them. Each of these modules has its SPEC.
 _ROOMS = (
     "scheduling_gates",
     "priority_sort",
     "node_unschedulable",
     "node_name",
-    "taint_toleration",
-    "node_affinity",
+    "taint_toleration.plugin",
+    "node_affinity.plugin",
     "node_ports",
     "node_resources_fit.plugin",
     "volume_restrictions",
@@ -39,12 +40,8 @@ _ROOMS = (
 )
 
 
-def _of_rooms() -> tuple[type[Plugin], ...]:
-    modules = (import_module(f"ksched_cli.plugins.{room}") for room in _ROOMS)
-    return tuple(plugin for module in modules for plugin in module.PLUGINS)
-
-
-IN_TREE = _of_rooms()
+SPECS: tuple[Spec, ...] = tuple(import_module(f"ksched_cli.plugins.{room}").SPEC for room in _ROOMS)
+IN_TREE = tuple(plugin for spec in SPECS for plugin in spec.plugins)
 
 
 def plugins_of(release: Release) -> tuple[type[Plugin], ...]:
@@ -55,6 +52,28 @@ def plugins_of(release: Release) -> tuple[type[Plugin], ...]:
 
         listed = BEFORE_PLUGINS if release.before_plugins else (*IN_TREE, *REMOVED)
     return tuple(plugin for plugin in listed if release.within(plugin.since, plugin.until))
+
+
+def all_specs() -> tuple[Spec, ...]:
+    """Every room, those of removed plugins included."""
+    from ksched_cli.plugins.legacy.in_tree import SPECS as LEGACY
+
+    return (*SPECS, *LEGACY)
+
+
+@cache
+def spec_of(plugin: str) -> Spec | None:
+    """The room of the in-tree plugin of this name. A predicate that is a plugin under another name has its room."""
+    for spec in SPECS:
+        if any(each.name == plugin for each in spec.plugins):
+            return spec
+    from ksched_cli.plugins.legacy.in_tree import PREDICATES, PRIORITIES
+
+    found = next((each for each in (*PREDICATES, *PRIORITIES) if each.name == plugin), None)
+    bases = found.__mro__ if found is not None else ()
+    specs = all_specs()
+    rooms = (spec for base in bases for spec in specs if base in spec.plugins)
+    return next(rooms, None) or next((spec for spec in specs if plugin in {each.name for each in spec.plugins}), None)
 
 
 @cache

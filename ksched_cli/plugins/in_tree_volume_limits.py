@@ -12,18 +12,27 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.quantity import value
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, StorageClass
 from ksched_cli.api.volumes import Volume
-from ksched_cli.cluster.claims import claim_names, find_claim, foreign_claim, missing_claim
+from ksched_cli.cluster.claims import claim_names, find_claim
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import LASTING, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.volumes.claims import LimitRules
 from ksched_cli.plugins.lib.volumes.migration import counts_as_csi
+from ksched_cli.plugins.lib.volumes.reasons import (
+    ClaimReasons,
+    LimitReasons,
+    MissingClaim,
+    UnusableClaim,
+    foreign_claim,
+    missing_claim_for,
+)
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
 
-_TOO_MANY = unschedulable("node(s) exceed max volume count")
+_TOO_MANY = unschedulable(LimitReasons.too_many_volumes())
 _INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _NITRO = re.compile("^[cmr]5.*|t3|z1d")
 
@@ -92,11 +101,11 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
     def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         try:
             wanted = set(self._disks(pod.pod, required=True))
-        except LookupError as problem:
+        except MissingClaim as problem:
             refuse = unresolvable if InTreeVolumeLimitsRules.of(self.handle.release).missing_claims_reject else error
-            return Verdict.from_statuses([refuse(str(problem))] * len(nodes))
-        except ValueError as problem:
-            return Verdict.from_statuses([error(str(problem))] * len(nodes))
+            return Verdict.from_statuses([refuse(problem.reason)] * len(nodes))
+        except UnusableClaim as problem:
+            return Verdict.from_statuses([error(problem.reason)] * len(nodes))
         if not wanted:
             return Verdict.passing(len(nodes))
         return Verdict.from_statuses([self._check(wanted, int(row)) for row in nodes.rows])
@@ -127,14 +136,14 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
             if ephemeral and not followed:
                 continue
             if not name:
-                raise ValueError("PersistentVolumeClaim had no name")
+                raise UnusableClaim(ClaimReasons.without_name())
             claim = find_claim(self.handle.cluster.catalog, pod, name)
             if claim is None:
                 if required and followed:
-                    raise LookupError(f"looking up PVC {pod.metadata.namespace}/{name}: {missing_claim(name)}")
+                    raise missing_claim_for(pod, name)
                 continue
             if ephemeral and (problem := foreign_claim(pod, claim)):
-                raise ValueError(problem)
+                raise UnusableClaim(problem)
             yield from self._disk_of(claim)
 
     def _disk_of(self, claim: PersistentVolumeClaim) -> Iterator[str]:
@@ -206,4 +215,4 @@ class CinderLimits(_InTreeLimits):
         return source.cinder.volume_id if source.cinder else None
 
 
-PLUGINS = (EBSLimits, GCEPDLimits, AzureDiskLimits, CinderLimits)
+SPEC = Spec(plugins=(EBSLimits, GCEPDLimits, AzureDiskLimits, CinderLimits), reasons=(LimitReasons, ClaimReasons))

@@ -12,12 +12,32 @@ from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
+from ksched_cli.framework.rejections import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.releases.changes import GateNote, Note, ReleaseRules
 
 Features = frozenset[str]
+
+_FEATURE_MISSING = ReasonCode(
+    "KS116",
+    "node-feature",
+    "the nodes lack a feature that the pod needs",
+    "The pod uses fields that kubelets must have declared as supported (status.declaredFeatures).",
+    ("upgrade the kubelets", "leave the field out"),
+)
+
+
+class NodeDeclaredFeaturesReasons(ReasonTable, plugins="NodeDeclaredFeatures"):
+    feature_missing = ReasonKind("node(s) didn't match Pod's required features", _FEATURE_MISSING)
+
+
+class FeaturesGuide(RejectionGuide):
+    def describe(self, figures: Figures) -> str:
+        return f"its kubelet does not declare {', '.join(figures['missing'])}"
 
 
 class NodeDeclaredFeaturesRules(ReleaseRules, plugins="NodeDeclaredFeatures"):
@@ -94,11 +114,11 @@ class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
         objects = nodes.cluster.nodes.objects
         declared = (objects[row].status.declared_features for row in nodes.rows)
         lacking = np.array([not state.issubset(each) for each in declared], dtype=np.bool_)
-        return Verdict.rejecting(lacking, unresolvable("node(s) didn't match Pod's required features"))
+        return Verdict.rejecting(lacking, unresolvable(NodeDeclaredFeaturesReasons.feature_missing()))
 
     def explain(self, state: Features | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         declared = nodes.cluster.nodes.objects[nodes.rows[index]].status.declared_features
         return {"missing": sorted((state or frozenset()).difference(declared))}
 
 
-PLUGINS = (NodeDeclaredFeatures,)
+SPEC = Spec(plugins=(NodeDeclaredFeatures,), reasons=(NodeDeclaredFeaturesReasons,), guide=FeaturesGuide())

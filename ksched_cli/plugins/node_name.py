@@ -2,24 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin
+from ksched_cli.framework.reasons import Reason, ReasonCode, ReasonKind, ReasonTable, fixed_field
+from ksched_cli.framework.rejections import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import unresolvable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.changes import Change
 
-_MISMATCH = unresolvable("node(s) didn't match the requested node name")
-_MISMATCH_1_20 = unresolvable("node(s) didn't match the requested hostname")
+_OTHER_NODE = ReasonCode(
+    "KS109",
+    "node-name",
+    "the pod names another node",
+    "spec.nodeName leaves one node only.",
+    ("leave nodeName out and use nodeSelector",),
+)
 
 
-class NodeNameRules(ReleaseRules, plugins="NodeName"):
-    reason_says_node_name = Change("1.21", before=False, now=True, told_by="NodeName")
+class NodeNameReasons(ReasonTable, plugins="NodeName"):
+    other_node = ReasonKind(
+        Change(
+            "1.21",
+            before="node(s) didn't match the requested hostname",
+            now="node(s) didn't match the requested node name",
+            told_by="NodeName",
+        ),
+        _OTHER_NODE,
+        field=fixed_field("spec", "nodeName"),
+    )
+
+
+class NodeNameGuide(RejectionGuide):
+    def describe(self, figures: Figures) -> str:
+        return f"the pod names node {figures['requested']}"
+
+    def is_other_kind_of_node(self, reasons: Sequence[Reason], *, unresolvable: bool) -> bool:
+        return True
 
 
 class NodeName(FilterPlugin[None]):
@@ -34,8 +59,7 @@ class NodeName(FilterPlugin[None]):
         if not wanted:
             return Verdict.passing(len(nodes))
         others = nodes.rows != nodes.cluster.nodes.row_of.get(wanted, -1)
-        mismatch = _MISMATCH if NodeNameRules.of(self.handle.release).reason_says_node_name else _MISMATCH_1_20
-        return Verdict.rejecting(np.asarray(others), mismatch)
+        return Verdict.rejecting(np.asarray(others), unresolvable(NodeNameReasons.of(self.handle.release).other_node()))
 
     def sign(self, pod: PodInfo) -> Hashable:
         return pod.pod.spec.node_name
@@ -44,4 +68,4 @@ class NodeName(FilterPlugin[None]):
         return {"requested": pod.pod.spec.node_name}
 
 
-PLUGINS = (NodeName,)
+SPEC = Spec(plugins=(NodeName,), reasons=(NodeNameReasons,), guide=NodeNameGuide())

@@ -2,21 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from ksched_cli.api.core import Pod
+from ksched_cli.api.json_patch import drop
 from ksched_cli.api.pod_facts import holds_place
 from ksched_cli.cluster.pod_info import PodInfo, PodInfoRules, host_ports_of
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort, PortIndex
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, ReasonTable
+from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide, named
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, Status, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.blocking_pods import pods_that
 
 WantedPorts = tuple[HostPort, ...]
+
+_PORT_TAKEN = ReasonCode(
+    "KS110",
+    "host-port-taken",
+    "the host port is taken on the nodes",
+    "A host port can be held by one pod a node. Two replicas never share a node, and an old pod keeps its port until "
+    "it is gone.",
+    ("use a Service instead of a host port", "run as many replicas as nodes at most", "let old pods go first"),
+)
+
+
+def _port_field(pod: Pod, reasons: Sequence[Reason], detail: Detail) -> FieldPath:
+    """The first host port that is taken."""
+    taken = {int(each["port"].rpartition(":")[2].split("/")[0]) for each in detail.get("ports", ())}
+    for index, container in enumerate(pod.spec.containers):
+        for at, port in enumerate(container.ports):
+            if port.host_port and (port.host_port in taken or not taken):
+                return ("spec", "containers", index, "ports", at, "hostPort")
+    return ("spec", "containers")
+
+
+class NodePortsReasons(ReasonTable, plugins="NodePorts"):
+    port_taken = ReasonKind(
+        "node(s) didn't have free ports for the requested pod ports", _PORT_TAKEN, field=_port_field
+    )
+
+
+class PortsGuide(RejectionGuide):
+    easily_mended = True
+
+    def describe(self, figures: Figures) -> str:
+        return "; ".join(
+            f"host port {_short(each['port'])} is held by {named(each['heldBy']) or 'another pod'}"
+            for each in figures["ports"]
+        )
+
+    def describe_briefly(self, figures: Figures) -> str:
+        return f"host port {', '.join(_short(each['port']) for each in figures['ports'])} taken"
+
+    def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
+        return (f"have host port {_short(each['port'])} taken" for each in figures.get("ports", ()))
+
+    def ends_on_empty_node(self, figures: Figures) -> bool:
+        return True
+
+    def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
+        taken = {each["port"] for each in figures["ports"]}
+        changes = []
+        for index, container in enumerate(place.pod.spec.containers):
+            for number, port in enumerate(container.ports):
+                name = f"{port.host_ip or ANY_ADDRESS}:{port.host_port}/{port.protocol or 'TCP'}"
+                if port.host_port and name in taken:
+                    operation = drop("spec", "containers", index, "ports", number, "hostPort")
+                    changes.append(place.patch(f"do without host port {_short(name)}", "host port", 2, operation))
+        if len(changes) >= len(taken) and not place.pod.spec.host_network:
+            yield changes
+        yield place.remove({holder for each in figures["ports"] for holder in each["heldBy"]})
+
+
+def _short(port: str) -> str:
+    return port.removeprefix(f"{ANY_ADDRESS}:")
 
 
 class NodePorts(PreFilterPlugin[WantedPorts], FilterPlugin[WantedPorts]):
@@ -43,9 +109,7 @@ class NodePorts(PreFilterPlugin[WantedPorts], FilterPlugin[WantedPorts]):
                 [error('reading "PreFilterNodePorts" from cycleState: not found')] * len(nodes)
             )
         taken = nodes.cluster.usage.ports.conflicts(state, len(nodes.cluster.nodes))
-        return Verdict.rejecting(
-            nodes.take(taken), unschedulable("node(s) didn't have free ports for the requested pod ports")
-        )
+        return Verdict.rejecting(nodes.take(taken), unschedulable(NodePortsReasons.port_taken()))
 
     def sign(self, pod: PodInfo) -> Hashable:
         return pod.host_ports
@@ -73,4 +137,4 @@ def _clashes(wanted: HostPort, other: PodInfo) -> bool:
     )
 
 
-PLUGINS = (NodePorts,)
+SPEC = Spec(plugins=(NodePorts,), reasons=(NodePortsReasons,), guide=PortsGuide())

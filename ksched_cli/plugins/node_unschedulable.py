@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,21 @@ from ksched_cli.api.tolerations import tolerates
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin
+from ksched_cli.framework.reasons import Reason, ReasonCode, ReasonKind, ReasonTable
+from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.releases.changes import GateNote, ReleaseRules
 
+_CORDONED = ReasonCode(
+    "KS108",
+    "node-unschedulable",
+    "the nodes are cordoned",
+    "spec.unschedulable of the node is set, as `kubectl cordon` and `kubectl drain` do.",
+    ("kubectl uncordon NODE", "add nodes"),
+)
 # Whoever tolerates the taint that the node controller puts on a cordoned node tolerates the field too.
 _UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
@@ -31,6 +41,32 @@ class NodeUnschedulableRules(ReleaseRules, plugins="NodeUnschedulable"):
             plugins="NodeUnschedulable TaintToleration",
         ),
     )
+
+
+class NodeUnschedulableReasons(ReasonTable, plugins="NodeUnschedulable"):
+    cordoned = ReasonKind("node(s) were unschedulable", _CORDONED)
+
+
+class CordonGuide(RejectionGuide):
+    easily_mended = True
+    cordons = True
+    closes_node = True
+
+    def describe(self, figures: Figures) -> str:
+        return "cordoned"
+
+    def describe_briefly(self, figures: Figures) -> str:
+        return "cordoned"
+
+    def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
+        yield "are cordoned"
+
+    def ends_on_empty_node(self, figures: Figures) -> bool:
+        return True
+
+    def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
+        yield [place.uncordon()]
+        yield [place.tolerate(_UNSCHEDULABLE)]
 
 
 class NodeUnschedulable(FilterPlugin[None]):
@@ -52,7 +88,7 @@ class NodeUnschedulable(FilterPlugin[None]):
         cordoned = nodes.take(nodes.cluster.nodes.unschedulable)
         if not cordoned.any() or self._tolerated(pod.pod):
             cordoned = np.zeros(len(nodes), dtype=np.bool_)
-        return Verdict.rejecting(cordoned, unresolvable("node(s) were unschedulable"))
+        return Verdict.rejecting(cordoned, unresolvable(NodeUnschedulableReasons.cordoned()))
 
     def sign(self, pod: PodInfo) -> Hashable:
         return pod.pod.spec.tolerations
@@ -65,4 +101,4 @@ class NodeUnschedulable(FilterPlugin[None]):
         return {"unschedulable": bool(nodes.cluster.nodes.unschedulable[nodes.rows[index]])}
 
 
-PLUGINS = (NodeUnschedulable,)
+SPEC = Spec(plugins=(NodeUnschedulable,), reasons=(NodeUnschedulableReasons,), guide=CordonGuide())

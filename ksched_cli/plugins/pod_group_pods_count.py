@@ -10,6 +10,7 @@ from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Placement, PlacementScorePlugin
 from ksched_cli.framework.pod_groups import GroupKey, PodGroups
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import Status, error
 
 
@@ -32,4 +33,4 @@ class PodGroupPodsCount(PlacementScorePlugin):
         return [score * MAX_NODE_SCORE // most for score in scores]
 
 
-PLUGINS = (PodGroupPodsCount,)
+SPEC = Spec(plugins=(PodGroupPodsCount,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import QueueSortPlugin
+from ksched_cli.framework.spec import Spec
 
 
 class PrioritySort(QueueSortPlugin):
@@ -15,4 +16,4 @@ class PrioritySort(QueueSortPlugin):
         return (-pod.priority,)
 
 
-PLUGINS = (PrioritySort,)
+SPEC = Spec(plugins=(PrioritySort,))

@@ -4,12 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
+from ksched_cli.api.core import Pod
+from ksched_cli.api.json_patch import add
 from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import PreEnqueuePlugin
+from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fixed_field
+from ksched_cli.framework.rejections import PodPatch, RejectionGuide
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SUCCESS, Status, unresolvable
 from ksched_cli.releases.changes import GateNote, ReleaseRules
+
+_GATED = ReasonCode(
+    "KS201",
+    "scheduling-gates",
+    "the pod is held back by scheduling gates",
+    "Whoever set the gates removes them when the pod may be scheduled.",
+    ("nothing, if that is meant",),
+    level="note",
+)
+
+
+class SchedulingGatesReasons(ReasonTable, plugins="SchedulingGates"):
+    gated = ReasonKind("waiting for scheduling gates: [{gates}]", _GATED, field=fixed_field("spec", "schedulingGates"))
+
+
+class GatesGuide(RejectionGuide):
+    def let_in(self, pod: Pod) -> PodPatch:
+        gates = ", ".join(each.name for each in pod.spec.scheduling_gates)
+        return PodPatch(f"remove its scheduling gates ({gates})", "gates", 1, (add([], "spec", "schedulingGates"),))
 
 
 class SchedulingGatesRules(ReleaseRules, plugins="SchedulingGates"):
@@ -33,7 +57,7 @@ class SchedulingGates(PreEnqueuePlugin):
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         gates = [gate.name for gate in pod.pod.spec.scheduling_gates]
-        return unresolvable(f"waiting for scheduling gates: [{' '.join(gates)}]") if gates else SUCCESS
+        return unresolvable(SchedulingGatesReasons.gated(gates=" ".join(gates))) if gates else SUCCESS
 
 
-PLUGINS = (SchedulingGates,)
+SPEC = Spec(plugins=(SchedulingGates,), reasons=(SchedulingGatesReasons,), guide=GatesGuide())

@@ -12,6 +12,7 @@ from ksched_cli.cluster.pods import NOWHERE
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Placement, PlacementGeneratePlugin
 from ksched_cli.framework.pod_groups import GroupKey, PodGroups, not_found
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import Status, error
 from ksched_cli.releases.changes import GateNote, ReleaseRules
 
@@ -79,4 +80,4 @@ def _undetermined(why: str) -> Status:
     return error(f"cannot determine domain for already scheduled pods: {why}")
 
 
-PLUGINS = (TopologyPlacementGenerator,)
+SPEC = Spec(plugins=(TopologyPlacementGenerator,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,35 +11,77 @@ import numpy as np
 from ksched_cli.api.core import Pod
 from ksched_cli.api.volumes import Volume
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.claims import find_claim, missing_claim, mounted_claims
+from ksched_cli.cluster.claims import find_claim, mounted_claims
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import LASTING, Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
+from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide, named
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.blocking_pods import pods_that
+from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, claim_field
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
 
 _ONE_POD = "ReadWriteOncePod"
-_DISK_CONFLICT = unschedulable("node(s) had no available disk")
-_CLAIM_IN_USE = unschedulable(
-    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+_DISK_IN_USE = ReasonCode(
+    "KS130",
+    "disk-in-use",
+    "a disk is mounted already and cannot be shared",
+    "Two pods of a node cannot mount the same disk unless both only read it.",
+    ("mount it read-only", "use a claim for each pod"),
 )
-_CLAIM_IN_USE_1_33 = unschedulable(
-    "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+_CLAIM_IN_USE = ReasonCode(
+    "KS131",
+    "claim-in-use",
+    "another pod uses a claim that one pod at a time may use",
+    "The claim's access mode is ReadWriteOncePod. In a rollout the old pod holds it until it is gone.",
+    ("strategy: Recreate, or maxSurge: 0", "access mode ReadWriteOnce"),
 )
+
+
+class VolumeRestrictionsReasons(ReasonTable, plugins="VolumeRestrictions"):
+    disk_in_use = ReasonKind("node(s) had no available disk", _DISK_IN_USE, field=claim_field)
+    claim_in_use = ReasonKind(
+        Change(
+            "1.34",
+            before="node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode",
+            now=(
+                "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by "
+                "another pod"
+            ),
+            about="message",
+            sentence="A ReadWriteOncePod claim is in use by another pod, says the reason; before, a pod has it.",
+        ),
+        _CLAIM_IN_USE,
+        field=claim_field,
+    )
+
+
+class VolumeUseGuide(RejectionGuide):
+    def describe(self, figures: Figures) -> str:
+        parts = []
+        if "exclusiveClaims" in figures:
+            users = named(figures["usedBy"]) or "another pod"
+            parts.append(f"claim {', '.join(figures['exclusiveClaims'])} is for one pod only, and {users} uses it")
+        if "disksHeldBy" in figures:
+            parts.append(f"its disk is mounted by {named(figures['disksHeldBy'])}")
+        return "; ".join(parts)
+
+    def describe_briefly(self, figures: Figures) -> str:
+        return self.describe(figures)
+
+    def ends_on_empty_node(self, figures: Figures) -> bool:
+        return True
+
+    def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
+        yield place.remove({*figures.get("usedBy", ()), *figures.get("disksHeldBy", ())})
 
 
 class VolumeRestrictionsRules(ReleaseRules, plugins="VolumeRestrictions"):
-    reason_says_another_pod = Change(
-        "1.34",
-        before=False,
-        now=True,
-        about="message",
-        sentence="A ReadWriteOncePod claim is in use by another pod, says the reason; before, a pod has it.",
-    )
     notes = (
         Note(
             "1.22",
@@ -102,7 +144,7 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
         for name in mounted_claims(pod.pod) if self._looks_at_claims else ():
             claim = find_claim(cluster.catalog, pod.pod, name)
             if claim is None:
-                return unresolvable(missing_claim(name))
+                return unresolvable(ClaimReasons.not_found(claim=name))
             if _ONE_POD in claim.spec.access_modes:
                 exclusive.add(name)
         used = len(exclusive & _claims_in_use(cluster, pod.namespace)) if exclusive else 0
@@ -130,13 +172,10 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
         elif state is None:
             other = error('cannot read "PreFilterVolumeRestrictions" from cycleState')
         else:
-            in_use = (
-                _CLAIM_IN_USE
-                if VolumeRestrictionsRules.of(self.handle.release).reason_says_another_pod
-                else _CLAIM_IN_USE_1_33
-            )
+            in_use = unschedulable(VolumeRestrictionsReasons.of(self.handle.release).claim_in_use())
             other = in_use if state.references > 0 else SUCCESS
-        return Verdict.by_group(conflict.astype(np.int32), (other, _DISK_CONFLICT))
+        disk_in_use = unschedulable(VolumeRestrictionsReasons.disk_in_use())
+        return Verdict.by_group(conflict.astype(np.int32), (other, disk_in_use))
 
     def is_indifferent(self, pod: PodInfo) -> bool:
         return not self._looks_at_claims and not any(map(_is_disk, pod.pod.spec.volumes))
@@ -202,4 +241,4 @@ def volumes_clash(mine: Volume, theirs: Volume) -> bool:
     return same_image and not set(rbd.monitors).isdisjoint(other_rbd.monitors)
 
 
-PLUGINS = (VolumeRestrictions,)
+SPEC = Spec(plugins=(VolumeRestrictions,), reasons=(VolumeRestrictionsReasons, ClaimReasons), guide=VolumeUseGuide())

@@ -11,16 +11,20 @@ import numpy as np
 from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.cluster.claims import find_claim, missing_claim, mounted_claims
+from ksched_cli.cluster.claims import find_claim, mounted_claims
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.labels import LabelColumns
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import LASTING, Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.reasons import Reason, ReasonCode, ReasonKind, ReasonTable
+from ksched_cli.framework.rejections import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.volumes.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
+from ksched_cli.plugins.lib.volumes.reasons import CLAIM_UNBOUND, ClaimReasons, claim_field
 from ksched_cli.releases.changes import Change, Note, ReleaseRules
 from ksched_cli.releases.minors import Release
 
@@ -31,7 +35,53 @@ _GA_LABEL = {
 }
 _SEPARATOR = "__"
 
-_CONFLICT = unresolvable("node(s) had no available volume zone")
+_VOLUME_ZONE = ReasonCode(
+    "KS128",
+    "volume-zone",
+    "the pod's volume is in another zone",
+    "The labels of the bound PersistentVolume name a zone or region that the nodes are not in.",
+    ("let the pod go to that zone", "add nodes there"),
+)
+_STORAGE_CLASS = ReasonCode(
+    "KS132",
+    "storage-class",
+    "the StorageClass of a claim is missing or incomplete",
+    "A claim without a volume names no class, or one that does not exist or has no volumeBindingMode.",
+    ("add the StorageClass", "correct storageClassName"),
+)
+
+
+class VolumeZoneReasons(ReasonTable, plugins="VolumeZone"):
+    other_zone = ReasonKind("node(s) had no available volume zone", _VOLUME_ZONE, field=claim_field)
+    unbound = ReasonKind("PersistentVolume had no name", CLAIM_UNBOUND, field=claim_field)
+    without_class = ReasonKind(
+        "PersistentVolumeClaim had no pv name and storageClass name", _STORAGE_CLASS, field=claim_field
+    )
+    class_not_found = ReasonKind(
+        Change(
+            "1.20",
+            before='StorageClass "{name}" claimed by PersistentVolumeClaim "{claim}" not found',
+            now='storageclass.storage.k8s.io "{name}" not found',
+            told_by="VolumeZone",
+        ),
+        _STORAGE_CLASS,
+        field=claim_field,
+    )
+    class_without_mode = ReasonKind(
+        'VolumeBindingMode not set for StorageClass "{name}"', _STORAGE_CLASS, field=claim_field
+    )
+
+
+class ZoneGuide(RejectionGuide):
+    def describe(self, figures: Figures) -> str:
+        return "; ".join(
+            f"volume {volume} is in {key}={' or '.join(values)}"
+            for volume, where in figures.items()
+            for key, values in where.items()
+        )
+
+    def describe_briefly(self, figures: Figures) -> str:
+        return self.describe(figures)
 
 
 class VolumeZoneRules(ReleaseRules, plugins="VolumeZone"):
@@ -62,7 +112,6 @@ class VolumeZoneRules(ReleaseRules, plugins="VolumeZone"):
         about="filter",
         sentence="A claim that cannot be followed rejects the pod; before, the cycle ended in an error.",
     )
-    missing_class_is_told_as_the_api_does = Change("1.20", before=False, now=True, told_by="VolumeZone")
     notes = (
         Note(
             "1.19",
@@ -131,7 +180,7 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         conflict = np.zeros(len(nodes.cluster.nodes), dtype=np.bool_)
         for topology in topologies:
             conflict |= ~self._inside(labels, topology)
-        return Verdict.rejecting(nodes.take(constrained & conflict), _CONFLICT)
+        return Verdict.rejecting(nodes.take(constrained & conflict), unresolvable(VolumeZoneReasons.other_zone()))
 
     def is_indifferent(self, pod: PodInfo) -> bool:
         return not mounted_claims(pod.pod)
@@ -158,10 +207,10 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         refuse = unresolvable if VolumeZoneRules.of(self.handle.release).bad_claims_reject else error
         for name in mounted_claims(pod):
             if not name:
-                return refuse("PersistentVolumeClaim had no name")
+                return refuse(ClaimReasons.without_name())
             claim = find_claim(catalog, pod, name)
             if claim is None:
-                return refuse(missing_claim(name))
+                return refuse(ClaimReasons.not_found(claim=name))
             bound = claim.spec.volume_name
             if not bound:
                 problem = _problem_of_unbound(claim, catalog, self.handle.release)
@@ -170,24 +219,22 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
                 continue
             persistent = catalog.get(PersistentVolume, bound)
             if persistent is None:
-                return refuse(f'persistentvolume "{bound}" not found')
+                return refuse(ClaimReasons.volume_not_found(volume=bound))
             found += topologies_in(persistent, self.topology_labels)
         return tuple(found)
 
 
-def _problem_of_unbound(claim: PersistentVolumeClaim, catalog: Catalog, release: Release) -> str | None:
+def _problem_of_unbound(claim: PersistentVolumeClaim, catalog: Catalog, release: Release) -> Reason | None:
     """A claim without a volume is fine only while it waits for a pod to be scheduled."""
     name = class_of_claim(claim)
     if not name:
-        return "PersistentVolumeClaim had no pv name and storageClass name"
+        return VolumeZoneReasons.without_class()
     found = catalog.get(StorageClass, name)
-    if found is None and not VolumeZoneRules.of(release).missing_class_is_told_as_the_api_does:
-        return f'StorageClass "{name}" claimed by PersistentVolumeClaim "{claim.metadata.name}" not found'
     if found is None:
-        return f'storageclass.storage.k8s.io "{name}" not found'
+        return VolumeZoneReasons.of(release).class_not_found(name=name, claim=claim.metadata.name)
     if found.volume_binding_mode is None:
-        return f'VolumeBindingMode not set for StorageClass "{name}"'
-    return None if found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER else "PersistentVolume had no name"
+        return VolumeZoneReasons.class_without_mode(name=name)
+    return None if found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER else VolumeZoneReasons.unbound()
 
 
 def topologies_in(volume: PersistentVolume, keys: Sequence[str]) -> list[VolumeTopology]:
@@ -201,4 +248,4 @@ def topologies_in(volume: PersistentVolume, keys: Sequence[str]) -> list[VolumeT
     ]
 
 
-PLUGINS = (VolumeZone,)
+SPEC = Spec(plugins=(VolumeZone,), reasons=(VolumeZoneReasons, ClaimReasons), guide=ZoneGuide())

@@ -175,8 +175,12 @@ class ReleaseRules:
         found: Self | None = cls._made.get(key)
         if found is None:
             found = cls._made[key] = cls()
-            found.__dict__.update({name: change.value(release) for name, change in cls.changes()})
+            found.__dict__.update(cls.values(release))
         return found
+
+    @classmethod
+    def values(cls, release: Release) -> dict[str, Any]:
+        return {name: change.value(release) for name, change in cls.changes()}
 
     @classmethod
     def plugins(cls) -> tuple[str, ...]:

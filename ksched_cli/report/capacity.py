@@ -12,26 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.plan.capacity import Capacity, NodeRoom, PendingPods, Stranded
-from ksched_cli.plan.results import Failure
-from ksched_cli.plan.rules import rules_of
 from ksched_cli.report.amounts import exact_all, short_all
 from ksched_cli.report.simulate_document import API_VERSION
 from ksched_cli.report.visible import shows_visible
 
 # Above this many nodes they are summed up by what keeps the next replica out.
 NODES_BY_NAME = 40
-
-_INSUFFICIENT = "Insufficient "
-_TOO_MANY_PODS = "Too many pods"
-
-
-def runs_out(failure: Failure) -> tuple[str, ...]:
-    """Which resources the node is short of for one more; empty when something else keeps it out."""
-    if rules_of(failure.plugin, failure.reasons) != ("NodeResourcesFit",):
-        return ()
-    return tuple(
-        "pods" if reason == _TOO_MANY_PODS else reason.removeprefix(_INSUFFICIENT) for reason in failure.reasons
-    )
 
 
 # The document
@@ -76,7 +62,7 @@ def _entry(capacity: Capacity) -> dict[str, Any]:
 def _node(room: NodeRoom) -> dict[str, Any]:
     entry: dict[str, Any] = {"node": room.node, "fits": dict(room.fits), "free": exact_all(room.free)}
     if room.failure:
-        entry["runsOut"] = list(runs_out(room.failure))
+        entry["runsOut"] = list(room.runs_out)
         entry |= {"plugin": room.failure.plugin, "code": room.failure.code, "reasons": list(room.failure.reasons)}
     return entry
 
@@ -183,20 +169,20 @@ def _by_node(capacity: Capacity, headers: bool) -> Table:
     """The roomiest first."""
     table = _table("NODE", "FITS", capacity, headers)
     for room in sorted(capacity.nodes, key=lambda room: (-room.count, _closed(room), room.node)):
-        table.add_row(room.node, _fits(room.fits, capacity), *_ends(room.failure), short_all(room.free) or "nothing")
+        table.add_row(room.node, _fits(room.fits, capacity), *_ends(room), short_all(room.free) or "nothing")
     return table
 
 
 def _closed(room: NodeRoom) -> bool:
     """Kept out by something else than a shortage."""
-    return bool(room.failure and not runs_out(room.failure))
+    return bool(room.failure and not room.runs_out)
 
 
 def _by_failure(capacity: Capacity, headers: bool) -> Table:
     """The nodes by what keeps the next replica out, most replicas first."""
     groups: defaultdict[tuple[str, ...], list[NodeRoom]] = defaultdict(list)
     for room in capacity.nodes:
-        groups[tuple(_ends(room.failure))].append(room)
+        groups[tuple(_ends(room))].append(room)
     table = _table("NODES", "FIT", capacity, headers)
     for ends, rooms in sorted(groups.items(), key=lambda group: -sum(room.count for room in group[1])):
         fits = {portion.name: sum(room.fits[portion.name] for room in rooms) for portion in capacity.portions}
@@ -220,17 +206,14 @@ def _fits(fits: Mapping[str, int], capacity: Capacity) -> str:
     return " + ".join(_times(count, name) for name, count in fits.items() if count) or "0"
 
 
-def _ends(failure: Failure | None) -> tuple[str]:
-    if failure is None:
+def _ends(room: NodeRoom) -> tuple[str]:
+    if room.failure is None:
         return ("-",)
-    short = [each for each in runs_out(failure) if each != "pods"]
-    reasons = [f"too little {' and '.join(short)}"] if short else []
-    reasons += [reason.lower() if reason == _TOO_MANY_PODS else reason for reason in _others(failure)]
-    return (", ".join(reasons),)
-
-
-def _others(failure: Failure) -> list[str]:
-    return [reason for reason in failure.reasons if not reason.startswith(_INSUFFICIENT)]
+    short = [reason.lacks for reason in room.reasons if reason.lacks not in ("", "pods")]
+    found = [f"too little {' and '.join(short)}"] if short else []
+    found += [reason.text for reason in room.reasons if not reason.lacks]
+    found += [reason.text.lower() for reason in room.reasons if reason.lacks == "pods"]
+    return (", ".join(found),)
 
 
 def _stranded_line(stranded: Stranded, nodes: int) -> Text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ksched_cli.plan.check.results import Check, Finding, RolloutStep, WorkloadCheck
-from ksched_cli.plan.codes import ReasonCode
+from ksched_cli.plan.codes import ReasonCode, plugins_of
 from ksched_cli.plan.evicted import WorkloadLoss
 from ksched_cli.report.final import draw_entry, final_entry
 from ksched_cli.report.simulate_document import API_VERSION
@@ -104,5 +104,5 @@ def code_entry(code: ReasonCode) -> dict[str, Any]:
         "title": code.title,
         "meaning": code.meaning,
         "advice": list(code.advice),
-        "plugins": [plugin for plugin in code.plugins if plugin],
+        "plugins": list(plugins_of(code)),
     }

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
-from ksched_cli.plan.codes import ReasonCode
+from ksched_cli.plan.codes import ReasonCode, plugins_of
 from ksched_cli.report.settle import span
 from ksched_cli.report.simulate_table import omissions
 from ksched_cli.report.visible import shows_visible
@@ -164,9 +164,10 @@ def print_code(code: ReasonCode, console: Console) -> None:
     console.print(Text("What to do:", style="bold"))
     for each in code.advice:
         console.print(Padding(Text(f"- {each}"), (0, 0, 0, 2)))
-    if code.plugins and any(code.plugins):
+    plugins = plugins_of(code)
+    if plugins:
         console.print()
-        console.print(Text(f"Said by {', '.join(filter(None, code.plugins))}.", style="dim"))
+        console.print(Text(f"Said by {', '.join(plugins)}.", style="dim"))
 
 
 def print_codes(codes: Mapping[str, ReasonCode], console: Console) -> None:

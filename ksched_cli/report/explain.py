@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ksched_cli.framework.rejections import named
 from ksched_cli.plan.explain.results import Explanation, PluginAnswer, PreemptionStudy, Rejection
-from ksched_cli.plan.explain.summary import by_distance
-from ksched_cli.plan.explain.wording import describe, named, nodes
+from ksched_cli.plan.explain.summary import by_distance, nodes_text
 from ksched_cli.plan.fixes.values import Fix
 from ksched_cli.plan.results import ScoredNode
 from ksched_cli.plugins.in_tree import column_of
@@ -106,7 +106,7 @@ def _rejections(found: Explanation, wide: bool, headers: bool) -> Iterator[Table
     table.add_column("WHY", ratio=1)
     for node in shown:
         for index, rejection in enumerate(node.rejections):
-            table.add_row("" if index else node.name, _plugin(rejection), describe(rejection))
+            table.add_row("" if index else node.name, _plugin(rejection), rejection.describe())
     yield table
     if len(shown) < len(rejected):
         yield Text(f"and {len(rejected) - len(shown)} more nodes: -o wide shows them", style="dim")
@@ -201,8 +201,8 @@ def _preemption(found: Explanation, wide: bool, headers: bool) -> Iterator[Table
     if not study.candidates:
         tried = len(study.others)
         yield Text(
-            f"Preemption helps nowhere: {nodes(tried)} tried, {nodes(study.beyond_help)} with problems that no "
-            "eviction solves."
+            f"Preemption helps nowhere: {nodes_text(tried)} tried, {nodes_text(study.beyond_help)} with problems "
+            "that no eviction solves."
         )
     else:
         yield _candidates(study, wide, headers)

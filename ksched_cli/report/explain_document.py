@@ -63,7 +63,7 @@ def _rejection(rejection: Rejection) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "plugin": rejection.plugin,
         "code": rejection.code,
-        "reasons": list(rejection.reasons),
+        "reasons": list(rejection.texts),
         "detail": rejection.detail,
     }
     if rejection.beside:

@@ -13,7 +13,7 @@ from ksched_cli.config.load import load_config
 from ksched_cli.errors import ConfigError
 from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from ksched_cli.plugins.legacy.node_resources_most_allocated import NodeResourcesMostAllocated
-from ksched_cli.plugins.node_affinity import NodeAffinity
+from ksched_cli.plugins.node_affinity.plugin import NodeAffinity
 from ksched_cli.plugins.node_name import NodeName
 from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
 from ksched_cli.plugins.volume_binding.capacity import largest_volume
@@ -181,7 +181,7 @@ def test_zones_of_a_volume_that_is_not_there(minor: str, answer: Any) -> None:
     zoned = make_node("n").zone("z").obj()
     made = make_bench(VolumeZone, [zoned], pod, objects=[claim("data", volume="gone")], current=RELEASES[minor])
     verdict = made.plugin.filter(None, made.pod, made.nodes())
-    assert (verdict.status(0).code.go_name, verdict.status(0).reasons) == answer
+    assert (verdict.status(0).code.go_name, verdict.status(0).texts) == answer
 
 
 @pytest.mark.parametrize(("minor", "scores"), [("1.19", {"n": 0}), ("1.20", {"n": 100})])

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from ksched_cli.errors import UsageError
 from ksched_cli.framework.per_node import PerNodeFilter
 from ksched_cli.framework.status import SUCCESS, Status, unresolvable
-from ksched_cli.plan.explain.wording import describe
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.clusters import clusters
 from tests.plan.explaining import explained, why
@@ -142,7 +141,7 @@ def test_a_node_is_rejected_or_feasible_and_the_first_rejection_counts(drawn: An
         assert not rejected.keys() & set(found.outcome.detail.feasible)
     assert found.summary
     for each in found.nodes:
-        assert all(describe(rejection) for rejection in each.rejections)
+        assert all(rejection.describe() for rejection in each.rejections)
 
 
 def test_a_pod_that_runs_is_taken_off_its_node_first() -> None:
@@ -168,7 +167,7 @@ def test_pods_nominated_to_a_node_count_there() -> None:
     ((rejection,),) = [each.rejections for each in found.nodes]
     assert rejection.beside
     assert rejection.detail["cpu"]["free"] == 1000
-    assert describe(rejection).endswith("with the pods nominated there")
+    assert rejection.describe().endswith("with the pods nominated there")
 
 
 # --node

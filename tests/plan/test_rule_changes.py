@@ -94,7 +94,9 @@ def test_plugins_that_come_and_go_are_told(plugin: str, minor: str) -> None:
 def declaring_modules() -> Iterator[str]:
     for path in PACKAGE.rglob("*.py"):
         for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef) and any(getattr(base, "id", "") == "ReleaseRules" for base in node.bases):
+            if isinstance(node, ast.ClassDef) and any(
+                getattr(base, "id", "") in ("ReleaseRules", "ReasonTable") for base in node.bases
+            ):
                 parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
                 yield ".".join(parts)
 

@@ -243,7 +243,7 @@ def test_alternatives_of_an_allocated_claim_score_everywhere() -> None:
         objects=[GPU, done, make_claim("claim", wish), on_node("n1", "a"), on_node("n2", "b", "c")],
     )  # fmt: skip
     state = made.state()
-    assert made.plugin.filter(state, made.pod, made.nodes()).status(0).reasons == ("cannot allocate all claims",)
+    assert made.plugin.filter(state, made.pod, made.nodes()).status(0).texts == ("cannot allocate all claims",)
     assert made.plugin.score(state, made.pod, made.nodes()).tolist() == [0, 15]
 
 

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from ksched_cli.framework.status import Code
-from ksched_cli.plugins.gang_scheduling import NO_QUORUM, PERMIT_TIMEOUT, GangScheduling
+from ksched_cli.plugins.gang_scheduling import PERMIT_TIMEOUT, GangScheduling
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench, make_scheduler
 from tests.pod_groups import GANG, group, member
+
+NO_QUORUM = "waiting for minCount pods from a gang to appear in scheduling queue"
 
 
 def bench(pod: Any, others: list[Any], objects: list[Any]) -> Any:
@@ -37,7 +39,7 @@ def bench(pod: Any, others: list[Any], objects: list[Any]) -> Any:
 def test_the_quorum_before_the_queue(pod: Any, others: list[Any], objects: list[Any], reasons: tuple[str, ...]) -> None:
     made = bench(pod.obj(), [each.obj() for each in others], objects)
     status = made.plugin.pre_enqueue(made.pod)
-    assert status.reasons == reasons
+    assert status.texts == reasons
     assert status.code is (Code.UNSCHEDULABLE_AND_UNRESOLVABLE if reasons else Code.SUCCESS)
 
 

@@ -435,7 +435,7 @@ def test_add_and_remove(incoming: Pod, other: Pod, without: Any, with_other: Any
         change(state, made.pod, 0, row)
         verdict = made.plugin.filter(state, made.pod, made.nodes())
         found = {name: verdict.status(index) for index, name in enumerate(ALL)}
-        assert {name: (each.code.go_name, each.reasons) for name, each in found.items() if not each.ok} == expected
+        assert {name: (each.code.go_name, each.texts) for name, each in found.items() if not each.ok} == expected
 
 
 def test_the_pods_namespace_gets_other_labels() -> None:

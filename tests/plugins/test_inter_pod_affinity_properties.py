@@ -295,7 +295,7 @@ def test_add_and_remove_equal_computing_afresh(made: Bench, data: st.DataObject)
     after = plugin.filter(trial, made.pod, made.nodes())
     oracle = Oracle(cluster, made.pod.pod, plugin.args)
     expected = [oracle.rejection(node.metadata.labels) for node in cluster.nodes.objects]
-    assert [after.reasons[index] for index in after.reason_ids] == [
+    assert [tuple(each.text for each in after.reasons[index]) for index in after.reason_ids] == [
         REASONS[rule][1] if rule else () for rule in expected
     ]
     untouched = plugin.filter(answer.state, made.pod, made.nodes())

@@ -10,7 +10,7 @@ from ksched_cli.api.selectors import compile_node_selector_term
 from ksched_cli.config.plugin_args import NodeAffinityArgs
 from ksched_cli.framework.interfaces import PreFilterResult
 from ksched_cli.framework.status import Status
-from ksched_cli.plugins.node_affinity import NodeAffinity
+from ksched_cli.plugins.node_affinity.plugin import NodeAffinity
 from tests.builders import make_node, make_pod, term
 from tests.clusters import clusters
 from tests.harness import make_bench
@@ -141,7 +141,7 @@ def test_pre_filter_narrows_to_named_nodes(terms: list[Any], names: set[str] | N
 def test_conflicting_names_reject_the_pod() -> None:
     fields = (("metadata.name", "In", ["a"]), ("metadata.name", "In", ["b"]))
     answer = make_bench(NodeAffinity, [make_node("a").obj()], make_pod().node_affinity(term(fields=fields)).obj())
-    assert answer.pre_filter().reasons == ("pod affinity terms conflict",)
+    assert answer.pre_filter().texts == ("pod affinity terms conflict",)
 
 
 def test_skips_a_pod_without_wishes() -> None:

@@ -72,7 +72,7 @@ def test_node_unschedulable_agrees_with_the_plain_reading(drawn: Any) -> None:
 
 def test_scheduling_gates_names_the_gates() -> None:
     made = make_bench(SchedulingGates, [], make_pod().gate("a").gate("b").obj())
-    assert made.plugin.pre_enqueue(made.pod).reasons == ("waiting for scheduling gates: [a b]",)
+    assert made.plugin.pre_enqueue(made.pod).texts == ("waiting for scheduling gates: [a b]",)
     free = make_bench(SchedulingGates, [], make_pod().obj())
     assert free.plugin.pre_enqueue(free.pod).ok
 

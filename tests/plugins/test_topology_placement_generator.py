@@ -73,7 +73,7 @@ def test_scheduled_pods_without_a_common_domain(running: dict[str, str], text: s
     answer = generated(["n0", "n1"], running)
     assert isinstance(answer, Status)
     assert answer.code is Code.ERROR
-    assert answer.reasons[0].startswith(UNKNOWN + text)
+    assert answer.texts[0].startswith(UNKNOWN + text)
 
 
 def test_a_group_that_is_gone() -> None:

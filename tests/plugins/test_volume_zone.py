@@ -74,7 +74,7 @@ def test_looks_the_volumes_up_itself_when_pre_filter_is_off() -> None:
     objects = [claim(volume="pv"), volume(labels={ZONE: "a"})]
     made = make_bench(VolumeZone, [make_node("n").zone("b").obj()], with_claims("data"), objects=objects)
     verdict = made.plugin.filter(None, made.pod, made.nodes())
-    assert verdict.status(0).reasons == CONFLICT[1]
+    assert verdict.status(0).texts == CONFLICT[1]
 
 
 def test_explain_names_the_volume_and_its_zones() -> None:

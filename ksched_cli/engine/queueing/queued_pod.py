@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import Logged
 from ksched_cli.framework.events import ClusterEvent
+from ksched_cli.framework.status import Status
 
 
 @dataclass(eq=False)
@@ -26,14 +27,22 @@ class QueuedPod(Logged):
     backoff_expiration: float | None = None
     unschedulable_plugins: frozenset[str] = frozenset()
     pending_plugins: frozenset[str] = frozenset()
-    gating_plugin: str = ""
-    gating_message: str = ""
+    # What PreEnqueue holds it back with.
+    gate: Status | None = None
     gating_events: tuple[ClusterEvent, ...] = field(default=())
 
     @property
     def gated(self) -> bool:
         """PreEnqueue holds it back."""
-        return bool(self.gating_plugin)
+        return self.gate is not None
+
+    @property
+    def gating_plugin(self) -> str:
+        return self.gate.plugin if self.gate is not None else ""
+
+    @property
+    def gating_message(self) -> str:
+        return self.gate.message if self.gate is not None else ""
 
     @property
     def rejectors(self) -> frozenset[str]:

@@ -323,9 +323,8 @@ class SchedulingQueue:
         except PluginFault as fault:
             # As with a status that is an error: the pod is held back, and what was wrong is told.
             refusal = error(str(fault)).by(fault.plugin)
+        pod.gate = refusal
         if refusal is None:
-            pod.gating_plugin, pod.gating_message = "", ""
             return
         pod.unschedulable_plugins |= {refusal.plugin}
-        pod.gating_plugin, pod.gating_message = refusal.plugin, refusal.message
         pod.gating_events = self.hints.events_of(refusal.plugin)

@@ -15,7 +15,7 @@ from ksched_cli.controlplane.api_server import PodRefusal
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import identity_of
 from ksched_cli.errors import Level
-from ksched_cli.framework.status import Code, Status
+from ksched_cli.framework.reasons import FieldPath
 from ksched_cli.plan.check.results import Finding
 from ksched_cli.plan.check.run import CheckRun
 from ksched_cli.plan.check.workloads import (
@@ -30,8 +30,8 @@ from ksched_cli.plan.codes import (
     EVICTED,
     JOB_WAVES,
     NO_PODS,
+    NO_SUCH_NODE,
     NOT_ROLLED_OUT,
-    OTHER_ADMISSION,
     OTHER_SCHEDULER,
     PREEMPTS,
     ROLLOUT_DEADLOCK,
@@ -41,11 +41,12 @@ from ksched_cli.plan.codes import (
     WAITS_FOR_JOBS,
     ReasonCode,
     all_codes,
-    code_of,
+    code_of_admission,
+    plugins_of,
 )
-from ksched_cli.plan.deciding import RejectionCause, cause_of, code_of_status, would_fit_without
+from ksched_cli.plan.deciding import RejectionCause, cause_of, cause_of_status, would_fit_without
 from ksched_cli.plan.evicted import Losses, is_of
-from ksched_cli.plan.fields import Path, field_of
+from ksched_cli.plan.fields import field_of, refused_field
 from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.places import Places
 
@@ -55,10 +56,11 @@ _NAMED = 3
 @dataclass
 class Case:
     """Pods that are in the way of the same thing. `deadlock` is the code to use if the old pods turn out to be what
-    keeps the new ones away; `count` is how many pods it concerns, named or not."""
+    keeps the new ones away; `count` is how many pods it concerns, named or not. `refusal` is what the API server says,
+    and `is_sentence` is on where the message needs no number of pods."""
 
     code: ReasonCode
-    path: Path
+    path: FieldPath
     message: str
     of_pod: bool = True
     plugin: str = ""
@@ -66,6 +68,8 @@ class Case:
     pods: list[str] = field(default_factory=list)
     deadlock: str = ""
     count: int = 0
+    refusal: str = ""
+    is_sentence: bool = False
 
 
 class WorkloadCases:
@@ -102,10 +106,8 @@ class WorkloadCases:
             return _case(RejectionCause(all_codes()[OTHER_SCHEDULER]), pod, text)
         row = run.world.cluster.pods.row_of.get(uid)
         found = run.world.loop.queue.find(row) if row is not None else None
-        if found is not None and found[1].gated:
-            message = found[1].gating_message
-            status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (message,), found[1].gating_plugin)
-            return _case(RejectionCause(code_of_status(status), status.plugin, status.reasons), pod, message)
+        if found is not None and found[1].gate is not None:
+            return _case(cause_of_status(found[1].gate), pod, found[1].gating_message)
         if uid not in run.decisions:
             return _case(RejectionCause(all_codes()[UNSETTLED]), pod, "its turn has not come")
         return self._undecided(pod, uid)
@@ -126,10 +128,15 @@ class WorkloadCases:
 
     def _refused(self) -> Iterator[tuple[str, Case]]:
         for refusal in () if self.state.satisfied else self.refusals():
-            reasons = (refusal.message,)
-            code = code_of(refusal.plugin, reasons) or all_codes()[OTHER_ADMISSION]
-            cause = RejectionCause(code, refusal.plugin, reasons)
-            case = _case(cause, refusal.pod, f"{refusal.plugin} refuses: {refusal.message}")
+            code = code_of_admission(refusal.plugin)
+            case = Case(
+                code,
+                refused_field(code, refusal.message, refusal.pod),
+                f"{refusal.plugin} refuses: {refusal.message}",
+                plugin=refusal.plugin,
+                refusal=refusal.message,
+                reasons=(refusal.message,),
+            )
             case.count = self.state.missing
             if self.replaces and self.state.old:
                 case.deadlock = ROLLOUT_QUOTA
@@ -144,8 +151,10 @@ class WorkloadCases:
         for pod in self.state.pods:
             name = pod.spec.node_name
             if name and self._plane.store.get(Node, name) is None and uid_of_pod(pod) in self._run.world.recorder.lives:
-                cause = RejectionCause(all_codes()["KS109"], "NodeName")
-                yield pod.metadata.name, _case(cause, pod, f'there is no node "{name}"')
+                code = all_codes()[NO_SUCH_NODE]
+                case = _case(RejectionCause(code, plugins_of(code)[0]), pod, f'there is no node "{name}"')
+                case.is_sentence = True
+                yield pod.metadata.name, case
 
     def _stuck(self) -> list[Case]:
         """Nothing waits for the scheduler, and yet the controller goes no further."""
@@ -231,10 +240,10 @@ class Findings:
             return f"{_of(count, wanted)} evicted: {case.message or _listed(case.pods)}"
         if case.code.code == ROLLOUT_QUOTA:
             return f"a new pod is refused while the old ones are there: {case.message}"
-        if not case.pods or (case.plugin in ("", "NodeName") and case.message.startswith("there is")):
+        if case.is_sentence or not case.pods:
             return case.message
-        if case.message.partition(" refuses: ")[0] == case.plugin:
-            return f"{_of(count, wanted)} refused: {case.message.partition(' refuses: ')[2]}"
+        if case.refusal:
+            return f"{_of(count, wanted)} refused: {case.refusal}"
         return f"{_of(count, wanted)} without a place: {case.message}"
 
     # Warnings and notes
@@ -268,22 +277,24 @@ class Findings:
             text = "it finishes with fewer pods at a time than parallelism allows: there is no room for all at once"
             yield self._say(all_codes()[JOB_WAVES], text)
 
-    def _say(self, code: ReasonCode, text: str, path: Path | None = None, pods: tuple[str, ...] = ()) -> Finding:
+    def _say(self, code: ReasonCode, text: str, path: FieldPath | None = None, pods: tuple[str, ...] = ()) -> Finding:
         places, item = self._places, self._item
         place = places.of(item, ()) if path is None else places.of_pod_field(item, path)
         return Finding(code.code, code.name, level_of(code), code.title, self._cases.label, text, place, pods)
 
 
 def _case(cause: RejectionCause, pod: Pod, message: str) -> Case:
-    return Case(cause.code, field_of(cause, pod), message, plugin=cause.plugin, reasons=cause.reasons)
+    texts = tuple(reason.text for reason in cause.reasons)
+    return Case(cause.code, field_of(cause, pod), message, plugin=cause.plugin, reasons=texts)
 
 
 def _merged(cases: Iterable[tuple[str, Case]]) -> list[Case]:
     """Pods for which the same field decides are reported once, in the words for the last of them."""
-    merged: dict[tuple[str, Path], Case] = {}
+    merged: dict[tuple[str, FieldPath], Case] = {}
     for pod, case in cases:
         known = merged.setdefault((case.code.code, case.path), case)
         known.message, known.deadlock = case.message, known.deadlock or case.deadlock
+        known.refusal = case.refusal
         known.pods.append(pod)
     return list(merged.values())
 

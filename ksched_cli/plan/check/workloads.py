@@ -29,7 +29,7 @@ from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.rollout_status import ON_DELETE
 from ksched_cli.controlplane.store import Identity, identity_of
-from ksched_cli.plan.fields import Path
+from ksched_cli.framework.reasons import FieldPath
 from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.whatif.manifests import cron_job_run
 
@@ -188,7 +188,7 @@ def manner_of(plane: ControlPlane, item: Any) -> str:
     return ""
 
 
-def strategy_path(plane: ControlPlane, item: Any) -> Path:
+def strategy_path(plane: ControlPlane, item: Any) -> FieldPath:
     """The field that says how pods are replaced."""
     live = plane.store.current(item)
     if isinstance(live, Deployment):

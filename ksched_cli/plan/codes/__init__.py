@@ -7,14 +7,15 @@ not come to its end. A code is never taken back or given to another reason; new 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 
-from ksched_cli.plan.codes.reason_code import SCHEDULER_ITSELF, ReasonCode
-from ksched_cli.plan.rules import rule_of
+from ksched_cli.engine.reasons import EngineReasons
+from ksched_cli.framework.reasons import ReasonCode, ReasonTable
+from ksched_cli.plan.codes.pods import ADMISSIONS
+from ksched_cli.plugins.in_tree import all_specs
 
-OTHER_PLUGIN, CYCLE_ERROR = "KS190", "KS191"
+NO_SUCH_NODE, OTHER_PLUGIN, CYCLE_ERROR = "KS109", "KS190", "KS191"
 OTHER_SCHEDULER, PREEMPTS, EVICTED = "KS202", "KS203", "KS204"
 OTHER_ADMISSION = "KS306"
 ROLLOUT_DEADLOCK, ROLLOUT_WAITS, ROLLOUT_QUOTA = "KS401", "KS402", "KS403"
@@ -24,11 +25,34 @@ JOB_WAVES, WAITS_FOR_JOBS, UNSETTLED = "KS406", "KS407", "KS408"
 
 @cache
 def all_codes() -> Mapping[str, ReasonCode]:
-    """Every code, in order."""
-    from ksched_cli.plan.codes import devices, filters, inputs, pods, rollouts, volumes
+    """Every code, in order: those of the rooms' reasons and the scheduler's own, then those of commands."""
+    from ksched_cli.plan.codes import inputs, pods, rollouts
 
-    tables = (inputs.CODES, filters.CODES, volumes.CODES, devices.CODES, pods.CODES, rollouts.CODES)
-    return {each.code: each for table in tables for each in table}
+    tables: tuple[type[ReasonTable], ...] = (EngineReasons, *_tables())
+    kinds = (kind for table in tables for kind in table.kinds())
+    of_reasons = (code for kind in kinds for code in (kind.code, kind.unresolvable_code) if code is not None)
+    codes = (*inputs.CODES, *of_reasons, *pods.CODES, *rollouts.CODES)
+    return {each.code: each for each in sorted(codes, key=lambda each: each.code)}
+
+
+def _tables() -> Iterator[type[ReasonTable]]:
+    return (table for spec in all_specs() for table in spec.reasons)
+
+
+def plugins_of(code: ReasonCode) -> tuple[str, ...]:
+    """The plugins and admissions that reject pods with the code."""
+    found = [
+        plugin.name
+        for spec in all_specs()
+        if any(code in (kind.code, kind.unresolvable_code) for table in spec.reasons for kind in table.kinds())
+        for plugin in spec.plugins
+    ]
+    return (*dict.fromkeys(found), *(plugin for plugin, each in ADMISSIONS.items() if each == code.code))
+
+
+def code_of_admission(plugin: str) -> ReasonCode:
+    """The code of a pod that this admission refuses."""
+    return all_codes()[ADMISSIONS.get(plugin, OTHER_ADMISSION)]
 
 
 def find_code(text: str) -> ReasonCode | None:
@@ -38,28 +62,13 @@ def find_code(text: str) -> ReasonCode | None:
     return known.get(text.upper()) or by_name.get(text.lower())
 
 
-def code_of(plugin: str, reasons: Sequence[str], *, unresolvable: bool = False) -> ReasonCode | None:
-    """The code of a rejection; of several reasons the one that the table has first. None where it has none."""
-    for each in all_codes().values():
-        if each.resolvable is not None and each.resolvable is unresolvable:
-            continue
-        about = (reason for reason in reasons if rule_of(plugin, reason) in each.plugins)
-        if any(pattern.fullmatch(reason) for reason in about for pattern in _patterns(each)):
-            return each
-    return None
-
-
-@cache
-def _patterns(code: ReasonCode) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(reason, re.DOTALL) for reason in code.reasons)
-
-
 __all__ = [
     "CYCLE_ERROR",
     "EVICTED",
     "JOB_WAVES",
     "NOT_ROLLED_OUT",
     "NO_PODS",
+    "NO_SUCH_NODE",
     "OTHER_ADMISSION",
     "OTHER_PLUGIN",
     "OTHER_SCHEDULER",
@@ -67,11 +76,11 @@ __all__ = [
     "ROLLOUT_DEADLOCK",
     "ROLLOUT_QUOTA",
     "ROLLOUT_WAITS",
-    "SCHEDULER_ITSELF",
     "UNSETTLED",
     "WAITS_FOR_JOBS",
     "ReasonCode",
     "all_codes",
-    "code_of",
+    "code_of_admission",
     "find_code",
+    "plugins_of",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.plan.codes.reason_code import ReasonCode
+from ksched_cli.framework.reasons import ReasonCode
 from ksched_cli.sources.input_codes import (
     DUPLICATE,
     INVALID,

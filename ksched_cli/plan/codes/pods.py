@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.plan.codes.reason_code import ReasonCode
+from ksched_cli.framework.reasons import ReasonCode
 
 CODES = [
     ReasonCode(
@@ -18,16 +18,6 @@ CODES = [
         "the scheduling cycle ends in an error",
         "A plugin cannot judge the pod at all. kube-scheduler would try again and again.",
         ("the message says what is wrong",),
-    ),
-    ReasonCode(
-        "KS201",
-        "scheduling-gates",
-        "the pod is held back by scheduling gates",
-        "Whoever set the gates removes them when the pod may be scheduled.",
-        ("nothing, if that is meant",),
-        ("SchedulingGates",),
-        ("waiting for scheduling gates: .*",),
-        level="note",
     ),
     ReasonCode(
         "KS202",
@@ -60,8 +50,6 @@ CODES = [
         "a ResourceQuota refuses the pod",
         "The namespace would use more than its quota, or the quota wants requests and limits that the pod lacks.",
         ("lower the requests or the number of replicas", "raise the quota", "write requests and limits"),
-        ("ResourceQuota",),
-        (".+",),
     ),
     ReasonCode(
         "KS302",
@@ -69,8 +57,6 @@ CODES = [
         "a LimitRange refuses the pod",
         "What a container or the pod asks for is below the minimum or above the maximum of the namespace.",
         ("ask within the bounds", "change the LimitRange"),
-        ("LimitRanger",),
-        (".+",),
     ),
     ReasonCode(
         "KS303",
@@ -78,8 +64,6 @@ CODES = [
         "the pod's priority class is not there, or contradicts the pod",
         "priorityClassName has to be an existing PriorityClass, and priority must not be written by hand.",
         ("add the PriorityClass", "leave priority out"),
-        ("Priority",),
-        (".+",),
     ),
     ReasonCode(
         "KS304",
@@ -87,8 +71,6 @@ CODES = [
         "the pod's runtime class is not there, or contradicts the pod",
         "runtimeClassName has to be an existing RuntimeClass; its overhead and selector must agree with the pod's.",
         ("add the RuntimeClass", "leave overhead out"),
-        ("RuntimeClass",),
-        (".+",),
     ),
     ReasonCode(
         "KS305",
@@ -96,8 +78,6 @@ CODES = [
         "the pod's nodeSelector contradicts that of its namespace",
         "PodNodeSelector adds the labels of the namespace's annotation to every pod.",
         ("leave the label out of nodeSelector",),
-        ("PodNodeSelector",),
-        (".+",),
     ),
     ReasonCode(
         "KS306",
@@ -107,3 +87,12 @@ CODES = [
         ("the message says what is wrong",),
     ),
 ]
+
+# The codes of what an admission refuses.
+ADMISSIONS = {
+    "ResourceQuota": "KS301",
+    "LimitRanger": "KS302",
+    "Priority": "KS303",
+    "RuntimeClass": "KS304",
+    "PodNodeSelector": "KS305",
+}

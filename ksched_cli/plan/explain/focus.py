@@ -8,7 +8,6 @@ from dataclasses import replace
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.explain.results import Explanation, Margin, NodeFocus, WeightChange
 from ksched_cli.plan.explain.subject import closest_names
-from ksched_cli.plan.explain.wording import describe
 from ksched_cli.plan.results import PodOutcome, ScoredNode
 
 # Where the pod goes when a plugin has that weight: (plugin, weight) to the node's name, or to nothing.
@@ -76,7 +75,7 @@ def _needed(own: ScoredNode, scored: Sequence[ScoredNode], plugin: str, weight: 
 
 def _text(focus: NodeFocus, outcome: PodOutcome) -> Iterator[str]:
     if focus.rejections:
-        yield f"Not on {focus.node}: {'; '.join(describe(each) for each in focus.rejections)}."
+        yield f"Not on {focus.node}: {'; '.join(each.describe() for each in focus.rejections)}."
         return
     if focus.chosen:
         yield f"{focus.node} is where it goes."

@@ -7,7 +7,6 @@ from typing import Any
 
 from ksched_cli.engine.cycle import CycleContext
 from ksched_cli.plan.explain.results import PreemptionCandidate, PreemptionStudy
-from ksched_cli.plan.explain.wording import plain_reason
 
 Figures = Mapping[str, Any]
 
@@ -31,7 +30,7 @@ def _study(detail: Mapping[str, Any]) -> PreemptionStudy:
     return PreemptionStudy(
         "",
         tuple(_candidate(each, candidates[0]) for each in candidates),
-        {node: "; ".join(map(plain_reason, reasons)) for node, reasons in detail["others"].items()},
+        {node: "; ".join(reasons) for node, reasons in detail["others"].items()},
         detail["beyondHelp"],
     )
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ksched_cli.framework.reasons import Reason
+from ksched_cli.framework.rejections import RejectionGuide
 from ksched_cli.plan.fixes.values import Fixes
 from ksched_cli.plan.results import PodOutcome
-from ksched_cli.plan.rules import rules_of
+from ksched_cli.plan.rules import guide_of
 
 # How the pod stands before anything is worked out. "running": it has a node already and is looked at as if it had none.
 Standing = Literal["pending", "running", "gated", "ignored", "refused"]
@@ -16,18 +18,35 @@ Standing = Literal["pending", "running", "gated", "ignored", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """One plugin's rejection of one node, and the numbers behind it. `beside`: only for pods nominated to the node."""
+    """One plugin's rejection of one node, and the numbers behind it. `part`: the plugin whose rule it is, for a
+    predicate that has the rules of several. `beside`: only for pods nominated to the node."""
 
     plugin: str
     code: str
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     detail: Mapping[str, Any]
     beside: bool = False
+    part: str = ""
 
     @property
-    def rule(self) -> str:
-        """The plugin of today whose rule it is."""
-        return rules_of(self.plugin, self.reasons)[0]
+    def texts(self) -> tuple[str, ...]:
+        return tuple(reason.text for reason in self.reasons)
+
+    @property
+    def guide(self) -> RejectionGuide:
+        return guide_of(self.part or self.plugin)
+
+    def describe(self) -> str:
+        """One line with the numbers; the plugin's own reasons where nothing better is known."""
+        text = (self.detail and self.guide.describe(self.detail)) or self._plain()
+        return f"{text}, with the pods nominated there" if self.beside else text
+
+    def describe_briefly(self) -> str:
+        """The same without the names of other pods, to go on from "closest is node-7, "."""
+        return (self.detail and self.guide.describe_briefly(self.detail)) or self._plain()
+
+    def _plain(self) -> str:
+        return "; ".join(reason.plain for reason in self.reasons)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ksched_cli.api.amounts import amount_text
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.inspection import InspectedStatus, Inspection, inspect
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.status import Status
-from ksched_cli.plan.explain.amounts import amount_text
 from ksched_cli.plan.explain.focus import focus_on
 from ksched_cli.plan.explain.preempting import study_preemption
 from ksched_cli.plan.explain.results import (
@@ -32,7 +32,7 @@ from ksched_cli.plan.explain.trial import decide, row_of, run_up_to
 from ksched_cli.plan.fixes.propose import FixSituation
 from ksched_cli.plan.fixes.search import find_fixes
 from ksched_cli.plan.results import PodOutcome
-from ksched_cli.plan.rules import detail_of, rule_of, rules_of
+from ksched_cli.plan.rules import own_figures, parts_of
 from ksched_cli.plan.simulate import outcome_of
 from ksched_cli.sources.loaded import Loaded
 
@@ -83,7 +83,7 @@ def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupant
         pre_enqueue=tuple(_answer(each) for each in inspection.pre_enqueue),
         pre_filter=tuple(_answer(each) for each in inspection.pre_filter),
         problems={each.plugin.name: each.problem for each in inspection.filters if each.problem},
-        nodes=_with_what_else(nodes, outcome),
+        nodes=_with_what_else(nodes, decision, scheduler),
         runner_up=runner_up(outcome),
         retries=_retries(inspection, decision),
         preemption=preemption,
@@ -128,7 +128,7 @@ def _facts(subject: Subject, scheduler: Scheduler) -> dict[str, Any]:
 
 def _answer(answer: InspectedStatus) -> PluginAnswer:
     nodes = None if answer.node_names is None else tuple(sorted(answer.node_names))
-    return PluginAnswer(answer.plugin, answer.status.code.go_name, answer.status.reasons, nodes)
+    return PluginAnswer(answer.plugin, answer.status.code.go_name, answer.status.texts, nodes)
 
 
 def _nodes(inspection: Inspection, scheduler: Scheduler) -> tuple[ExplainedNode, ...]:
@@ -144,25 +144,28 @@ def _nodes(inspection: Inspection, scheduler: Scheduler) -> tuple[ExplainedNode,
     )
 
 
-def _with_what_else(nodes: Sequence[ExplainedNode], outcome: PodOutcome) -> tuple[ExplainedNode, ...]:
+def _with_what_else(
+    nodes: Sequence[ExplainedNode], decision: Decision, scheduler: Scheduler
+) -> tuple[ExplainedNode, ...]:
     """Nodes that no filter rejects and the cycle did: by an extender, or when the pod was about to be bound."""
-    filters = outcome.detail.filters if outcome.detail else {}
+    diagnosis, row_of = decision.diagnosis, scheduler.cluster.nodes.row_of
 
     def told(node: ExplainedNode) -> ExplainedNode:
-        failure = filters.get(node.name)
-        if node.rejections or failure is None or not failure.plugin:
+        if node.rejections or diagnosis is None or diagnosis.pre_filter is not None:
             return node
-        return ExplainedNode(node.name, (Rejection(failure.plugin, failure.code, failure.reasons, {}),))
+        status = diagnosis.nodes.status(row_of[node.name])
+        if status.ok or not status.plugin:
+            return node
+        return ExplainedNode(node.name, (Rejection(status.plugin, status.code.go_name, status.reasons, {}),))
 
     return tuple(told(node) for node in nodes)
 
 
 def _rejections(status: Status, detail: Mapping[str, Any], beside: bool) -> Iterator[Rejection]:
     """One, or one for each rule that a predicate went by."""
-    for rule in rules_of(status.plugin, status.reasons):
-        reasons = tuple(reason for reason in status.reasons if rule_of(status.plugin, reason) == rule)
-        own = detail_of(status.plugin, rule, detail)
-        yield Rejection(status.plugin, status.code.go_name, reasons, own, beside)
+    for part, reasons in parts_of(status):
+        own = own_figures(status, part, detail)
+        yield Rejection(status.plugin, status.code.go_name, reasons, own, beside, part)
 
 
 def runner_up(outcome: PodOutcome) -> Margin | None:

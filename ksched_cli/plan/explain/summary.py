@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from ksched_cli.framework.rejections import named
 from ksched_cli.plan.explain.results import ExplainedNode, Explanation, Rejection
-from ksched_cli.plan.explain.wording import briefly, named, plain_reason
-from ksched_cli.plan.explain.wording import nodes as nodes_text
-
-_CORDONED = "node.kubernetes.io/unschedulable:NoSchedule"
 
 
 def summarise(found: Explanation, profiles: Sequence[str]) -> tuple[str, ...]:
@@ -99,7 +96,7 @@ def _why_nowhere(found: Explanation) -> str:
     if near is None or not near.rejections:
         fitting = sum(not each.rejections for each in found.nodes)
         return f"{text}; {nodes_text(fitting)} would take it, and yet: {outcome.message}."
-    why = " and ".join(briefly(each) for each in near.rejections)
+    why = " and ".join(each.describe_briefly() for each in near.rejections)
     return f"{text}; closest is {near.name}, {why}."
 
 
@@ -124,6 +121,10 @@ _SINGULAR = {
 }
 
 
+def nodes_text(count: int) -> str:
+    return f"{count} node{'' if count == 1 else 's'}"
+
+
 def _singular(problem: str) -> str:
     verb, space, rest = problem.partition(" ")
     return f"{_SINGULAR.get(verb, verb)}{space}{rest}"
@@ -138,59 +139,9 @@ def _problems(nodes: Sequence[ExplainedNode]) -> dict[str, int]:
 
 
 def _problems_of(rejections: Sequence[Rejection]) -> Iterator[str]:
-    cordoned = any(each.rule == "NodeUnschedulable" for each in rejections)
+    cordoned = any(each.guide.cordons for each in rejections)
     for each in rejections:
-        match each.rule:
-            case "NodeResourcesFit" if each.detail:
-                for name in each.detail:
-                    yield "are full (pods)" if name == "pods" else f"lack {name}"
-            case "NodeUnschedulable":
-                yield "are cordoned"
-            case "TaintToleration":
-                # The node controller puts this taint on a cordoned node: that is one problem and not two.
-                for taint in each.detail.get("taints", ()):
-                    if not (cordoned and taint == _CORDONED):
-                        yield f"have taint {taint}"
-            case "NodeAffinity":
-                yield from _label_problems(each)
-            case "NodePorts":
-                for port in each.detail.get("ports", ()):
-                    yield f"have host port {port['port'].removeprefix('0.0.0.0:')} taken"
-            case "PodTopologySpread":
-                for constraint in each.detail.get("constraints", ()):
-                    key = constraint["topologyKey"]
-                    lacks = constraint["domain"] is None
-                    yield f"do not have label {key} to spread over" if lacks else f"would break the spread over {key}"
-            case "InterPodAffinity":
-                yield from _pod_problems(each)
-            case _:
-                yield from (_as_predicate(plain_reason(reason)) for reason in each.reasons)
-
-
-def _as_predicate(reason: str) -> str:
-    if reason.startswith("Insufficient "):
-        return f"lack {reason.removeprefix('Insufficient ')}"
-    if reason == "Too many pods":
-        return "are full (pods)"
-    return f"are {reason}" if reason.startswith("unavailable") else reason
-
-
-def _label_problems(rejection: Rejection) -> Iterator[str]:
-    for unmet in rejection.detail.get("nodeSelector", ()):
-        yield f"lack label {unmet['key']}={unmet['wanted']}"
-    if "terms" in rejection.detail:
-        yield "do not match its node affinity"
-    if "enforced" in rejection.detail:
-        yield "do not match the profile's node affinity"
-
-
-def _pod_problems(rejection: Rejection) -> Iterator[str]:
-    if "podAffinity" in rejection.detail:
-        yield "do not have the pods it wants to be with"
-    if "podAntiAffinity" in rejection.detail:
-        yield "have pods near that it keeps away from"
-    if "existingAntiAffinity" in rejection.detail:
-        yield "have pods near that keep it away"
+        yield from each.guide.problems(each.reasons, each.detail, cordoned=cordoned)
 
 
 def closest(nodes: Sequence[ExplainedNode]) -> ExplainedNode | None:
@@ -203,19 +154,10 @@ def by_distance(nodes: Sequence[ExplainedNode]) -> list[ExplainedNode]:
     return sorted(nodes, key=_distance)
 
 
-# What takes least to change, for nodes with one problem each.
-_EASE = {"NodeResourcesFit": 0, "NodePorts": 1, "TaintToleration": 1, "NodeUnschedulable": 1}
-
-
 def _distance(node: ExplainedNode) -> tuple[int, int, float, str]:
-    hopeless = sum(each.rule not in _EASE for each in node.rejections)
-    return len(node.rejections), hopeless, sum(map(_shortage, node.rejections)), node.name
-
-
-def _shortage(rejection: Rejection) -> float:
-    if rejection.rule != "NodeResourcesFit":
-        return 1.0
-    return sum((float(each["short"]) / max(each["asked"], 1) for each in rejection.detail.values()), 0.0)
+    hopeless = sum(not each.guide.easily_mended for each in node.rejections)
+    shortage = sum(each.guide.shortage(each.detail) for each in node.rejections)
+    return len(node.rejections), hopeless, shortage, node.name
 
 
 def explanation_notes(found: Explanation) -> tuple[str, ...]:

@@ -7,18 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
+from ksched_cli.api.amounts import quantity_text
 from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.json_patch import add
 from ksched_cli.api.pod_facts import pod_priority
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.policy import PriorityClass
 from ksched_cli.api.quantity import approximate, parse_quantity
-from ksched_cli.plan.explain.results import ExplainedNode, Explanation, Rejection
+from ksched_cli.plan.explain.results import ExplainedNode, Explanation
 from ksched_cli.plan.explain.subject import Subject
 from ksched_cli.plan.explain.summary import by_distance
 from ksched_cli.plan.fixes.occupants import Occupants
 from ksched_cli.plan.fixes.remedies import RejectingNode, label_node, remedies
-from ksched_cli.plan.fixes.requests import quantity_text
-from ksched_cli.plan.fixes.values import FixChange, Proposal, add, edited, patched
+from ksched_cli.plan.fixes.values import FixChange, Proposal, edited, patched
+from ksched_cli.plan.rules import guide_of
 from ksched_cli.whatif.edits.add_node import AddNode
 from ksched_cli.whatif.edits.clone_node import CloneNode
 from ksched_cli.whatif.edits.lib.edit import EditMistake
@@ -32,20 +34,6 @@ _CLONES = 2
 _PRIORITIES = 3
 _SYSTEM_PRIORITY = 10**9
 
-# What an empty node of the same make would not have. Labels, taints of its own and far volumes would be the same.
-_NOT_OF_THE_MAKE = frozenset(
-    {
-        "NodeUnschedulable",
-        "NodeResourcesFit",
-        "NodePorts",
-        "PodTopologySpread",
-        "InterPodAffinity",
-        "VolumeRestrictions",
-        "NodeVolumeLimits",
-        "DynamicResources",
-    }
-)
-_OF_A_STATE = "node.kubernetes.io/"
 _ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 
 
@@ -81,13 +69,12 @@ def _needed_anyway(situation: FixSituation) -> tuple[FixChange, ...] | None:
     if found.standing == "ignored":
         name = situation.profiles[0]
         return (patched(f"let {name} schedule it", "scheduler", 1, add(name, "spec", "schedulerName")),)
-    held_by = {each.plugin for each in found.pre_enqueue if each.rejects}
-    if not held_by:
-        return ()
-    if held_by != {"SchedulingGates"}:
+    held_by = dict.fromkeys(each.plugin for each in found.pre_enqueue if each.rejects)
+    patches = [guide_of(plugin).let_in(pod) for plugin in held_by]
+    known = [each for each in patches if each is not None]
+    if len(known) < len(patches):
         return None
-    gates = ", ".join(each.name for each in pod.spec.scheduling_gates)
-    return (patched(f"remove its scheduling gates ({gates})", "gates", 1, add([], "spec", "schedulingGates")),)
+    return tuple(patched(each.text, each.kind, each.cost, *each.operations) for each in known)
 
 
 def _ways(situation: FixSituation) -> Iterator[tuple[FixChange, ...]]:
@@ -110,13 +97,8 @@ def _ways(situation: FixSituation) -> Iterator[tuple[FixChange, ...]]:
 
 def _on_node(found: ExplainedNode, node: Node, pod: Pod, occupants: Occupants) -> Iterator[tuple[FixChange, ...]]:
     """A remedy for each rejection. The same change may help against several."""
-    place = RejectingNode(
-        pod,
-        node,
-        any(each.rule == "NodeUnschedulable" for each in found.rejections),
-        occupants.remove,
-        lambda short: occupants.lightest(found.name, short),
-    )
+    cordoned = any(each.guide.cordons for each in found.rejections)
+    place = RejectingNode(pod, node, cordoned=cordoned, occupants=occupants)
     ways = [remedies(rejection, place)[:_WAYS] for rejection in found.rejections]
     together = [tuple({each.text: each for way in chosen for each in way}.values()) for chosen in product(*ways)]
     yield from islice(sorted(together, key=lambda changes: sum(each.cost for each in changes)), _PER_NODE)
@@ -127,7 +109,7 @@ def _one_more_node(rejected: Sequence[ExplainedNode], nodes: Mapping[str, Node])
     makes: dict[object, Node] = {}
     for each in rejected:
         node = nodes[each.name]
-        if all(_gone_on_a_new_node(rejection) for rejection in each.rejections):
+        if all(rejection.guide.ends_on_empty_node(rejection.detail) for rejection in each.rejections):
             makes.setdefault(_make(node), node)
     sized = sorted(makes.values(), key=lambda node: (_size(node), node.metadata.name))
     for rank, node in enumerate(sized[:_CLONES]):
@@ -167,14 +149,6 @@ def _selected_labels(pod: Pod) -> dict[str, str] | None:
         if each.operator in ("In", "Exists"):
             labels.setdefault(each.key, each.values[0] if each.values else "true")
     return None if any(key == "kubernetes.io/hostname" for key in labels) else labels
-
-
-def _gone_on_a_new_node(rejection: Rejection) -> bool:
-    if rejection.rule == "TaintToleration":
-        return all(taint.startswith(_OF_A_STATE) for taint in rejection.detail.get("taints", ("",)))
-    if rejection.rule == "NodeResourcesFit":
-        return all(each["asked"] <= each["allocatable"] for each in rejection.detail.values())
-    return rejection.rule in _NOT_OF_THE_MAKE
 
 
 def _make(node: Node) -> object:

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
+from ksched_cli.api.json_patch import Operation
 from ksched_cli.api.meta import controller_of
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.plan.explain.subject import Subject
 from ksched_cli.plan.fixes.propose import FixSituation, propose
 from ksched_cli.plan.fixes.trial import NOTHING, FixTrials, Make, TrialResult
-from ksched_cli.plan.fixes.values import Fix, Fixes, Operation, Proposal, kubectl
+from ksched_cli.plan.fixes.values import Fix, Fixes, Proposal, kubectl
 from ksched_cli.world.results import FinalPod, WorldResult
 
 MOST = 6

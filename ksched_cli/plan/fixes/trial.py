@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.json_patch import patch_pod, patch_template
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.workloads import DaemonSet, Deployment, StatefulSet
 from ksched_cli.controlplane.plane import ControlPlane
@@ -19,7 +20,6 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import KschedError
 from ksched_cli.plan.explain.subject import Subject
-from ksched_cli.plan.fixes.json_patch import patch_pod, patch_template
 from ksched_cli.plan.fixes.values import Proposal
 from ksched_cli.sources.controllers.templates import defaulted
 from ksched_cli.sources.loaded import Loaded

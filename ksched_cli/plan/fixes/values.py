@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ksched_cli.api.json_patch import Operation
 from ksched_cli.whatif.edits.lib.edit import Edit
-
-# One operation of a JSON patch (RFC 6902).
-Operation = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -103,20 +100,3 @@ class Fixes:
     why_none: str = ""
     note: str = ""
     on: str = ""
-
-
-def pointer(*steps: str | int) -> str:
-    """A JSON pointer (RFC 6901)."""
-    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
-
-
-def add(value: Any, *steps: str | int) -> Operation:
-    return {"op": "add", "path": pointer(*steps), "value": value}
-
-
-def drop(*steps: str | int) -> Operation:
-    return {"op": "remove", "path": pointer(*steps)}
-
-
-def joined(texts: Sequence[str]) -> str:
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

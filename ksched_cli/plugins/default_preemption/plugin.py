@@ -16,7 +16,8 @@ from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, Handle
 from ksched_cli.framework.interfaces import Detail, PostFilterPlugin, PostFilterResult, PreEnqueuePlugin
 from ksched_cli.framework.pod_groups import group_of
-from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedulable
+from ksched_cli.framework.spec import Spec
+from ksched_cli.framework.status import SUCCESS, Code, Status, as_reasons, error, unschedulable
 from ksched_cli.plugins.default_preemption.evaluator import Evaluator, PreemptionSearch
 from ksched_cli.plugins.default_preemption.importance import NOT_STARTED
 from ksched_cli.plugins.default_preemption.outcomes import PRIORITY_OFFSET, Outcomes
@@ -72,7 +73,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
         else:
             left = self.handle.extenders.preempt(pod, {row: found.candidate(row) for row in candidates.tolist()})
             if isinstance(left, Status):
-                return None, replace(left, reasons=(f"preemption: {left.message}",))
+                return None, replace(left, reasons=as_reasons([f"preemption: {left.message}"]))
             if not left:
                 return None, unschedulable(f"preemption: {NO_CANDIDATE}")
             best = self._evaluator.best_of(left)
@@ -101,7 +102,9 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
         others = [row for row in found.potential.tolist() if not outcomes.helps[row]]
         return {
             "candidates": [self._figures(outcomes, row) for row in ranked],
-            "others": {names[row]: list(outcomes.statuses.status(row).reasons) for row in others},
+            "others": {
+                names[row]: [reason.plain for reason in outcomes.statuses.status(row).reasons] for row in others
+            },
             "beyondHelp": len(names) - len(found.potential),
         }
 
@@ -174,4 +177,4 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
         return candidates[: enough[0] + 1] if len(enough) else candidates
 
 
-PLUGINS = (DefaultPreemption,)
+SPEC = Spec(plugins=(DefaultPreemption,))

@@ -33,8 +33,10 @@ from ksched_cli.framework.interfaces import (
     ReservePlugin,
     ScorePlugin,
 )
+from ksched_cli.framework.rejections import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import default_normalize_score
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.devices.claims import ClaimError, ClaimTracker, key_of, pod_claims
@@ -47,10 +49,19 @@ from ksched_cli.plugins.lib.devices.node_search import (
     NodeSearch,
     instantiated,
 )
+from ksched_cli.plugins.lib.devices.reasons import DeviceReasons
 from ksched_cli.plugins.lib.devices.results import allocation_of, alternatives_score, binding_failed
 
 NOT_FOUND = "not found"
 FILTER_TIMEOUT = "10s"
+
+
+class DevicesGuide(RejectionGuide):
+    def describe(self, figures: Figures) -> str:
+        return f"{', '.join(figures['claims'])}: {figures['free']} of {figures['devices']} devices free, none that fits"
+
+    def ends_on_empty_node(self, figures: Figures) -> bool:
+        return True
 
 
 @dataclass(eq=False)
@@ -154,7 +165,7 @@ class DynamicResources(
         try:
             pod_claims(pod.pod, self.handle.cluster.catalog)
         except ClaimError as problem:
-            return unresolvable(str(problem))
+            return unresolvable(problem.reason)
         return SUCCESS
 
     # PreFilter
@@ -175,7 +186,7 @@ class DynamicResources(
         try:
             claims = pod_claims(pod, self.handle.cluster.catalog)
         except ClaimError as problem:
-            return unresolvable(str(problem))
+            return unresolvable(problem.reason)
         extended = special_claim(pod, self.handle.cluster.catalog) if wanted else None
         if extended is not None:
             claims.append(extended)
@@ -221,11 +232,11 @@ class DynamicResources(
     def _check_request(self, claim: ResourceClaim, request: DeviceRequest) -> Status | None:
         if request.exactly is not None:
             return self._check_class(request.exactly.device_class_name, request.name)
-        whose = f"resource claim {key_of(claim)}, request {request.name}"
+        namespace, name = claim.metadata.namespace, claim.metadata.name
         if not request.first_available:
-            return unresolvable(f"{whose}: unknown request type")
+            return unresolvable(DeviceReasons.unknown_request(namespace=namespace, claim=name, request=request.name))
         if not self._features.prioritized_list:
-            return unresolvable(f"{whose}: has subrequests, but the DRAPrioritizedList feature is disabled")
+            return unresolvable(DeviceReasons.subrequests_off(namespace=namespace, claim=name, request=request.name))
         for each in request.first_available:
             refusal = self._check_class(each.device_class_name, f"{request.name}/{each.name}")
             if refusal is not None:
@@ -237,7 +248,7 @@ class DynamicResources(
         if not name:
             return error(f"request {request}: unsupported request type")
         if self._inventory.device_class(name) is None:
-            return unresolvable(f"request {request}: device class {name} does not exist")
+            return unresolvable(DeviceReasons.class_missing(request=request, name=name))
         return None
 
     # Filter
@@ -264,7 +275,7 @@ class DynamicResources(
         unavailable = self._unavailable(state, row)
         if unavailable:
             state.unavailable.update(unavailable)
-            return unresolvable("resourceclaim not available on the node")
+            return unresolvable(DeviceReasons.elsewhere())
         if found is not None:
             state.allocations[row] = found
         return SUCCESS
@@ -423,4 +434,4 @@ def _score_of(state: ClaimState, allocation: NodeAllocation) -> int:
     return total
 
 
-PLUGINS = (DynamicResources,)
+SPEC = Spec(plugins=(DynamicResources,), reasons=(DeviceReasons,), guide=DevicesGuide())

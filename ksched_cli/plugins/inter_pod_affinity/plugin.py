@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,26 +26,34 @@ from ksched_cli.framework.interfaces import (
     ScorePlugin,
 )
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.inter_pod_affinity.guide import PodAffinityGuide
 from ksched_cli.plugins.inter_pod_affinity.hints import affinity_node_may_help, affinity_pod_may_help
 from ksched_cli.plugins.inter_pod_affinity.index import AffinityIndex
+from ksched_cli.plugins.inter_pod_affinity.reasons import InterPodAffinityReasons
 from ksched_cli.plugins.inter_pod_affinity.rules import InterPodAffinityRules
 from ksched_cli.plugins.inter_pod_affinity.topology_counts import TopologyCounts, TrialCounts
 from ksched_cli.plugins.lib.blocking_pods import pods_that
+from ksched_cli.releases.minors import Release
 
-_STATUSES = (
-    SUCCESS,
-    unresolvable("node(s) didn't match pod affinity rules"),
-    unschedulable("node(s) didn't match pod anti-affinity rules"),
-    unschedulable("node(s) didn't satisfy existing pods anti-affinity rules"),
-)
-_EITHER = "node(s) didn't match pod affinity/anti-affinity rules"
-# Up to 1.21 every refusal came with a reason that told the kinds of rules not apart.
-_STATUSES_1_21 = (SUCCESS, *(replace(each, reasons=(_EITHER, *each.reasons)) for each in _STATUSES[1:]))
-_EITHER_1_20 = _EITHER.removesuffix(" rules")
-_STATUSES_1_20 = (SUCCESS, *(replace(each, reasons=(_EITHER_1_20, *each.reasons)) for each in _STATUSES[1:]))
 _AFFINITY, _ANTI_AFFINITY, _EXISTING = 1, 2, 3
+
+
+def _answers(release: Release) -> tuple[Status, ...]:
+    """By the rule that a node breaks. Every rejection once came with a first reason that was about any rule."""
+    first = (
+        ()
+        if InterPodAffinityRules.of(release).one_reason_per_node
+        else (InterPodAffinityReasons.of(release).any_rule(),)
+    )
+    return (
+        SUCCESS,
+        unresolvable(*first, InterPodAffinityReasons.no_pod_to_be_with()),
+        unschedulable(*first, InterPodAffinityReasons.pods_to_keep_away_from()),
+        unschedulable(*first, InterPodAffinityReasons.kept_away_by_others()),
+    )
 
 
 @dataclass(frozen=True)
@@ -119,6 +127,7 @@ class InterPodAffinity(
         self._index = AffinityIndex(handle.cluster, self.args.hard_pod_affinity_weight)
         self._incoming: dict[PodTerms, IncomingTerms] = {}
         self._generation = 0
+        self._answers = _answers(handle.release)
         # Else a pod that is only nominated to a node is nobody that one can want to be with or apart from.
         self._follows_nominated = InterPodAffinityRules.of(handle.release).follows_nominated_pods
 
@@ -163,7 +172,7 @@ class InterPodAffinity(
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[AffinityState] | Status:
         terms = self._index.parser.of(pod)
         if terms.error:
-            return unresolvable(f"parsing pod: {terms.error}")
+            return unresolvable(InterPodAffinityReasons.unreadable(problem=terms.error))
         self._sync()
         incoming, namespace_labels = self._resolve(terms), self._namespace_labels(pod)
         state = AffinityState(incoming, namespace_labels, TrialCounts(), TrialCounts(), TrialCounts())
@@ -267,9 +276,7 @@ class InterPodAffinity(
         if not rules.own_rules_are_told_first:
             # The others' anti-affinity comes first.
             group[crowded] = _EXISTING
-        if not rules.reason_says_pod_affinity:
-            return Verdict.by_group(group, _STATUSES_1_20)
-        return Verdict.by_group(group, _STATUSES if rules.one_reason_per_node else _STATUSES_1_21)
+        return Verdict.by_group(group, self._answers)
 
     def _lacks_affinity(self, state: AffinityState, pod: PodInfo, nodes: NodeRows) -> BoolColumn:
         """satisfyPodAffinity. The first pod of a group that wants to be together only needs the topology keys, and up
@@ -379,4 +386,4 @@ def _has_preferences(pod: PodInfo) -> bool:
     return any(each is not None and each.preferred_during_scheduling_ignored_during_execution for each in kinds)
 
 
-PLUGINS = (InterPodAffinity,)
+SPEC = Spec(plugins=(InterPodAffinity,), reasons=(InterPodAffinityReasons,), guide=PodAffinityGuide())

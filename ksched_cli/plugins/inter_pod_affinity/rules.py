@@ -18,7 +18,6 @@ class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
     )
     first_pod_needs_labels = Change("1.17", before=False, now=True, told_by="InterPodAffinity")
     own_rules_are_told_first = Change("1.17", before=False, now=True, told_by="InterPodAffinity")
-    reason_says_pod_affinity = Change("1.21", before=False, now=True, told_by="InterPodAffinity")
     one_reason_per_node = Change(
         "1.22",
         before=False,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ksched_cli.framework.interfaces import Plugin
+from ksched_cli.framework.spec import Spec
 from ksched_cli.plugins.default_binder import DefaultBinder
 from ksched_cli.plugins.default_preemption.plugin import DefaultPreemption
-from ksched_cli.plugins.legacy.node_label import NodeLabel
+from ksched_cli.plugins.legacy.node_label import NodeLabel, NodeLabelReasons
 from ksched_cli.plugins.legacy.node_prefer_avoid_pods import NodePreferAvoidPods
 from ksched_cli.plugins.legacy.node_resources_least_allocated import NodeResourcesLeastAllocated
 from ksched_cli.plugins.legacy.node_resources_most_allocated import NodeResourcesMostAllocated
@@ -23,6 +24,8 @@ from ksched_cli.plugins.legacy.predicates.nodes import (
     CheckNodeMemoryPressure,
     CheckNodePIDPressure,
     CheckNodeUnschedulable,
+    ConditionGuide,
+    ConditionReasons,
     PodToleratesNodeTaints,
 )
 from ksched_cli.plugins.legacy.predicates.pods import CheckServiceAffinity, MatchInterPodAffinity
@@ -58,7 +61,7 @@ from ksched_cli.plugins.legacy.priorities.resources import (
     ResourceLimitsPriority,
 )
 from ksched_cli.plugins.legacy.requested_to_capacity_ratio import RequestedToCapacityRatio
-from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity
+from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity, ServiceAffinityReasons
 from ksched_cli.plugins.priority_sort import PrioritySort
 
 REMOVED: tuple[type[Plugin], ...] = (
@@ -68,6 +71,17 @@ REMOVED: tuple[type[Plugin], ...] = (
     NodeResourcesLeastAllocated,
     NodeResourcesMostAllocated,
     RequestedToCapacityRatio,
+)
+
+_CONDITIONS = (CheckNodeCondition, CheckNodeMemoryPressure, CheckNodePIDPressure, CheckNodeDiskPressure)
+SPECS = (
+    Spec(plugins=(NodePreferAvoidPods,)),
+    Spec(plugins=(NodeLabel,), reasons=(NodeLabelReasons,)),
+    Spec(plugins=(ServiceAffinity,), reasons=(ServiceAffinityReasons,)),
+    Spec(plugins=(NodeResourcesLeastAllocated,)),
+    Spec(plugins=(NodeResourcesMostAllocated,)),
+    Spec(plugins=(RequestedToCapacityRatio,)),
+    Spec(plugins=_CONDITIONS, reasons=(ConditionReasons,), guide=ConditionGuide()),
 )
 
 PREDICATES: tuple[type[Plugin], ...] = (

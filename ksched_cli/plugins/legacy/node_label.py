@@ -10,11 +10,22 @@ from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import NodeLabelArgs
 from ksched_cli.framework.interfaces import FilterPlugin, ScorePlugin
+from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import unresolvable
 from ksched_cli.framework.verdict import Verdict
 
-_VIOLATED = unresolvable("node(s) didn't have the requested labels")
+_REQUESTED_LABELS = ReasonCode(
+    "KS162",
+    "requested-labels",
+    "the nodes do not have the labels that the scheduler's configuration asks for",
+    "The NodeLabel plugin of older schedulers keeps pods to nodes with, or without, certain labels.",
+    ("label the nodes", "correct the arguments of NodeLabel"),
+)
+
+
+class NodeLabelReasons(ReasonTable, plugins="NodeLabel"):
+    labels_differ = ReasonKind("node(s) didn't have the requested labels", _REQUESTED_LABELS)
 
 
 class NodeLabel(FilterPlugin[None], ScorePlugin[None]):
@@ -29,7 +40,7 @@ class NodeLabel(FilterPlugin[None], ScorePlugin[None]):
         right = np.ones(len(nodes), dtype=np.bool_)
         for satisfied in self._satisfied(self.args.present_labels, self.args.absent_labels, nodes):
             right &= satisfied
-        return Verdict.rejecting(~right, _VIOLATED)
+        return Verdict.rejecting(~right, unresolvable(NodeLabelReasons.labels_differ()))
 
     def sign(self, pod: PodInfo) -> Hashable:
         return ()

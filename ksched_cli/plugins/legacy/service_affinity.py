@@ -15,11 +15,25 @@ from ksched_cli.cluster.labels import ABSENT
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import ServiceAffinityArgs
 from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin, PreFilterResult, ScorePlugin
+from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
 
-_MISMATCH = unschedulable("node(s) didn't match service affinity")
+_ELSEWHERE = ReasonCode(
+    "KS163",
+    "service-affinity",
+    "pods of its service are elsewhere",
+    "The ServiceAffinity plugin of older schedulers keeps the pods of a service on nodes with the same labels.",
+    ("label the nodes alike", "correct the arguments of ServiceAffinity"),
+)
+
+
+class ServiceAffinityReasons(ReasonTable, plugins="ServiceAffinity"):
+    service_elsewhere = ReasonKind("node(s) didn't match service affinity", _ELSEWHERE)
+
+
+_MISMATCH = unschedulable(ServiceAffinityReasons.service_elsewhere())
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,9 @@ from ksched_cli.framework.interfaces import (
 )
 from ksched_cli.framework.pod_groups import GroupKey
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import Code, Status, error, unresolvable
-from ksched_cli.framework.verdict import Reasons, Verdict
+from ksched_cli.framework.verdict import ReasonTuple, Verdict
 from ksched_cli.plugins.lib.blocking_pods import largest_blocking_pods
 from ksched_cli.plugins.lib.devices.extended import ExtendedResourceIndex
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
@@ -45,12 +47,13 @@ from ksched_cli.plugins.lib.resource_strategies import (
     requested_to_capacity_ratio,
     weighted_mean,
 )
+from ksched_cli.plugins.node_resources_fit.guide import FitGuide
 from ksched_cli.plugins.node_resources_fit.hints import AskedOfNode, class_may_help, scale_down_may_help
+from ksched_cli.plugins.node_resources_fit.reasons import NodeResourcesFitReasons
 from ksched_cli.plugins.node_resources_fit.rules import NodeResourcesFitRules
 
 _HOPELESS, _SHORT = np.int8(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), np.int8(Code.UNSCHEDULABLE)
-TOO_MANY_PODS = "Too many pods"
-SIDECARS_OFF = unresolvable("Pod has a restartable init container and the SidecarContainers feature is disabled")
+_SIDECARS_OFF = unresolvable(NodeResourcesFitReasons.sidecars_off())
 
 Scorer = Callable[[Allocation], Int64Column]
 
@@ -86,6 +89,9 @@ class NodeResourcesFit(
         self._extended = ExtendedResourceIndex(handle.cluster.catalog, enabled=enabled)
         self._totals = DeviceTotals(handle)
         rules = NodeResourcesFitRules.of(handle.release)
+        reasons = NodeResourcesFitReasons.of(handle.release)
+        self._too_many_pods = reasons.too_many_pods()
+        self._insufficient = cache(lambda resource: reasons.insufficient(resource=resource))
         # Else every lack of resources is one that eviction may mend.
         self._sees_hopeless = rules.sees_hopeless_nodes
         # Else a node with more requested than it has takes no pod that asks for anything at all.
@@ -124,7 +130,7 @@ class NodeResourcesFit(
     def filter(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         """fitsRequest: every resource that lacks is a reason; one that no eviction can free makes the node hopeless."""
         if self._refuses_sidecars and _has_sidecar(pod):
-            return Verdict.rejecting(np.ones(len(nodes), dtype=np.bool_), SIDECARS_OFF)
+            return Verdict.rejecting(np.ones(len(nodes), dtype=np.bool_), _SIDECARS_OFF)
         if state is None:
             missing = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
             return Verdict.from_statuses([missing] * len(nodes))
@@ -170,15 +176,10 @@ class NodeResourcesFit(
             reason_ids = reason_ids + 1
         return Verdict(np.where(lacks != 0, codes, np.int8(0)), reason_ids.astype(np.int32), reasons)
 
-    def _reasons(self, state: FitState, combination: int) -> Reasons:
+    def _reasons(self, state: FitState, combination: int) -> ReasonTuple:
         names = self.handle.cluster.resources.names
-        too_many = (
-            TOO_MANY_PODS
-            if NodeResourcesFitRules.of(self.handle.release).reason_says_too_many_pods
-            else "Insufficient pods"
-        )
-        texts = (too_many, *(f"Insufficient {names[resource]}" for resource, _ in state.requests))
-        return tuple(text for bit, text in enumerate(texts) if combination >> bit & 1)
+        each = (self._too_many_pods, *(self._insufficient(names[resource]) for resource, _ in state.requests))
+        return tuple(reason for bit, reason in enumerate(each) if combination >> bit & 1)
 
     def explain(self, state: FitState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """What lacks: asked, allocatable, used, free, and who holds it. Cpu is in thousandths."""
@@ -242,4 +243,4 @@ def scorer_of(strategy: ScoringStrategy) -> Scorer:
     return lambda allocation: weighted_mean(least_requested(allocation), allocation, weights)
 
 
-PLUGINS = (NodeResourcesFit,)
+SPEC = Spec(plugins=(NodeResourcesFit,), reasons=(NodeResourcesFitReasons,), guide=FitGuide())

@@ -33,7 +33,6 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
         about="score",
         sentence="Scores include the overhead of the pending pod; before, scores of this plugin left it out.",
     )
-    reason_says_too_many_pods = Change("1.17", before=False, now=True, told_by="NodeResourcesFit")
     notes = (
         Note(
             "1.19",

@@ -14,7 +14,7 @@ from ksched_cli.api.storage import (
     VolumeAttachment,
 )
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.cluster.claims import claim_names, find_claim, foreign_claim, missing_claim
+from ksched_cli.cluster.claims import claim_names, find_claim
 from ksched_cli.plugins.lib.volumes.claims import LimitRules, class_of_claim
 from ksched_cli.plugins.lib.volumes.migration import (
     CSI_DRIVER,
@@ -23,6 +23,7 @@ from ksched_cli.plugins.lib.volumes.migration import (
     volume_handle,
     zones_of,
 )
+from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, UnusableClaim, foreign_claim, missing_claim_for
 from ksched_cli.plugins.node_volume_limits.rules import NodeVolumeLimitsRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
@@ -35,14 +36,6 @@ Migrated = Callable[[str], bool]
 
 # kube-scheduler draws a random prefix; all that matters is that no driver gives out such handles.
 _UNBOUND = "unbound claim "
-
-
-class MissingClaim(LookupError):
-    """A claim that the pod cannot run without."""
-
-
-class ForeignClaim(LookupError):
-    """The claim of an ephemeral volume that was made for another pod."""
 
 
 def unique_name(driver: str, handle: str) -> str:
@@ -60,15 +53,15 @@ def attachable_volumes(
         if ephemeral and not LimitRules.of(release).follows_all_claims:
             continue
         if not name:
-            raise ForeignClaim("PersistentVolumeClaim had no name")
+            raise UnusableClaim(ClaimReasons.without_name())
         claim = find_claim(catalog, pod, name)
         if claim is None and required:
-            raise MissingClaim(f"looking up PVC {pod.metadata.namespace}/{name}: {missing_claim(name)}")
+            raise missing_claim_for(pod, name)
         if claim is None:
             continue
         problem = foreign_claim(pod, claim) if ephemeral else None
         if problem:
-            raise ForeignClaim(problem)
+            raise UnusableClaim(problem)
         driver, handle = _volume_of(claim, catalog, migrated, release)
         if driver and handle:
             found[unique_name(driver, handle)] = driver

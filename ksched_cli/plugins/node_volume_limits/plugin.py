@@ -14,21 +14,49 @@ from ksched_cli.cluster.claims import claim_names
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import LASTING, Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
+from ksched_cli.framework.rejections import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.volumes.claims import LimitRules
 from ksched_cli.plugins.lib.volumes.migration import CSI_DRIVER, in_tree_plugin
+from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, LimitReasons, MissingClaim, UnusableClaim, claim_field
 from ksched_cli.plugins.node_volume_limits.attached import (
     Attached,
-    ForeignClaim,
-    MissingClaim,
     attachable_volumes,
     attached_by_controller,
 )
 from ksched_cli.plugins.node_volume_limits.rules import NodeVolumeLimitsRules
 
-_TOO_MANY = unschedulable("node(s) exceed max volume count")
+_TOO_MANY = unschedulable(LimitReasons.too_many_volumes())
+_DRIVER_MISSING = ReasonCode(
+    "KS133",
+    "driver-missing",
+    "the nodes do not have the volume's CSI driver",
+    "The CSINode of the node does not list the driver.",
+    ("install the driver on the nodes",),
+)
+
+
+class NodeVolumeLimitsReasons(ReasonTable, plugins="NodeVolumeLimits"):
+    driver_missing = ReasonKind("{driver} CSI driver is not installed on the node", _DRIVER_MISSING, field=claim_field)
+
+
+class LimitsGuide(RejectionGuide):
+    def describe(self, figures: Figures) -> str:
+        return "; ".join(
+            f"{driver}: {each['attached']} of {each['limit']} volumes attached, {each['new']} more asked"
+            for driver, each in figures.items()
+            if each["attached"] + each["new"] > each["limit"]
+        )
+
+    def describe_briefly(self, figures: Figures) -> str:
+        return self.describe(figures)
+
+    def ends_on_empty_node(self, figures: Figures) -> bool:
+        return True
 
 
 class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
@@ -87,14 +115,14 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
             wanted = self._volumes(pod.pod, csi_node, required=True)
             missing = self._missing_driver(wanted, csi_node)
             if missing:
-                return unschedulable(f"{missing} CSI driver is not installed on the node")
+                return unschedulable(NodeVolumeLimitsReasons.driver_missing(driver=missing))
             if not wanted or not limits:
                 return SUCCESS
             new, used = self._counts(pod, row, csi_node)
         except MissingClaim as problem:
-            return unresolvable(str(problem))
-        except ForeignClaim as problem:
-            return error(str(problem))
+            return unresolvable(problem.reason)
+        except UnusableClaim as problem:
+            return error(problem.reason)
         exceeded = any(driver in limits and used[driver] + count > limits[driver] for driver, count in new.items())
         return _TOO_MANY if exceeded else SUCCESS
 
@@ -165,4 +193,6 @@ def _announced(csi_node: CSINode | None) -> dict[str, int]:
     return {name: most.count for name, most in counted if most is not None and most.count is not None}
 
 
-PLUGINS = (NodeVolumeLimits,)
+SPEC = Spec(
+    plugins=(NodeVolumeLimits,), reasons=(NodeVolumeLimitsReasons, LimitReasons, ClaimReasons), guide=LimitsGuide()
+)

@@ -28,6 +28,7 @@ from ksched_cli.framework.interfaces import (
 )
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, go_log, go_round
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.blocking_pods import NAMED
@@ -41,11 +42,16 @@ from ksched_cli.plugins.lib.topology_spread import (
     constraints_of,
     default_constraints_of,
 )
+from ksched_cli.plugins.pod_topology_spread.guide import SpreadGuide
 from ksched_cli.plugins.pod_topology_spread.hints import counts_for, spread_node_may_help, spread_pod_may_help
+from ksched_cli.plugins.pod_topology_spread.reasons import PodTopologySpreadReasons
 from ksched_cli.plugins.pod_topology_spread.rules import PodTopologySpreadRules
 
-_MISMATCH = "node(s) didn't match pod topology spread constraints"
-_STATUSES = (SUCCESS, unresolvable(f"{_MISMATCH} (missing required label)"), unschedulable(_MISMATCH))
+_STATUSES = (
+    SUCCESS,
+    unresolvable(PodTopologySpreadReasons.label_missing()),
+    unschedulable(PodTopologySpreadReasons.skewed()),
+)
 _MISSING, _SKEWED = 1, 2
 # What Go starts looking for the least count with; it shows where no node is eligible.
 _NO_MINIMUM = 2**31 - 1
@@ -350,4 +356,4 @@ def _weight(size: int) -> float:
     return go_log(float(size + 2))
 
 
-PLUGINS = (PodTopologySpread,)
+SPEC = Spec(plugins=(PodTopologySpread,), reasons=(PodTopologySpreadReasons,), guide=SpreadGuide())

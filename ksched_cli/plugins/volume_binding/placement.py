@@ -17,27 +17,22 @@ from ksched_cli.api.storage import (
 )
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, IdColumn
+from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.status import SUCCESS, Status, error, unresolvable
-from ksched_cli.framework.verdict import Verdict
+from ksched_cli.framework.verdict import ReasonTuple, Verdict
 from ksched_cli.plugins.lib.volumes.claims import SELECTED_NODE, class_of_claim, requested_storage
 from ksched_cli.plugins.lib.volumes.migration import in_tree_plugin, is_migrated, translated_terms
 from ksched_cli.plugins.volume_binding.capacity import with_enough_capacity
 from ksched_cli.plugins.volume_binding.matching import candidates_for
+from ksched_cli.plugins.volume_binding.reasons import VolumeBindingReasons
 from ksched_cli.plugins.volume_binding.rules import VolumeBindingRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
-_REASONS = (
-    "node(s) didn't match PersistentVolume's node affinity",
-    "node(s) didn't find available persistent volumes to bind",
-    "node(s) did not have enough free storage",
-    "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
-)
-_REASONS_1_32 = ("node(s) had volume node affinity conflict", *_REASONS[1:])
-_REASONS_1_22 = (*_REASONS_1_32[:3], "pvc(s) bound to non-existent pv(s)")
 _AFFINITY, _BIND, _SPACE, _EXISTS = range(4)
+_KINDS = 4
 _NONE = -1
 
 
@@ -63,13 +58,13 @@ class VolumePlacement:
     """The answer for every node of the cluster: what is wrong, and what would be bound or provisioned."""
 
     size: int
-    reasons: tuple[str, ...] = _REASONS
+    reasons: ReasonTuple
     static: list[StaticChoice] = field(default_factory=list)
     provisioned: list[tuple[PersistentVolumeClaim, BoolColumn]] = field(default_factory=list)
     errors: list[Status] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.failing: BoolColumn = np.zeros((len(_REASONS), self.size), dtype=np.bool_)
+        self.failing: BoolColumn = np.zeros((_KINDS, self.size), dtype=np.bool_)
         self.error: IdColumn = np.full(self.size, _NONE, dtype=np.int32)
 
     def raise_error(self, rows: BoolColumn, message: str) -> None:
@@ -78,24 +73,23 @@ class VolumePlacement:
 
     def verdict(self) -> Verdict:
         """Every reason of a node in kube-scheduler's order; an error hides them."""
-        bits_of = sum(self.failing[index].astype(np.int32) << index for index in range(len(_REASONS)))
-        combinations = 1 << len(_REASONS)
+        bits_of = sum(self.failing[index].astype(np.int32) << index for index in range(_KINDS))
+        combinations = 1 << _KINDS
         group = np.where(self.error == _NONE, bits_of, self.error + combinations).astype(np.int32)
         return Verdict.by_group(
             group, [*(_status_of(bits, self.reasons) for bits in range(combinations)), *self.errors]
         )
 
 
-def _status_of(bits: int, texts: Sequence[str]) -> Status:
-    reasons = [reason for index, reason in enumerate(texts) if bits >> index & 1]
+def _status_of(bits: int, known: Sequence[Reason]) -> Status:
+    reasons = [reason for index, reason in enumerate(known) if bits >> index & 1]
     return unresolvable(*reasons) if reasons else SUCCESS
 
 
-def _reasons(release: Release) -> tuple[str, ...]:
-    rules = VolumeBindingRules.of(release)
-    if rules.reason_says_node_affinity:
-        return _REASONS
-    return _REASONS_1_32 if rules.reason_says_nodes_lack_volumes else _REASONS_1_22
+def _reasons(release: Release) -> ReasonTuple:
+    """In kube-scheduler's order."""
+    reasons = VolumeBindingReasons.of(release)
+    return reasons.volume_elsewhere(), reasons.no_volume(), reasons.no_storage(), reasons.volume_missing()
 
 
 def place_claims(cluster: Cluster, claims: PodClaims, gates: FeatureGates) -> VolumePlacement:

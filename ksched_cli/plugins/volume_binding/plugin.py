@@ -15,7 +15,7 @@ from ksched_cli.api.meta import ObjectReference
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.cluster.claims import claim_names, find_claim, foreign_claim, missing_claim
+from ksched_cli.cluster.claims import claim_names, find_claim
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import VolumeBindingArgs
@@ -32,22 +32,42 @@ from ksched_cli.framework.interfaces import (
     ReservePlugin,
     ScorePlugin,
 )
+from ksched_cli.framework.reasons import Reason
+from ksched_cli.framework.rejections import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.volumes.claims import SELECTED_NODE, is_fully_bound, waits_for_consumer
 from ksched_cli.plugins.lib.volumes.migration import migrated_plugins
+from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, foreign_claim
 from ksched_cli.plugins.volume_binding.capacity import largest_volume
 from ksched_cli.plugins.volume_binding.placement import PodClaims, VolumePlacement, affinity_mask, place_claims
+from ksched_cli.plugins.volume_binding.reasons import VolumeBindingReasons
 from ksched_cli.plugins.volume_binding.rules import VolumeBindingRules
 from ksched_cli.plugins.volume_binding.scoring import Shape, storage_scores
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 
-_IMMEDIATE = unresolvable("pod has unbound immediate PersistentVolumeClaims")
+_IMMEDIATE = unresolvable(VolumeBindingReasons.immediate())
 _LOST = "Lost"
 _HOST = "kubernetes.io/hostname"
 _MOST_FREE_FIRST: Shape = ((0, 10), (100, 0))
+
+
+class VolumesGuide(RejectionGuide):
+    def describe(self, figures: Figures) -> str:
+        parts = [
+            f"volume {volume} of claim {claim} is not reached"
+            for claim, volume in figures.get("unreachable", {}).items()
+        ]
+        parts += [
+            f"volume {volume} of claim {claim} does not exist" for claim, volume in figures.get("missing", {}).items()
+        ]
+        return "; ".join(parts)
+
+    def describe_briefly(self, figures: Figures) -> str:
+        return self.describe(figures)
 
 
 @dataclass
@@ -232,10 +252,10 @@ def _claims_of(pod: Pod, catalog: Catalog, release: Release) -> list[PersistentV
     found: list[PersistentVolumeClaim] = []
     for name, ephemeral in claim_names(pod):
         claim = find_claim(catalog, pod, name)
-        if claim is None and ephemeral and VolumeBindingRules.of(release).names_the_awaited_controller:
-            return unresolvable(f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"')
+        if claim is None and ephemeral:
+            return unresolvable(VolumeBindingReasons.of(release).awaited(claim=name))
         if claim is None:
-            return unresolvable(missing_claim(name))
+            return unresolvable(ClaimReasons.not_found(claim=name))
         problem = _problem_of(claim, release) or (foreign_claim(pod, claim) if ephemeral else None)
         if problem:
             return unresolvable(problem)
@@ -243,12 +263,12 @@ def _claims_of(pod: Pod, catalog: Catalog, release: Release) -> list[PersistentV
     return found
 
 
-def _problem_of(claim: PersistentVolumeClaim, release: Release) -> str | None:
+def _problem_of(claim: PersistentVolumeClaim, release: Release) -> Reason | None:
     name = claim.metadata.name
     if claim.status.phase == _LOST and VolumeBindingRules.of(release).lost_claims_reject:
-        return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{claim.spec.volume_name}"'
+        return VolumeBindingReasons.lost(claim=name, volume=claim.spec.volume_name)
     if claim.metadata.deletion_timestamp is not None:
-        return f'persistentvolumeclaim "{name}" is being deleted'
+        return VolumeBindingReasons.being_deleted(claim=name)
     return None
 
 
@@ -265,4 +285,4 @@ def _promised_to(claim: PersistentVolumeClaim, node: str) -> PersistentVolumeCla
     return replace(claim, metadata=replace(claim.metadata, annotations=annotations))
 
 
-PLUGINS = (VolumeBinding,)
+SPEC = Spec(plugins=(VolumeBinding,), reasons=(VolumeBindingReasons, ClaimReasons), guide=VolumesGuide())

@@ -21,21 +21,12 @@ class VolumeBindingRules(ReleaseRules, plugins="VolumeBinding"):
             "PreFilter no longer narrows the nodes of local volumes down; before, the others were not looked at."
         ),
     )
-    names_the_awaited_controller = Change("1.23", before=False, now=True, told_by="VolumeBinding")
     lost_claims_reject = Change(
         "1.23",
         before=False,
         now=True,
         about="filter",
         sentence="A lost claim rejects the pod; before, it was its volume that did not exist.",
-    )
-    reason_says_nodes_lack_volumes = Change("1.23", before=False, now=True, told_by="VolumeBinding")
-    reason_says_node_affinity = Change(
-        "1.33",
-        before=False,
-        now=True,
-        about="message",
-        sentence=("The reason says that the volume's node affinity did not match; before, that there was a conflict."),
     )
     missing_volumes_reject = Change(
         "1.19",

@@ -69,4 +69,4 @@ def statuses(scheduler: Scheduler, decision: Decision) -> dict[str, tuple[str, s
     """Node to plugin, code and reasons of those that failed."""
     assert decision.diagnosis is not None
     found = {name: decision.diagnosis.nodes.status(row) for row, name in enumerate(scheduler.cluster.nodes.names)}
-    return {name: (each.plugin, each.code.go_name, each.reasons) for name, each in found.items() if not each.ok}
+    return {name: (each.plugin, each.code.go_name, each.texts) for name, each in found.items() if not each.ok}

@@ -13,7 +13,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.legacy.predicates import Predicate
-from ksched_cli.plugins.node_affinity import NodeAffinity
+from ksched_cli.plugins.node_affinity.plugin import NodeAffinity
 from ksched_cli.plugins.node_name import NodeName
 from ksched_cli.plugins.node_ports import NodePorts
 from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit

@@ -10,13 +10,37 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.quantity import value
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import Detail, FilterPlugin
+from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
+from ksched_cli.framework.rejections import RejectionGuide
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Status, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.legacy.node_label import NodeLabel
 from ksched_cli.plugins.legacy.predicates import Predicate
-from ksched_cli.plugins.node_unschedulable import NodeUnschedulable
-from ksched_cli.plugins.taint_toleration import TaintToleration
+from ksched_cli.plugins.node_unschedulable import NodeUnschedulable, NodeUnschedulableReasons
+from ksched_cli.plugins.taint_toleration.plugin import TaintToleration
+
+_NOT_IN_ORDER = ReasonCode(
+    "KS164",
+    "node-condition",
+    "the nodes are not in order",
+    "A node that is not ready, has no network or is short of memory, disk space or process ids takes no pods. With "
+    "the gate TaintNodesByCondition off kube-scheduler went by such conditions themselves; since 1.17 the node has a "
+    "taint for them.",
+    ("look at kubectl describe node", "repair the node, or add nodes"),
+)
+
+
+class ConditionReasons(ReasonTable):
+    not_ready = ReasonKind("node(s) were not ready", _NOT_IN_ORDER)
+    no_network = ReasonKind("node(s) had unavailable network", _NOT_IN_ORDER)
+    memory_pressure = ReasonKind("node(s) had memory pressure", _NOT_IN_ORDER)
+    pid_pressure = ReasonKind("node(s) had pid pressure", _NOT_IN_ORDER)
+    disk_pressure = ReasonKind("node(s) had disk pressure", _NOT_IN_ORDER)
+
+
+class ConditionGuide(RejectionGuide):
+    closes_node = True
 
 
 class CheckNodeUnschedulable(Predicate, NodeUnschedulable):
@@ -61,11 +85,11 @@ class CheckNodeCondition(_ByConditions):
         reasons = []
         for condition in node.status.conditions:
             if condition.type == "Ready" and condition.status != "True":
-                reasons.append("node(s) were not ready")
+                reasons.append(ConditionReasons.not_ready())
             elif condition.type == "NetworkUnavailable" and condition.status != "False":
-                reasons.append("node(s) had unavailable network")
+                reasons.append(ConditionReasons.no_network())
         if node.spec.unschedulable:
-            reasons.append("node(s) were unschedulable")
+            reasons.append(NodeUnschedulableReasons.cordoned())
         return unresolvable(*reasons) if reasons else SUCCESS
 
 
@@ -84,7 +108,7 @@ class CheckNodeMemoryPressure(_UnderPressure):
     name = "CheckNodeMemoryPressure"
     summary = "Rejects nodes that are short of memory, for pods that ask for nothing."
     condition = "MemoryPressure"
-    refusal = unresolvable("node(s) had memory pressure")
+    refusal = unresolvable(ConditionReasons.memory_pressure())
 
     def judge(self, node: Node, pod: Pod) -> Status:
         return super().judge(node, pod) if has_best_effort_qos(pod) else SUCCESS
@@ -94,14 +118,14 @@ class CheckNodePIDPressure(_UnderPressure):
     name = "CheckNodePIDPressure"
     summary = "Rejects nodes that are short of process ids."
     condition = "PIDPressure"
-    refusal = unresolvable("node(s) had pid pressure")
+    refusal = unresolvable(ConditionReasons.pid_pressure())
 
 
 class CheckNodeDiskPressure(_UnderPressure):
     name = "CheckNodeDiskPressure"
     summary = "Rejects nodes that are short of disk space."
     condition = "DiskPressure"
-    refusal = unresolvable("node(s) had disk pressure")
+    refusal = unresolvable(ConditionReasons.disk_pressure())
 
 
 def has_best_effort_qos(pod: Pod) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.cluster.claims import find_claim, missing_claim, mounted_claims
+from ksched_cli.cluster.claims import find_claim, mounted_claims
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import PreFilterResult
 from ksched_cli.framework.rows import NodeRows
@@ -21,13 +21,13 @@ from ksched_cli.plugins.lib.volumes.claims import (
     is_fully_bound,
     waits_for_consumer,
 )
+from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons
 from ksched_cli.plugins.node_volume_limits.plugin import NodeVolumeLimits
 from ksched_cli.plugins.volume_binding.placement import PodClaims
 from ksched_cli.plugins.volume_binding.plugin import VolumeBinding, Volumes
+from ksched_cli.plugins.volume_binding.reasons import VolumeBindingReasons
 from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
 from ksched_cli.plugins.volume_zone import Topologies, VolumeZone, topologies_in
-
-_NO_NAME = "PersistentVolumeClaim had no name"
 
 
 class NoDiskConflict(Predicate, VolumeRestrictions):
@@ -82,7 +82,7 @@ class CheckVolumeBinding(Predicate, VolumeBinding):
     def filter(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         immediate = [each for each in self._claims(pod.pod) if not is_fully_bound(each) and not self._waits(each)]
         if immediate:
-            problem = error("pod has unbound immediate PersistentVolumeClaims")
+            problem = error(VolumeBindingReasons.immediate())
             return Verdict.rejecting(np.ones(len(nodes), dtype=np.bool_), problem)
         return super().filter(state, pod, nodes)
 
@@ -98,14 +98,14 @@ class NoVolumeZoneConflict(Predicate, VolumeZone):
         found = []
         for name in mounted_claims(pod):
             if not name:
-                return error(_NO_NAME)
+                return error(ClaimReasons.without_name())
             claim = find_claim(catalog, pod, name)
             if claim is None:
-                return error(missing_claim(name))
+                return error(ClaimReasons.not_found(claim=name))
             if claim.spec.volume_name:
                 volume = catalog.get(PersistentVolume, claim.spec.volume_name)
                 if volume is None:
-                    return error(f'persistentvolume "{claim.spec.volume_name}" not found')
+                    return error(ClaimReasons.volume_not_found(volume=claim.spec.volume_name))
                 found += topologies_in(volume, self.topology_labels)
             elif problem := _problem_of_unbound(claim, catalog):
                 return error(problem)

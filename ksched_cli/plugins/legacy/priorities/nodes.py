@@ -12,8 +12,8 @@ from ksched_cli.plugins.image_locality import ImageLocality
 from ksched_cli.plugins.legacy.node_label import NodeLabel
 from ksched_cli.plugins.legacy.node_prefer_avoid_pods import NodePreferAvoidPods
 from ksched_cli.plugins.legacy.priorities import Priority
-from ksched_cli.plugins.node_affinity import NodeAffinity
-from ksched_cli.plugins.taint_toleration import TaintToleration
+from ksched_cli.plugins.node_affinity.plugin import NodeAffinity
+from ksched_cli.plugins.taint_toleration.plugin import TaintToleration
 
 
 class NodeAffinityPriority(Priority, NodeAffinity):

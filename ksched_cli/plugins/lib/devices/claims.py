@@ -11,6 +11,8 @@ from ksched_cli.api.dynamic_resources import DeviceRequestAllocationResult, Reso
 from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.api.resource_claims import is_controlled_by
 from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.framework.reasons import Reason
+from ksched_cli.plugins.lib.devices.reasons import DeviceReasons
 
 DeviceID = tuple[str, str, str]
 PoolID = tuple[str, str]
@@ -18,20 +20,24 @@ Capacity = dict[str, Fraction]
 
 
 class ClaimError(Exception):
-    """Why a pod's claims cannot be had; the text is the status's reason."""
+    """A claim that cannot be used."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.text)
+        self.reason = reason
 
 
 def claim_name(pod: Pod, reference: PodResourceClaim) -> tuple[str | None, bool]:
     """resourceclaim.Name: the claim's name, None if none was made on purpose; and whether its owner must be checked."""
     if reference.resource_claim_name is not None:
         return reference.resource_claim_name, False
-    where = f'pod "{pod.metadata.namespace}/{pod.metadata.name}"'
+    where = f"{pod.metadata.namespace}/{pod.metadata.name}"
     if reference.resource_claim_template_name is None:
-        raise ClaimError(f'{where}, spec.resourceClaim "{reference.name}": none of the supported fields are set')
+        raise ClaimError(DeviceReasons.without_fields(pod=where, reference=reference.name))
     for status in pod.status.resource_claim_statuses:
         if status.name == reference.name:
             return status.resource_claim_name, True
-    raise ClaimError(f"{where}: ResourceClaim not created yet")
+    raise ClaimError(DeviceReasons.not_created(pod=where))
 
 
 def pod_claims(pod: Pod, catalog: Catalog) -> list[ResourceClaim]:
@@ -47,14 +53,11 @@ def _pod_claims(pod: Pod, catalog: Catalog) -> Iterator[ResourceClaim]:
             continue
         claim = catalog.get(ResourceClaim, name, namespace)
         if claim is None:
-            raise ClaimError(f'could not find ResourceClaim "{namespace}/{name}"')
+            raise ClaimError(DeviceReasons.claim_missing(namespace=namespace, claim=name))
         if claim.metadata.deletion_timestamp is not None:
-            raise ClaimError(f'resourceclaim "{name}" is being deleted')
+            raise ClaimError(DeviceReasons.being_deleted(claim=name))
         if owned and not is_controlled_by(claim, pod):
-            raise ClaimError(
-                f"ResourceClaim {namespace}/{name} was not created for Pod {namespace}/{pod.metadata.name} "
-                "(Pod is not owner)"
-            )
+            raise ClaimError(DeviceReasons.of_other_pod(namespace=namespace, claim=name, pod=pod.metadata.name))
         yield claim
 
 

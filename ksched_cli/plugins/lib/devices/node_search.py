@@ -21,10 +21,11 @@ from ksched_cli.plugins.lib.devices.errors import AllocationError, AllocationTim
 from ksched_cli.plugins.lib.devices.extended import ExtendedResourceIndex, lacking
 from ksched_cli.plugins.lib.devices.inventory import Inventory
 from ksched_cli.plugins.lib.devices.pools import Pool, PoolIndex
+from ksched_cli.plugins.lib.devices.reasons import DeviceReasons
 from ksched_cli.plugins.lib.devices.requests import views_of
 from ksched_cli.plugins.lib.devices.results import node_selector
 
-CANNOT_ALLOCATE = unresolvable("cannot allocate all claims")
+CANNOT_ALLOCATE = unresolvable(DeviceReasons.cannot_allocate())
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -114,10 +115,10 @@ class NodeSearch:
         missing: frozenset[str] = frozenset()
         if self._wish is not None:
             if self._wish.claim.spec.devices.requests:
-                return unresolvable("cannot schedule extended resource claim")
+                return unresolvable(DeviceReasons.cannot_schedule_extended())
             found = self._missing(self._wish, row)
             if found is None:
-                return unresolvable("cannot fit resource")
+                return unresolvable(DeviceReasons.cannot_fit())
             if not found and self._only_extended:
                 return None
             missing = frozenset(found)
@@ -166,7 +167,7 @@ class NodeSearch:
         except AllocationError as problem:
             return error(str(problem))
         except NodeAllocationFailed as problem:
-            return unresolvable(str(problem))
+            return unresolvable(DeviceReasons.failed_on_node(problem=problem))
         except AllocationTimeout:
             return error(f"node {self._cluster.nodes.names[row]}: timed out trying to allocate devices")
         return CANNOT_ALLOCATE if picks is None else NodeAllocation(picks, question.extended_requests)

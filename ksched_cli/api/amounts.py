@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.api.quantity import format_milli
+from ksched_cli.api.quantity import format_bytes, format_milli
 
 _BYTES = ("memory", "ephemeral-storage")
 _UNITS = ((2**40, "Ti"), (2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki"))
@@ -17,6 +17,13 @@ def amount_text(resource: str, amount: int) -> str:
     if resource == "cpu":
         return format_milli(amount)
     return _bytes(amount) if is_bytes(resource) else str(amount)
+
+
+def quantity_text(resource: str, amount: int) -> str:
+    """The amount as it is written in a manifest."""
+    if resource == "cpu":
+        return format_milli(amount)
+    return format_bytes(amount) if is_bytes(resource) else str(amount)
 
 
 def _bytes(amount: int) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.workloads import PodTemplateSpec
-from ksched_cli.plan.fixes.values import Operation
+
+# One operation of a JSON patch (RFC 6902).
+Operation = Mapping[str, Any]
 
 
 def patch_pod(pod: Pod, operations: Iterable[Operation]) -> Pod:
@@ -39,6 +41,19 @@ def apply_patch(document: Any, operations: Iterable[Operation]) -> Any:
         else:
             parent[last] = operation["value"]
     return document
+
+
+def pointer(*steps: str | int) -> str:
+    """A JSON pointer (RFC 6901)."""
+    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
+
+
+def add(value: Any, *steps: str | int) -> Operation:
+    return {"op": "add", "path": pointer(*steps), "value": value}
+
+
+def drop(*steps: str | int) -> Operation:
+    return {"op": "remove", "path": pointer(*steps)}
 
 
 def _steps(path: str) -> list[str]:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
+from ksched_cli.api.amounts import amount_text, is_bytes, quantity_text
 from ksched_cli.api.core import Container, Pod
+from ksched_cli.api.json_patch import Operation, add, patch_pod
 from ksched_cli.api.pod_resources import requests_of
-from ksched_cli.api.quantity import format_bytes, format_milli, parse_quantity
+from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.cluster.resources import is_extended
-from ksched_cli.plan.explain.amounts import amount_text, is_bytes
-from ksched_cli.plan.fixes.json_patch import patch_pod
-from ksched_cli.plan.fixes.values import FixChange, Operation, add, patched
+from ksched_cli.framework.rejections import PodPatch
 
 # What is left of a request has to be worth something: a pod that asks for a tenth is another pod.
 _LEAST_SHARE = 10
 _ROUND = 2**20
 
 
-def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[FixChange, ...]:
+def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[PodPatch, ...]:
     """Ask for no more of each resource than is free; nothing where that is no remedy."""
-    changes: list[FixChange] = []
+    changes: list[PodPatch] = []
     for resource, most in free.items():
         change = _lower(pod, resource, most)
         if change is None:
@@ -31,7 +31,7 @@ def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[FixChange, ...]:
     return tuple(changes)
 
 
-def _lower(pod: Pod, resource: str, free: int) -> FixChange | None:
+def _lower(pod: Pod, resource: str, free: int) -> PodPatch | None:
     """Takes from the containers that ask for most."""
     asked = requests_of(pod, use_status=False).get(resource, 0)
     if free * _LEAST_SHARE < asked or free <= 0:
@@ -49,7 +49,7 @@ def _lower(pod: Pod, resource: str, free: int) -> FixChange | None:
         total = requests_of(current, use_status=False).get(resource, 0)
     text = f"ask for {amount_text(resource, total)} {resource} and not {amount_text(resource, asked)}"
     # A tenth less is small, and half as much is another pod.
-    return patched(text, f"request {resource}", 1 + 4 * (asked - total) / asked, *operations)
+    return PodPatch(text, f"request {resource}", 1 + 4 * (asked - total) / asked, tuple(operations))
 
 
 def _rounded(resource: str, amount: int) -> int:
@@ -112,10 +112,3 @@ def _amount(resource: str, quantity: str | int | float) -> int:
     """In the units of the scheduler, rounded up."""
     exact = parse_quantity(quantity) * (1000 if resource == "cpu" else 1)
     return -(-Fraction(exact).numerator // Fraction(exact).denominator)
-
-
-def quantity_text(resource: str, amount: int) -> str:
-    """The amount as it is written in a manifest."""
-    if resource == "cpu":
-        return format_milli(amount)
-    return format_bytes(amount) if is_bytes(resource) else str(amount)

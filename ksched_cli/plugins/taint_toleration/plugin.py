@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,30 +15,22 @@ from ksched_cli.api.tolerations import find_untolerated, tolerates
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import default_normalize_score
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.plugins.taint_toleration.guide import TaintGuide
+from ksched_cli.plugins.taint_toleration.reasons import TaintTolerationReasons
+from ksched_cli.releases.changes import GateNote, Note, ReleaseRules
 
 _HARD = ("NoSchedule", "NoExecute")
 _SOFT = "PreferNoSchedule"
-_UNTOLERATED = unresolvable("node(s) had untolerated taint(s)")
-_NOT_TOLERATED = unresolvable("node(s) had taints that the pod didn't tolerate")
 
 
 class TaintTolerationRules(ReleaseRules, plugins="TaintToleration"):
-    reason_names_taint = Change("1.17", before=False, now=True, told_by="TaintToleration").then(
-        "1.34", now=False, about="message", sentence="The reason does not name the taint; before, it did."
-    )
-    reason_says_untolerated = Change(
-        "1.24",
-        before=False,
-        now=True,
-        about="message",
-        sentence="The reason says untolerated taint; before, that the pod didn't tolerate.",
-    )
     notes = (
         Note("1.23", about="weight", sentence="Its score weighs 3; before, 1."),
         GateNote(
@@ -71,6 +64,11 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
         ClusterEvent("Pod", Action.UPDATE_POD_TOLERATION),
     )
 
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        untolerated = TaintTolerationReasons.of(handle.release).untolerated
+        self._refusal = cache(lambda key, value: unresolvable(untolerated(key=key, value=value)))
+
     @property
     def _comparison(self) -> bool:
         return self.handle.gates.enabled("TaintTolerationComparisonOperators")
@@ -91,17 +89,7 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
 
     def _judge(self, taints: Iterable[Taint], pod: PodInfo) -> Status:
         found = find_untolerated(taints, pod.pod.spec.tolerations, _HARD, comparison=self._comparison)
-        return SUCCESS if found is None else self._refusal(found)
-
-    def _refusal(self, taint: Taint) -> Status:
-        """Where the reason names the taint, each taint has a count of its own in the message."""
-        rules = TaintTolerationRules.of(self.handle.release)
-        if not rules.reason_names_taint:
-            return _UNTOLERATED if rules.reason_says_untolerated else _NOT_TOLERATED
-        named = f"{{{taint.key}: {taint.value}}}"
-        if rules.reason_says_untolerated:
-            return unresolvable(f"node(s) had untolerated taint {named}")
-        return unresolvable(f"node(s) had taint {named}, that the pod didn't tolerate")
+        return SUCCESS if found is None else self._refusal(found.key, found.value)
 
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """All of the node's taints that are in the way; kube-scheduler goes by the first."""
@@ -140,4 +128,4 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
         return default_normalize_score(scores, self.handle.release.max_node_score, reverse=True)
 
 
-PLUGINS = (TaintToleration,)
+SPEC = Spec(plugins=(TaintToleration,), reasons=(TaintTolerationReasons,), guide=TaintGuide())

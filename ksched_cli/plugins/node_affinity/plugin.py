@@ -15,6 +15,7 @@ from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorEr
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
     Detail,
     FilterPlugin,
@@ -25,17 +26,15 @@ from ksched_cli.framework.interfaces import (
 )
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import default_normalize_score
+from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.node_affinity.guide import AffinityGuide
+from ksched_cli.plugins.node_affinity.reasons import NodeAffinityReasons
 from ksched_cli.releases.changes import Change, Note, ReleaseRules
 
 _NODE_NAME_FIELD = "metadata.name"
 _NO_TERM = NodeSelectorTerm()
-_POD_MISMATCH_1_19 = unresolvable("node(s) didn't match node selector")
-_POD_MISMATCH_1_20 = unresolvable("node(s) didn't match Pod's node affinity")
-_POD_MISMATCH = unresolvable("node(s) didn't match Pod's node affinity/selector")
-_ENFORCED_MISMATCH = unresolvable("node(s) didn't match scheduler-enforced node affinity")
-_CONFLICT = unresolvable("pod affinity terms conflict")
 
 
 class NodeAffinityRules(ReleaseRules, plugins="NodeAffinity"):
@@ -47,24 +46,6 @@ class NodeAffinityRules(ReleaseRules, plugins="NodeAffinity"):
         sentence=(
             "A pod that names its nodes (metadata.name) is tried on those alone; before, on all, to the same end."
         ),
-    )
-    reason_says_affinity = Change(
-        "1.20",
-        before=False,
-        now=True,
-        about="message",
-        sentence="Node selectors are told as node affinity; before, node affinity was told as a node selector.",
-    )
-    reason_says_selector_too = Change(
-        "1.21",
-        before=False,
-        now=True,
-        about="message",
-        sentence=(
-            "Node selectors are spoken of beside node affinity, and node names as such; before, node affinity "
-            "alone, and host names."
-        ),
-        plugins="NodeAffinity NodeName InterPodAffinity",
     )
     skips_without_preferences = Change(
         "1.30",
@@ -109,6 +90,12 @@ class NodeAffinity(
     normalizes_by_extremes = True
     events = (ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_LABEL),)
 
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        reasons = NodeAffinityReasons.of(handle.release)
+        # By what a node fails: nothing, the pod's own affinity or the profile's.
+        self._answers = (SUCCESS, unresolvable(reasons.unmatched()), unresolvable(reasons.unmatched_profile()))
+
     @property
     def _added(self) -> NodeAffinitySpec | None:
         added: NodeAffinitySpec | None = self.args.added_affinity if self.args is not None else None
@@ -134,7 +121,7 @@ class NodeAffinity(
         narrows = required is not None and NodeAffinityRules.of(self.handle.release).narrows_to_named_nodes
         names = _named_nodes(required.node_selector_terms) if required and narrows else None
         if names is not None and not names:
-            return _CONFLICT
+            return unresolvable(NodeAffinityReasons.conflicting())
         return PreFilterResult(RequiredNodeAffinity.of(pod.pod.spec), names)
 
     def filter(self, state: RequiredNodeAffinity | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
@@ -146,13 +133,7 @@ class NodeAffinity(
         if enforced:
             failing = np.where(selection.terms_mask(enforced.node_selector_terms), failing, 2)
         groups = nodes.take(failing.astype(np.int32))
-        return Verdict.by_group(groups, (SUCCESS, self._mismatch(), _ENFORCED_MISMATCH))
-
-    def _mismatch(self) -> Status:
-        rules = NodeAffinityRules.of(self.handle.release)
-        if rules.reason_says_selector_too:
-            return _POD_MISMATCH
-        return _POD_MISMATCH_1_20 if rules.reason_says_affinity else _POD_MISMATCH_1_19
+        return Verdict.by_group(groups, self._answers)
 
     def sign(self, pod: PodInfo) -> Hashable:
         return RequiredNodeAffinity.of(pod.pod.spec)
@@ -278,4 +259,9 @@ def _holds(each: NodeSelectorRequirement, value: str | None, operators: tuple[st
         return False
 
 
-PLUGINS = (NodeAffinity,)
+SPEC = Spec(
+    plugins=(NodeAffinity,),
+    reasons=(NodeAffinityReasons,),
+    guide=AffinityGuide(),
+    narrowing=NodeAffinityReasons.unmatched,
+)

@@ -1,0 +1,180 @@
+"""Why a pod is rejected, as a value: a kind of reason, its parameters, and its text in the minor.
+
+A room declares its reasons once, in one table:
+
+    class Reasons(ReasonTable, plugins="NodeName"):
+        other_node = ReasonKind(NODE_NAME, Change("1.21", before="... hostname", now="... node name"))
+
+and its plugin rejects with `unresolvable(Reasons.of(release).other_node())`. Commands read `reason.kind`; nothing reads
+the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from string import Formatter
+from typing import Any
+
+from msgspec import Struct
+
+from ksched_cli.api.core import Pod
+from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.minors import Release
+
+# From the pod down. A text where an index belongs is the name of a volume.
+FieldPath = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class ReasonCode:
+    """A stable code for what is in a pod's way: what it means, and what a person can do (`ksched explain KS104`)."""
+
+    code: str
+    name: str
+    title: str
+    meaning: str
+    advice: tuple[str, ...]
+    level: str = "error"
+
+
+class Reason(Struct, frozen=True, cache_hash=True):
+    """One reason of a rejection. Two reasons are equal if their kinds, texts and parameters are."""
+
+    kind: ReasonKind
+    text: str
+    params: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+    def param(self, name: str) -> str:
+        """The parameter, or an empty string where the text of the minor does not name it."""
+        return dict(self.params).get(name, "")
+
+    @property
+    def lacks(self) -> str:
+        """The resource that the node has too little of, or an empty string."""
+        return self.kind.lacks.format_map(dict(self.params))
+
+    @property
+    def plain(self) -> str:
+        """The text without the words that kube-scheduler puts there to count nodes."""
+        return self.text.removeprefix("node(s) ")
+
+    @property
+    def problem(self) -> str:
+        """The text as the predicate of a sentence about nodes: `3 nodes had no available disk`."""
+        return self.kind.problem.format_map(dict(self.params)) or self.plain
+
+
+# Of the pod, the reasons of one status and the numbers of `FilterPlugin.explain`: the field to change first.
+FieldFinder = Callable[[Pod, Sequence[Reason], Mapping[str, Any]], FieldPath]
+
+
+class ReasonKind:
+    """A kind of reason; called with the parameters it makes a reason. `text` is a format string for the parameters, or
+    one for each minor. A parameter that the text does not name is no part of the reason, so that nodes with the same
+    text share a reason.
+
+    `unresolvable_code` takes the place of `code` where no preemption can help. `lacks` names the resource that the node
+    has too little of, `problem` is the text as a predicate; both are format strings, too.
+    """
+
+    def __init__(
+        self,
+        text: str | Change[str],
+        code: ReasonCode | None = None,
+        *,
+        unresolvable_code: ReasonCode | None = None,
+        field: FieldFinder | None = None,
+        lacks: str = "",
+        problem: str = "",
+    ) -> None:
+        self.text = text
+        self.code = code
+        self.unresolvable_code = unresolvable_code or code
+        self.field = field
+        self.lacks = lacks
+        self.problem = problem
+        self.name = ""
+        self.table: type[ReasonTable] | None = None
+        # The kind as it is declared, of which this may be the copy for a minor.
+        self._declared = self
+        self._set_text("" if isinstance(text, Change) else text)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+    def __set_name__(self, table: type[ReasonTable], name: str) -> None:
+        self.table, self.name = table, name
+
+    def __call__(self, **params: object) -> Reason:
+        if self._constant is not None:
+            return self._constant
+        kept = tuple((name, str(params[name])) for name in self._names)
+        return Reason(self._declared, self._text.format_map(dict(kept)), kept)
+
+    def _set_text(self, text: str) -> None:
+        self._text = text
+        self._names = tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(text) if name))
+        self._constant = None if self._names else Reason(self._declared, text.format())
+
+    def in_minor(self, release: Release) -> ReasonKind:
+        """The kind with the text of one minor."""
+        if not isinstance(self.text, Change):
+            return self
+        found = copy(self)
+        found._set_text(self.text.value(release))
+        return found
+
+    @property
+    def owner(self) -> str:
+        """The plugin whose reason it is; an empty string for a reason that several plugins share."""
+        plugins = self.table.plugins() if self.table is not None else ()
+        return plugins[0] if len(plugins) == 1 else ""
+
+    def texts(self) -> tuple[str, ...]:
+        """The format strings of all minors."""
+        if isinstance(self.text, str):
+            return (self.text,)
+        return (self.text.before, *(step.now for step in self.text.steps))
+
+    def code_of(self, *, unresolvable: bool) -> ReasonCode | None:
+        return self.unresolvable_code if unresolvable else self.code
+
+
+class ReasonTable(ReleaseRules):
+    """Base of the reasons of one room: class attributes are `ReasonKind`s, an instance makes those of one minor."""
+
+    @classmethod
+    def values(cls, release: Release) -> dict[str, Any]:
+        return {kind.name: kind.in_minor(release) for kind in cls.kinds()}
+
+    @classmethod
+    def kinds(cls) -> Iterator[ReasonKind]:
+        return (each for each in vars(cls).values() if isinstance(each, ReasonKind))
+
+    @classmethod
+    def changes(cls) -> Iterator[tuple[str, Change[Any]]]:
+        return ((kind.name, kind.text) for kind in cls.kinds() if isinstance(kind.text, Change))
+
+    @classmethod
+    def tables(cls) -> Iterator[type[ReasonTable]]:
+        """Every table that a loaded module declares."""
+        return (each for each in ReleaseRules.declared if issubclass(each, ReasonTable) and each is not ReasonTable)
+
+
+# What extenders and other people's plugins say in words of their own.
+FREE_TEXT = ReasonKind("{text}")
+
+
+def free_text(text: str) -> Reason:
+    """A reason that is known by its text alone."""
+    return Reason(FREE_TEXT, text)
+
+
+def fixed_field(*path: str | int) -> FieldFinder:
+    """The same field whatever the pod."""
+    return lambda pod, reasons, detail: path

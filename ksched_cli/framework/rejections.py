@@ -1,0 +1,111 @@
+"""What a room knows about the rejections of its plugin: words for `explain`, and changes that may end a rejection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from ksched_cli.api.core import Node, Pod, Taint
+from ksched_cli.api.json_patch import Operation
+from ksched_cli.framework.reasons import Reason
+
+# What FilterPlugin.explain returned for one node.
+Figures = Mapping[str, Any]
+
+_NAMED = 3
+
+
+# A change of the pod or of the cluster. Rooms hand changes on and never look into them.
+C = TypeVar("C")
+C_co = TypeVar("C_co", covariant=True)
+
+
+class RejectedPod(Protocol[C_co]):
+    """The pod, the node that rejects it, and the changes that can be made to both."""
+
+    @property
+    def pod(self) -> Pod: ...
+
+    @property
+    def node(self) -> Node: ...
+
+    @property
+    def cordoned(self) -> bool: ...
+
+    def patch(self, text: str, kind: str, cost: float, *operations: Operation) -> C_co:
+        """A change of the pod. Changes of one `kind` differ only by the node that they are for."""
+
+    def uncordon(self) -> C_co: ...
+
+    def untaint(self, taint: Taint) -> C_co: ...
+
+    def tolerate(self, taint: Taint) -> C_co: ...
+
+    def label(self, key: str, value: str) -> C_co: ...
+
+    def remove(self, pods: set[str]) -> Sequence[C_co]:
+        """One change that makes the only pod leave; none for several pods, which are no small change."""
+
+    def make_room(self, short: Mapping[str, int]) -> Sequence[C_co]:
+        """Changes each of which frees so much of each resource on the node."""
+
+
+@dataclass(frozen=True)
+class PodPatch:
+    """One change of the pod. Changes of one `kind` differ only by the node that they are for."""
+
+    text: str
+    kind: str
+    cost: float
+    operations: tuple[Operation, ...]
+
+
+class RejectionGuide:
+    """What `explain`, `check` and the search for fixes ask about a rejection of one node. `easily_mended` is on where a
+    small change may end the rejection, `cordons` and `closes_node` where the node takes no such pods at all for now."""
+
+    easily_mended = False
+    cordons = False
+    closes_node = False
+
+    def describe(self, figures: Figures) -> str:
+        """One line with the numbers; an empty string where the reasons themselves are best."""
+        return ""
+
+    def describe_briefly(self, figures: Figures) -> str:
+        """The same without the names of other pods."""
+        return ""
+
+    def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
+        """Predicates for a count of nodes: `lack cpu`."""
+        return (reason.problem for reason in reasons)
+
+    def shortage(self, figures: Figures) -> float:
+        """How far the node is from taking the pod, beside other nodes with such a rejection."""
+        return 1.0
+
+    def is_other_kind_of_node(self, reasons: Sequence[Reason], *, unresolvable: bool) -> bool:
+        """Whether the pod asks for nodes of another kind."""
+        return False
+
+    def ends_on_empty_node(self, figures: Figures) -> bool:
+        """Whether a new empty node with the same labels and size would not reject the pod."""
+        return False
+
+    def let_in(self, pod: Pod) -> PodPatch | None:
+        """The change with which PreEnqueue no longer holds the pod back."""
+        return None
+
+    def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
+        """Changes that together may end the rejection, one way after the other; each is tried before it is shown."""
+        return iter(())
+
+
+def joined(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def named(pods: Sequence[str], most: int = _NAMED) -> str:
+    more = f" and {len(pods) - most} more" if len(pods) > most else ""
+    return ", ".join(pods[:most]) + more

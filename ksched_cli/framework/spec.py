@@ -1,0 +1,21 @@
+"""What the room of a plugin declares in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ksched_cli.framework.interfaces import Plugin
+from ksched_cli.framework.reasons import ReasonKind, ReasonTable
+from ksched_cli.framework.rejections import RejectionGuide
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """A room. `plugins` have one class each; names, arguments, columns and minors stand there. `reasons` are the
+    tables that the plugins take their reasons from. `narrowing` is the kind of reason by which a pod is rejected where
+    the plugin alone leaves it no node in PreFilter."""
+
+    plugins: tuple[type[Plugin], ...]
+    reasons: tuple[type[ReasonTable], ...] = ()
+    guide: RejectionGuide = field(default_factory=RejectionGuide)
+    narrowing: ReasonKind | None = None

@@ -1,0 +1,1 @@
+"""NodeAffinity: spec.nodeSelector, spec.affinity.nodeAffinity and the profile's addedAffinity."""

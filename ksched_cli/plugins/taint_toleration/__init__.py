@@ -1,0 +1,1 @@
+"""TaintToleration: taints that the pod does not tolerate."""
