@@ -1,0 +1,91 @@
+"""The work queue of the controllers: keys in turn, and timers on the virtual clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ksched_cli.controlplane.api_server import Refusal
+from ksched_cli.controlplane.work import Worker, WorkQueue
+from ksched_cli.engine.queueing.clock import VirtualClock
+
+
+class Noting(Worker):
+    def __init__(self, *refused: str) -> None:
+        self.refused = list(refused)
+        self.seen: list[Any] = []
+
+    def reconcile(self, key: Any) -> None:
+        self.seen.append(key)
+        if key in self.refused:
+            self.refused.remove(key)
+            raise Refusal("Test", "no")
+
+
+def make() -> tuple[VirtualClock, WorkQueue]:
+    clock = VirtualClock()
+    return clock, WorkQueue(clock, lambda: 1)
+
+
+def test_a_timer_runs_at_its_moment_and_not_before() -> None:
+    clock, queue = make()
+    ran: list[str] = []
+    queue.at(5.0, lambda: ran.append("second"))
+    queue.at(3.0, lambda: ran.append("first"))
+    assert queue.next_moment() == 3.0
+    clock.now = 2.999
+    queue.run_due()
+    assert ran == []
+    clock.now = 3.0
+    queue.run_due()
+    assert ran == ["first"]
+    assert queue.next_moment() == 5.0
+    clock.now = 5.0
+    queue.run_due()
+    assert ran == ["first", "second"]
+    assert queue.next_moment() is None
+
+
+def test_keys_are_reconciled_in_turn_and_once() -> None:
+    _, queue = make()
+    worker = Noting()
+    for key in ("a", "b", "a"):
+        queue.add(worker, key)
+    while queue.work():
+        pass
+    assert worker.seen == ["a", "b"]
+
+
+def test_a_key_is_added_later_once_at_the_earliest_of_its_moments() -> None:
+    clock, queue = make()
+    worker = Noting()
+    for seconds in (4.0, 2.0, 2.0, 3.0):
+        queue.add_after(worker, "a", seconds)
+    moments = []
+    while (moment := queue.next_moment()) is not None:
+        clock.now = moment
+        moments.append(moment)
+        queue.run_due()
+        queue.work()
+    assert moments == [2.0, 4.0]
+    assert worker.seen == ["a", "a"]
+
+
+def test_a_refused_key_comes_again_after_a_delay_that_doubles() -> None:
+    clock, version = VirtualClock(), [0]
+    queue = WorkQueue(clock, lambda: version[0])
+    worker = Noting("a", "a")
+    queue.add(worker, "a")
+    moments = []
+    while True:
+        while queue.work():
+            pass
+        assert queue.next_moment() is None, "nothing has changed: the same request would fail again"
+        version[0] += 1
+        moment = queue.next_moment()
+        if moment is None:
+            break
+        clock.now = moment
+        moments.append(moment)
+        queue.run_due()
+    assert moments == [0.005, 0.015]
+    assert worker.seen == ["a", "a", "a"]
