@@ -46,6 +46,7 @@ def test_the_same_arguments_write_the_same_bytes() -> None:
     assert Counter(each["kind"] for each in json.loads(texts[0])["items"]) == {"Node": 5, "Namespace": 5, "Pod": 10}
 
 
+@pytest.mark.slow
 def test_a_measured_run_reads_the_command_s_own_figures(tmp_path: Path) -> None:
     run = measure("antiaffinity", 200, 4, tmp_path)
     assert (run.placed, run.wanted, run.pods) == (1000, 1000, 1000)

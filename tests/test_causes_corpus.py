@@ -137,6 +137,7 @@ def test_between_1_33_and_1_34_devices_and_requests_of_whole_pods_differ(case: s
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "before", "after"),
     [

@@ -13,6 +13,7 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.simulate import outcome_of
 from ksched_cli.report.simulate_document import pod_entry
 from ksched_cli.wiring import RunOptions, prepare
+from tests.lanes import sampled
 from tests.test_conformance import CASES, differences
 
 # Of nodes that PreFilter had ruled out nobody asked a filter.
@@ -31,7 +32,7 @@ def first_rejections(scheduler: Scheduler, pod_row: int) -> dict[str, tuple[str,
     return found
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
+@pytest.mark.parametrize("case", sampled(CASES, 3))
 def test_the_first_of_all_rejections_is_kube_schedulers_and_looking_changes_nothing(case: Path) -> None:
     config = case / "config.yaml"
     scheduler = prepare(

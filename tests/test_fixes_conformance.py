@@ -18,6 +18,7 @@ from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import RunOptions, assemble, gather, make_scheduler, read_edits
 from ksched_cli.wiring.settling import settle_cluster
 from ksched_cli.world.results import Limits
+from tests.lanes import sampled
 from tests.test_conformance import CASES
 
 
@@ -79,7 +80,7 @@ def controllers(item: Any) -> list[tuple[str, str, str]]:
     return [(namespace, each["kind"], each["name"]) for each in owners if each.get("controller")]
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
+@pytest.mark.parametrize("case", sampled(CASES, 24))
 def test_every_fix_that_is_printed_works(case: Path, tmp_path: Path) -> None:
     cluster = case / "cluster.json"
     setup = setup_of(case, cluster)

@@ -19,6 +19,7 @@ from ksched_cli.wiring import RunOptions, prepare
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters, nodes, pods
 from tests.harness import decide, make_scheduler
+from tests.lanes import sampled
 from tests.plugins.lib.devices.resources import devices, exactly, make_claim, make_class, make_slice
 from tests.plugins.storage import claim, volume
 from tests.test_conformance import CASES
@@ -32,6 +33,7 @@ def workloads(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
     return made, [*running, first, *pending]
 
 
+@pytest.mark.slow
 @given(workloads())
 @settings(max_examples=80, deadline=None)
 def test_a_placed_pod_never_overfills_its_node(drawn: Any) -> None:
@@ -46,6 +48,7 @@ def test_a_placed_pod_never_overfills_its_node(drawn: Any) -> None:
         assert cluster.usage.pod_count[decision.row] <= cluster.nodes.allowed_pods[decision.row]
 
 
+@pytest.mark.slow
 @given(workloads())
 @settings(max_examples=80, deadline=None)
 def test_no_placed_pod_takes_a_host_port_that_is_in_use(drawn: Any) -> None:
@@ -65,6 +68,7 @@ def test_no_placed_pod_takes_a_host_port_that_is_in_use(drawn: Any) -> None:
                     )
 
 
+@pytest.mark.slow
 @given(workloads())
 @settings(max_examples=80, deadline=None)
 def test_victims_have_lower_priority_than_their_preemptor(drawn: Any) -> None:
@@ -74,6 +78,7 @@ def test_victims_have_lower_priority_than_their_preemptor(drawn: Any) -> None:
             assert scheduler.cluster.pods.priority[victim] < decision.pod.priority
 
 
+@pytest.mark.slow
 @given(workloads(), st.randoms(use_true_random=False))
 @settings(max_examples=60, deadline=None)
 def test_the_order_of_pods_in_the_input_does_not_matter(drawn: Any, random: Any) -> None:
@@ -203,6 +208,7 @@ def claim_workloads(draw: st.DrawFn) -> tuple[list[Any], list[Any], list[Any]]:
     return made, waiting, [*claims, *volumes]
 
 
+@pytest.mark.slow
 @given(claim_workloads())
 @settings(max_examples=150, deadline=None)
 def test_a_claim_for_one_pod_is_used_by_one_pod(drawn: Any) -> None:
@@ -229,7 +235,7 @@ def simulated(items: list[Any], case: Path, folder: Path) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
+@pytest.mark.parametrize("case", sampled(CASES, 4))
 def test_the_order_of_objects_in_the_input_does_not_matter(case: Path, tmp_path: Path) -> None:
     items = json.loads((case / "cluster.json").read_text())["items"]
     turned = sorted(items, key=lambda item: json.dumps(item)[::-1])

@@ -19,6 +19,7 @@ CHECKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [pytest.param(each, id=name) for name, each in CHECKS.items()])
 def test_check(command: list[str | Path], tmp_path: Path) -> None:
     words = [str(word).replace("{tmp}", str(tmp_path)) for word in command]

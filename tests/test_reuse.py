@@ -104,6 +104,7 @@ def check(drawn: tuple[list[Any], list[Any]]) -> None:
     assert outcomes(drawn, reuse=True) == outcomes(drawn, reuse=False)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("limits")
 def test_random_workloads_come_out_the_same_with_and_without() -> None:
     check()

@@ -119,6 +119,7 @@ def test_sums_of_billionths_are_sums_of_quantities(numbers: list[int], suffix: s
     assert sum(nano_value(f"{number}{suffix}") for number in numbers) == total * 10**9
 
 
+@pytest.mark.slow
 @given(st.text(max_size=8))
 def test_any_text_is_a_quantity_or_told_to_be_none(text: str) -> None:
     try:

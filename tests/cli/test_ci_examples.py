@@ -54,6 +54,7 @@ def shell(repository: Path, script: str, **environment: str) -> subprocess.Compl
     return subprocess.run(["sh", "-ec", script], cwd=repository, env=given, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_github_workflow(repository: Path) -> None:
     steps = block_with("jobs")["jobs"]["ksched"]["steps"]
     annotate, scan = (step["run"] for step in steps if "ksched check" in step.get("run", ""))
@@ -70,6 +71,7 @@ def test_the_github_workflow(repository: Path) -> None:
     assert uris == {"deploy/batch.json", "deploy/db.yaml", "deploy/web.yaml"}
 
 
+@pytest.mark.slow
 def test_the_pre_commit_hook(repository: Path) -> None:
     """pre-commit runs the entry with the arguments of the user's configuration after it."""
     hooks = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}

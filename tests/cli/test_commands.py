@@ -192,6 +192,7 @@ def test_stdin(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPat
     assert capsys.readouterr().out.startswith("pod/dev/new-0\tnode/node-1\n")
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_not_an_error() -> None:
     """`ksched … | head -1`, in a process of its own: only there is stdout a pipe."""
     code = "import sys; from ksched_cli.cli.main import main; sys.argv = ['ksched', 'demo']; main()"

@@ -30,6 +30,7 @@ def test_the_command_prints_the_script(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out == (ROOT / "completions" / "ksched.bash").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
 @pytest.mark.parametrize(
     ("typed", "offered"),

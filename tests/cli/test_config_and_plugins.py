@@ -27,6 +27,7 @@ SEEN_BY_THE_SCHEMA = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", [None, *VALID], ids=lambda path: "default" if path is None else path.parent.name)
 def test_what_view_prints_means_the_same(
     config: Path | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -30,6 +30,7 @@ def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
@@ -50,6 +51,7 @@ def test_streams(line: str, code: int, said: str) -> None:
     assert len(done.stderr.splitlines()) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["version", "demo", "demo -o json", "plugins", "completion bash", "--help"])
 def test_a_reader_that_has_gone(command: str) -> None:
     """As a program that SIGPIPE ends: 141 in a shell."""
@@ -57,12 +59,14 @@ def test_a_reader_that_has_gone(command: str) -> None:
     assert (done.stdout, done.stderr) == ("141\n", "")
 
 
+@pytest.mark.slow
 def test_what_is_not_stdout_is_not_mixed_into_it() -> None:
     done = shell(f"ksched simulate --from {DEMO} -o json --plugin nothing:Here 2>&-")
     assert done.returncode == 2
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["markdown", "table", "github", "json"])
 def test_an_ascii_locale(output: str) -> None:
     line = f"ksched check --from {CHECK}/cluster.yaml -f {CHECK}/deploy -o {output}"

@@ -58,6 +58,7 @@ def plain(text: str) -> str:
     return STYLE.sub("", text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "styled", "coloured"),
     [
@@ -74,6 +75,7 @@ def test_terminals(changes: dict[str, str], styled: bool, coloured: bool) -> Non
     assert plain(shown) == (ROOT / "tests" / "cli" / "golden" / "demo.txt").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "coloured"),
     [
@@ -88,10 +90,12 @@ def test_pipes(changes: dict[str, str], coloured: bool) -> None:
     assert bool(COLOUR.search(into_a_pipe(**changes))) == coloured
 
 
+@pytest.mark.slow
 def test_a_pipe_has_no_width_of_its_own_and_takes_that_of_columns() -> None:
     assert max(map(len, into_a_pipe().splitlines())) > 80
     assert into_a_pipe(COLUMNS="80") == (ROOT / "tests" / "cli" / "golden" / "demo.txt").read_text()
 
 
+@pytest.mark.slow
 def test_a_terminals_width_is_used() -> None:
     assert plain(on_a_terminal(50)) == (ROOT / "tests" / "cli" / "golden" / "demo-narrow.txt").read_text()

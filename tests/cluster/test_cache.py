@@ -45,6 +45,7 @@ def facts(cluster: Cluster) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=100, deadline=None)
 def test_any_history_equals_a_fresh_build(data: st.DataObject) -> None:

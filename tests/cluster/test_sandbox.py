@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,6 +35,7 @@ def facts(cluster: Cluster) -> Any:
     )
 
 
+@pytest.mark.slow
 @given(clusters(), st.data())
 @settings(max_examples=80, deadline=None)
 def test_everything_is_as_before(drawn: Any, data: st.DataObject) -> None:
@@ -56,6 +58,7 @@ def test_everything_is_as_before(drawn: Any, data: st.DataObject) -> None:
     assert facts(cluster) == before
 
 
+@pytest.mark.slow
 @given(clusters())
 @settings(max_examples=40, deadline=None)
 def test_many_at_once_count_as_one_after_the_other(drawn: Any) -> None:

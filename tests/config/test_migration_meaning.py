@@ -72,6 +72,7 @@ def ref(name: str, weight: int) -> dict[str, Any]:
     return {"name": name, "weight": weight} if weight else {"name": name}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", READERS)
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(data=st.data())
@@ -131,6 +132,7 @@ def test_a_policy_means_the_same(predicates: Any, priorities: Any) -> None:
     check_meaning(document)
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(
     predicates=entries(set(PREDICATES) & set(ORDER) - OF_ARGUMENTS, weighted=False),

@@ -259,6 +259,7 @@ def gangs(draw: st.DrawFn) -> tuple[list[Any], list[Any], list[Any]]:
     return made, pods, groups
 
 
+@pytest.mark.slow
 @given(gangs())
 @settings(max_examples=150, deadline=None)
 def test_no_gang_is_ever_partly_placed_below_its_quorum(drawn: Any) -> None:
@@ -287,6 +288,7 @@ def test_no_gang_is_ever_partly_placed_below_its_quorum(drawn: Any) -> None:
             assert (usage.requested[wanted, decision.row] <= limit.allocatable[wanted, decision.row]).all()
 
 
+@pytest.mark.slow
 @given(gangs(), st.randoms(use_true_random=False))
 @settings(max_examples=60, deadline=None)
 def test_neither_reuse_nor_the_order_of_the_input_changes_the_answer(drawn: Any, random: Any) -> None:

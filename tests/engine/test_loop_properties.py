@@ -7,6 +7,7 @@ import copy
 from dataclasses import replace as replace_settings
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -251,6 +252,7 @@ def facts_of_the_living(cluster: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=40, deadline=None)
 def test_any_history(data: st.DataObject) -> None:

@@ -15,6 +15,7 @@ from tests.fuzz.mutations import bounded, mutated
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_a_short_run_finds_nothing() -> None:
     command = [sys.executable, "-m", "tests.fuzz", "--count", "40", "--seed", "5000"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -35,6 +36,7 @@ def test_a_mutation_leaves_the_given_document_alone() -> None:
     assert bounded({"spec": {"replicas": 10**9}}) == {"spec": {"replicas": 30}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["raise RuntimeError('x')", "import time; x = 0\nwhile True: x += 1"])
 def test_what_the_fuzzer_looks_for(source: str, tmp_path: Path) -> None:
     """A program with a fault is a finding."""

@@ -109,6 +109,7 @@ def shaped(draw: st.DrawFn, name: str) -> Pod:
     return pod
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=150, deadline=None)
 def test_capacity_equals_placing_replicas_one_by_one(data: st.DataObject) -> None:
@@ -130,6 +131,7 @@ def test_capacity_equals_placing_replicas_one_by_one(data: st.DataObject) -> Non
         assert all(room.failure for room in counted.nodes)
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=80, deadline=None)
 def test_a_mix_equals_placing_its_sets_one_by_one(data: st.DataObject) -> None:

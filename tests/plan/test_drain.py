@@ -209,6 +209,7 @@ class Watcher:
         return len(covering) > 1 or any(self.healthy(item) <= self.desired(item) for item in covering)
 
 
+@pytest.mark.slow
 @given(shops())
 @settings(max_examples=200, deadline=None)
 def test_no_budget_is_ever_broken(drawn: Any) -> None:

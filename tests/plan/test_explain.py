@@ -127,6 +127,7 @@ def test_the_sentence(items: list[Any], said: str) -> None:
     assert said in found or found.startswith(said)
 
 
+@pytest.mark.slow
 @given(clusters())
 @settings(max_examples=100, deadline=None)
 def test_a_node_is_rejected_or_feasible_and_the_first_rejection_counts(drawn: Any) -> None:
@@ -192,6 +193,7 @@ def test_why_not_this_node_and_with_which_weight() -> None:
     assert focus.text[1] == "With weight 6 and not 1 for NodeResourcesFit it goes to n1."
 
 
+@pytest.mark.slow
 @given(clusters(max_nodes=4, max_running=4))
 @settings(max_examples=60, deadline=None)
 def test_every_weight_that_is_named_takes_the_pod_there_and_no_nearer_one_does(drawn: Any) -> None:

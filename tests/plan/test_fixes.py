@@ -327,6 +327,7 @@ def test_a_placed_pod_needs_no_fix() -> None:
     assert explained([node("n1").obj(), pod(cpu="1").obj()], "p").fixes is None
 
 
+@pytest.mark.slow
 @given(clusters(max_nodes=4, max_running=5))
 @settings(max_examples=40, deadline=None)
 def test_fixes_are_sorted_differ_in_kind_and_leave_the_input_alone(drawn: Any) -> None:

@@ -101,6 +101,7 @@ def declaring_modules() -> Iterator[str]:
                 yield ".".join(parts)
 
 
+@pytest.mark.slow
 def test_every_module_that_declares_rules_is_collected() -> None:
     """In a process of its own: here other tests may have imported them."""
     code = (

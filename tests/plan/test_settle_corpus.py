@@ -31,6 +31,7 @@ def test_it_settles_and_nobody_who_fits_is_left_behind(case: Path) -> None:
             assert scheduler.schedule(row).result != "scheduled", info.key
 
 
+@pytest.mark.slow
 def test_the_first_cycle_of_each_pod_is_that_of_a_plain_run() -> None:
     """Up to the first preemption or the first pod that is woken, settling is the same run."""
     compared = 0

@@ -92,6 +92,7 @@ def test_has_a_name_a_summary_and_an_extension_point(plugin: type[Plugin]) -> No
     assert extension_points(plugin)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", FILTERS)
 @given(drawn=clusters(), data=st.data())
 @settings(max_examples=40, deadline=None)
@@ -108,6 +109,7 @@ def test_a_nodes_verdict_does_not_depend_on_which_others_are_asked_about(
     assert [part.status(index) for index in range(len(rows))] == [whole.status(row) for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", FILTERS)
 @given(drawn=clusters(), data=st.data())
 @settings(max_examples=40, deadline=None)
@@ -154,6 +156,7 @@ def test_there_is_a_reason_exactly_where_a_node_is_rejected(plugin: type[Plugin]
         assert (verdict.codes[index] != Code.SUCCESS) == bool(verdict.reasons[verdict.reason_ids[index]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", [*FILTERS, *SCORERS])
 @given(drawn=clusters())
 @settings(max_examples=40, deadline=None)
@@ -168,6 +171,7 @@ def test_writes_nothing(plugin: type[Plugin], drawn: Any) -> None:
         np.testing.assert_array_equal(old, new)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", SCORERS)
 @given(drawn=clusters())
 @settings(max_examples=60, deadline=None)
@@ -177,6 +181,7 @@ def test_normalised_scores_are_in_range(plugin: type[Plugin], drawn: Any) -> Non
         assert all(0 <= score <= 100 for score in scores.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", SCORERS)
 @given(drawn=clusters(), data=st.data())
 @settings(max_examples=40, deadline=None)
@@ -185,6 +190,7 @@ def test_score_is_equivariant_under_node_order(plugin: type[Plugin], drawn: Any,
     assert score_of(bench(plugin, drawn)) == score_of(bench(plugin, drawn, list(order)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", SCORERS)
 @given(drawn=clusters(), data=st.data())
 @settings(max_examples=40, deadline=None)

@@ -421,6 +421,7 @@ def plain_rank(found: tuple[str, list[Pod], int]) -> Any:
     return violations, top, sum(priority(each) + 2**31 for each in victims), len(victims), age, node
 
 
+@pytest.mark.slow
 @given(crowds())
 @settings(max_examples=120, deadline=None)
 def test_the_dry_run_equals_a_plain_reading(drawn: Any) -> None:

@@ -157,6 +157,7 @@ RESOURCES = (ResourceSpec("cpu", 1), ResourceSpec("memory", 3), ResourceSpec("ex
 SHAPE = (UtilizationShapePoint(0, 0), UtilizationShapePoint(50, 8), UtilizationShapePoint(100, 10))
 
 
+@pytest.mark.slow
 @given(drawn=clusters(), strategy=st.sampled_from(("least", "most", "ratio")))
 @settings(max_examples=120, deadline=None)
 def test_resource_scores_agree_with_the_plain_reading(drawn: Any, strategy: str) -> None:

@@ -72,6 +72,7 @@ def test_init_containers_and_image_volumes_count() -> None:
     assert make_bench(ImageLocality, [node], pod).scores() == {"n": 100}
 
 
+@pytest.mark.slow
 @given(clusters())
 @settings(max_examples=100, deadline=None)
 def test_agrees_with_the_plain_reading(drawn: Any) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -246,12 +247,14 @@ def normalized(scores: dict[str, int]) -> dict[str, int]:
     return {name: int(100 * ((score - lowest) / (highest - lowest))) for name, score in scores.items()}
 
 
+@pytest.mark.slow
 @given(worlds())
 @settings(max_examples=400, deadline=None)
 def test_agrees_with_the_plain_reading(made: Bench) -> None:
     check(made)
 
 
+@pytest.mark.slow
 @given(worlds(), st.data())
 @settings(max_examples=200, deadline=None)
 def test_still_agrees_after_the_cluster_changed(made: Bench, data: st.DataObject) -> None:

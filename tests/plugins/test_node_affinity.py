@@ -180,6 +180,7 @@ def test_a_preference_that_cannot_be_compiled_ends_the_cycle() -> None:
     )
 
 
+@pytest.mark.slow
 @given(clusters())
 @settings(max_examples=150, deadline=None)
 def test_agrees_with_the_plain_reading(drawn: Any) -> None:

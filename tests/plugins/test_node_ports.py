@@ -87,6 +87,7 @@ def test_explain_names_the_ports() -> None:
     }
 
 
+@pytest.mark.slow
 @given(clusters())
 @settings(max_examples=150, deadline=None)
 def test_agrees_with_the_plain_reading(drawn: Any) -> None:

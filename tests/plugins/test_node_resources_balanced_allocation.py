@@ -45,6 +45,7 @@ def test_a_best_effort_pod_is_not_scored() -> None:
     assert answer.skipped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "args", [pytest.param(NodeResourcesBalancedAllocationArgs(), id="two"), pytest.param(THREE, id="three")]
 )

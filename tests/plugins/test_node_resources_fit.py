@@ -186,6 +186,7 @@ STRATEGIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", [pytest.param(each, id=name) for name, each in STRATEGIES.items()])
 @given(drawn=clusters())
 @settings(max_examples=80, deadline=None)

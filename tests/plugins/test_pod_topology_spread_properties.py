@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -259,6 +260,7 @@ def test_filter_with_the_profiles_defaults(made: Bench) -> None:
     assert {name: code for name, (code, _) in made.statuses().items()} == want
 
 
+@pytest.mark.slow
 @given(two_of("DoNotSchedule"), st.data())
 @settings(max_examples=300, deadline=None)
 def test_pods_of_one_node_going_and_coming(made: Bench, data: st.DataObject) -> None:
@@ -295,6 +297,7 @@ def test_pods_of_one_node_going_and_coming(made: Bench, data: st.DataObject) -> 
 # Score
 
 
+@pytest.mark.slow
 @given(two_of("ScheduleAnyway"), st.data())
 @settings(max_examples=300, deadline=None)
 def test_score(made: Bench, data: st.DataObject) -> None:
@@ -308,6 +311,7 @@ def soft_web(key: str, skew: int) -> TopologySpreadConstraint:
     return msgspec.convert(made, TopologySpreadConstraint)
 
 
+@pytest.mark.slow
 @given(spreads([]), st.data())
 @settings(max_examples=300, deadline=None)
 def test_score_with_the_systems_defaults(made: Bench, data: st.DataObject) -> None:

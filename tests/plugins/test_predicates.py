@@ -43,6 +43,7 @@ UNRESOLVABLE, RESOLVABLE = "UnschedulableAndUnresolvable", "Unschedulable"
 # GeneralPredicates
 
 
+@pytest.mark.slow
 @given(drawn=clusters())
 @settings(max_examples=150, deadline=None)
 def test_general_predicates_say_what_each_of_the_four_would(drawn: Any) -> None:

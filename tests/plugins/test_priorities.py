@@ -55,6 +55,7 @@ def most(used: int, there: int) -> int:
     return used * 10 // there if there and used <= there else 0
 
 
+@pytest.mark.slow
 @given(drawn=clusters())
 @settings(max_examples=120, deadline=None)
 def test_resources_agree_with_the_plain_reading(drawn: Any) -> None:

@@ -226,6 +226,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     assert "pipes, sockets and devices are not read" in found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "garbage",
     [

@@ -23,6 +23,7 @@ from ksched_cli.wiring import RunOptions, prepare
 from ksched_cli.wiring.snapshots import take_snapshot
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
+from tests.lanes import sampled
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 SUBJECTS = sorted({path.name.rpartition("-")[0] for path in CORPUS.iterdir() if path.is_dir()})
@@ -68,7 +69,7 @@ def check_same_placements(source: str, config: str | None, folder: Path) -> None
     assert placements(str(path), redacted_config) == before
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", sampled(CASES, 4))
 def test_the_same_placements_under_the_renaming(case: Path, tmp_path: Path) -> None:
     config = case / "config.yaml"
     check_same_placements(str(case / "cluster.json"), str(config) if config.exists() else None, tmp_path)
@@ -236,6 +237,7 @@ def test_host_ports_clash_as_before(tmp_path: Path) -> None:
     assert "0.0.0.0" in addresses
 
 
+@pytest.mark.slow
 @settings(max_examples=40, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(clusters(), st.booleans())
 def test_random_clusters_keep_their_placements(

@@ -96,6 +96,7 @@ def check_unchanged(before: dict[str, Any], after: dict[str, Any]) -> None:
     assert not told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"reuse": False}, {"tie_break": "random", "seed": 5}], ids=str)
 @given(items=clusters(), history=histories, last=changes)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -253,6 +253,7 @@ def test_a_cluster_followed_to_the_end(kube: KubeServer, tmp_path: Path) -> None
     assert {each.method for each in kube.requests} == {"GET"}
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_line_for_each(
     kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
