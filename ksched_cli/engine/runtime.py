@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.faults import Calling, blamed
@@ -15,6 +17,9 @@ from ksched_cli.engine.scores import Scores
 from ksched_cli.engine.timings import Timings
 from ksched_cli.framework.status import Status
 
+# One of these for each plugin and extension point: it is entered dozens of times per pod.
+_blamed = cache(blamed)
+
 
 class Runtime:
     """The plugins of one profile. Holds no state of a cycle: that is in CycleState."""
@@ -24,7 +29,7 @@ class Runtime:
     ) -> None:
         self.profile = profile
         self.cluster = cluster
-        self.calling: Calling = blamed if timings is None else timings.calling
+        self.calling: Calling = _blamed if timings is None else timings.calling
         self.pre_filters = PreFilters(profile, cluster, self.calling)
         self.filters = Filters(profile, cluster, self.calling)
         self.nominated = NominatedFilters(cluster, nominator, self.pre_filters, self.filters)

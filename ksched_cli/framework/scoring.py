@@ -55,7 +55,8 @@ def default_normalize_score(scores: Int64Column, max_priority: int = MAX_NODE_SC
 def go_round(values: FloatColumn) -> Int64Column:
     """math.Round: halves go away from zero."""
     whole = np.trunc(values)
-    return (whole + np.where(np.abs(values - whole) >= 0.5, np.sign(values), 0.0)).astype(np.int64)
+    fraction = values - whole
+    return whole.astype(np.int64) + (fraction >= 0.5) - (fraction <= -0.5)
 
 
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10

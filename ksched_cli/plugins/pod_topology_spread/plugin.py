@@ -14,6 +14,7 @@ from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.cluster.columns import BoolColumn, FloatColumn, IdColumn, Int64Column, RowColumn
 from ksched_cli.cluster.labels import ABSENT, LabelColumn
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.template_values import TemplateValues
 from ksched_cli.config.plugin_args import PodTopologySpreadArgs
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
@@ -84,6 +85,16 @@ class Domains:
 
 
 @dataclass(frozen=True)
+class CountedNodes:
+    """Which nodes count for a hard constraint, and the label value ids of these."""
+
+    present: BoolColumn
+    eligible: BoolColumn
+    counted: BoolColumn
+    ids: IdColumn
+
+
+@dataclass(frozen=True)
 class SpreadState:
     """preFilterState."""
 
@@ -128,10 +139,16 @@ class PodTopologySpread(
     def __init__(self, args: PodTopologySpreadArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._selectors = DefaultSelectors(handle.cluster.catalog, handle.release)
+        self._known_constraints: TemplateValues[tuple[SpreadConstraint, ...]] = TemplateValues(handle.cluster)
+        self._known_nodes: TemplateValues[CountedNodes] = TemplateValues(handle.cluster)
+        self._known_included: TemplateValues[BoolColumn] = TemplateValues(handle.cluster)
 
     # Constraints
 
     def _constraints(self, pod: PodInfo, action: str) -> tuple[SpreadConstraint, ...]:
+        return self._known_constraints.of(pod, action, lambda: self._compiled(pod, action))
+
+    def _compiled(self, pod: PodInfo, action: str) -> tuple[SpreadConstraint, ...]:
         own = pod.pod.spec.topology_spread_constraints
         if own:
             keys = self.handle.gates.enabled("MatchLabelKeysInPodTopologySpread")
@@ -141,7 +158,11 @@ class PodTopologySpread(
         return default_constraints_of(defaults, pod.pod, self._selectors, action)
 
     def _included(self, constraint: SpreadConstraint, pod: PodInfo) -> BoolColumn:
-        """matchNodeInclusionPolicies for every node."""
+        """matchNodeInclusionPolicies for every node. Not to be written to."""
+        policies = constraint.honor_affinity, constraint.honor_taints
+        return self._known_included.of(pod, policies, lambda: self._matching_policies(constraint, pod))
+
+    def _matching_policies(self, constraint: SpreadConstraint, pod: PodInfo) -> BoolColumn:
         cluster = self.handle.cluster
         included = np.ones(len(cluster.nodes), dtype=np.bool_)
         if constraint.honor_affinity:
@@ -212,11 +233,25 @@ class PodTopologySpread(
             return error(f"get constraints from pod: obtaining pod's hard topology spread constraints: {problem}")
         if not constraints:
             return SKIP
-        labelled = self._fully_labelled(constraints)
-        return PreFilterResult(SpreadState(tuple(self._domains(each, pod, labelled) for each in constraints)))
+        return PreFilterResult(SpreadState(tuple(self._domains(each, pod, constraints) for each in constraints)))
 
-    def _domains(self, constraint: SpreadConstraint, pod: PodInfo, labelled: BoolColumn) -> Domains:
+    def _domains(self, constraint: SpreadConstraint, pod: PodInfo, constraints: Sequence[SpreadConstraint]) -> Domains:
         column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
+        nodes = self._known_nodes.of(pod, constraint, lambda: self._counted_nodes(constraint, pod, constraints))
+        counts = self._counts(constraint, pod)
+        if nodes.ids is not column.ids:
+            counts = counts[nodes.counted]
+        matching = np.bincount(nodes.ids, weights=counts, minlength=len(column.values)).astype(np.int64)
+        matches_itself = constraint.selector.matches(pod.labels)
+        return Domains(constraint, column.ids, matching, nodes.present, nodes.eligible, matches_itself)
+
+    def _counted_nodes(
+        self, constraint: SpreadConstraint, pod: PodInfo, constraints: Sequence[SpreadConstraint]
+    ) -> CountedNodes:
+        column, labelled = (
+            self.handle.cluster.nodes.labels.column(constraint.topology_key),
+            self._fully_labelled(constraints),
+        )
         eligible = labelled & self._included(constraint, pod)
         size = len(column.values)
         present = np.bincount(column.ids[eligible], minlength=size) > 0
@@ -224,9 +259,7 @@ class PodTopologySpread(
         if not PodTopologySpreadRules.of(self.handle.release).counts_eligible_nodes_only:
             # Nodes that the pod may not go to count too, where a domain has one that it may go to.
             counted, eligible = present[column.ids], labelled & present[column.ids]
-        weights = self._counts(constraint, pod)[counted]
-        counts = np.bincount(column.ids[counted], weights=weights, minlength=size).astype(np.int64)
-        return Domains(constraint, column.ids, counts, present, eligible, constraint.selector.matches(pod.labels))
+        return CountedNodes(present, eligible, counted, column.ids if counted.all() else column.ids[counted])
 
     def clone_state(self, state: SpreadState) -> SpreadState:
         return SpreadState(
