@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ksched_cli.cli.options import Detail, FailOn, Output
-from ksched_cli.cli.printing import print_row, warn
+from ksched_cli.cli.printing import complain, print_row, warn
 
 if TYPE_CHECKING:
     from ksched_cli.plan.results import PodOutcome, Simulation
     from ksched_cli.wiring import RunOptions
 
 SOME_DO_NOT_FIT = 1
+# Characters of a document past which its size is worth a note.
+_LARGE = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ def _stream_json(prepared: Prepared, shown: Shown, out: TextIO) -> int:
     groups = placement.pod_groups()
     final = prepared.final(unplaced, placement.gated)
     stream.close(placement.gated, placement.ignored, prepared.coverage, stats, prepared.refused, groups, final)
+    if stream.characters > _LARGE:
+        complain(f"the document has {stream.characters / 1e6:,.0f} MB; without --detail full it is much smaller")
     return verdict(failing, prepared.warnings, shown, refused=bool(prepared.refused))
 
 

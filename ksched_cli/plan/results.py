@@ -13,6 +13,7 @@ from ksched_cli.api.pod_facts import pod_key
 if TYPE_CHECKING:
     from ksched_cli.cluster.columns import RowColumn
     from ksched_cli.controlplane.api_server import PodRefusal as Refused
+    from ksched_cli.plan.node_detail import NodeDetail
     from ksched_cli.whatif.changes import GonePod
     from ksched_cli.world.results import FinalPod
 
@@ -90,15 +91,6 @@ class Preemption:
     node: str
     victims: tuple[str, ...]
     pdb_violations: int
-
-
-@dataclass(frozen=True, slots=True)
-class NodeDetail:
-    """Everything about every node, for `--detail full`."""
-
-    feasible: tuple[str, ...]
-    filters: Mapping[str, Failure]
-    scored: tuple[ScoredNode, ...]
 
 
 @dataclass(frozen=True, slots=True)

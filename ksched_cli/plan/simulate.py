@@ -20,12 +20,12 @@ from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.framework.status import Status
 from ksched_cli.plan.groups import pod_group_outcomes
 from ksched_cli.plan.missing_kinds import MissingKinds
+from ksched_cli.plan.node_detail import NodeDetail
 from ksched_cli.plan.results import (
     Failure,
     FailureGroup,
     GatedPod,
     IgnoredPod,
-    NodeDetail,
     NodeNames,
     PodGroupOutcome,
     PodOutcome,
@@ -213,13 +213,10 @@ def _scored(table: ScoreTable, cluster: Cluster, index: int) -> ScoredNode:
 
 
 def _detail(decision: Decision, cluster: Cluster) -> NodeDetail:
-    names, diagnosis = cluster.nodes.names, decision.diagnosis
-    filters: dict[str, Failure] = {}
+    failures: list[tuple[Failure, RowColumn]] = []
+    unknown: dict[str, Failure] = {}
+    diagnosis = decision.diagnosis
     if diagnosis is not None and diagnosis.pre_filter is None:
-        for status, rows in diagnosis.nodes.groups():
-            failure = _failure(status)
-            filters.update((names[row], failure) for row in rows)
-        filters.update((name, _failure(status)) for name, status in diagnosis.nodes.unknown_nodes.items())
-    table = decision.scores
-    scored = () if table is None else tuple(_scored(table, cluster, index) for index in range(len(table.rows)))
-    return NodeDetail(tuple(names[row] for row in decision.feasible), dict(sorted(filters.items())), scored)
+        failures = [(_failure(status), rows) for status, rows in diagnosis.nodes.groups()]
+        unknown = {name: _failure(status) for name, status in diagnosis.nodes.unknown_nodes.items()}
+    return NodeDetail(cluster.nodes, decision.feasible, failures, unknown, decision.scores)

@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any, TextIO
 
+import msgspec
+
 from ksched_cli.report.visible import is_plain
 
 _YAML_WIDTH = 120
@@ -15,7 +17,15 @@ _COMMAND = re.compile(r"#(?=#(?:\[|vso\[))", re.IGNORECASE)
 
 def json_text(document: Any, *, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
     r"""JSON in which every character that is not printable is written as `\u202e`; other letters stay as they are."""
-    text = json.dumps(document, indent=indent, separators=separators, ensure_ascii=False)
+    return _printable(json.dumps(document, indent=indent, separators=separators, ensure_ascii=False))
+
+
+def compact_json(document: Any) -> str:
+    """`json_text` without spaces, for documents that are large."""
+    return _printable(msgspec.json.encode(document).decode())
+
+
+def _printable(text: str) -> str:
     if not text.isascii() or "\x7f" in text:
         text = _UNUSUAL.sub(_escape_unprintable, text)
     # A command of GitHub or Azure counts anywhere in a line of a log.

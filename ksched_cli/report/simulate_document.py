@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
+from msgspec import Raw
+
+from ksched_cli.plan.node_detail import ByKind, NodeDetail
 from ksched_cli.plan.results import (
     Failure,
     FailureGroup,
@@ -14,11 +17,11 @@ from ksched_cli.plan.results import (
     PodGroupOutcome,
     PodOutcome,
     RefusedPod,
-    ScoredNode,
+    Score,
     Simulation,
     Stats,
 )
-from ksched_cli.report.encoding import json_text
+from ksched_cli.report.encoding import compact_json, json_text
 from ksched_cli.report.final import final_entry
 from ksched_cli.world.results import FinalPod
 
@@ -50,10 +53,12 @@ class JsonStream:
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._separator = "\n"
+        self.characters = 0
         out.write(f'{{"apiVersion": "{API_VERSION}", "kind": "{KIND}", "pods": [')
 
     def pod(self, outcome: PodOutcome) -> None:
-        self._out.write(self._separator + json_text(pod_entry(outcome)))
+        text = compact_json(pod_entry(outcome, encode=lambda entry: Raw(compact_json(entry).encode())))
+        self.characters += self._out.write(self._separator + text)
         self._separator = ",\n"
 
     def close(
@@ -126,9 +131,10 @@ def _timing(timing: PluginTiming) -> dict[str, Any]:
     return {**entry, "origin": timing.origin} if timing.origin else entry
 
 
-def pod_entry(outcome: PodOutcome) -> dict[str, Any]:
-    """Keys in the order of the contract, absent when empty."""
-    per_node = _summary(outcome) if outcome.detail is None else _detail(outcome)
+def pod_entry(outcome: PodOutcome, encode: Callable[[Any], Any] = lambda entry: entry) -> dict[str, Any]:
+    """Keys in the order of the contract, absent when empty. `encode` is called once for each failure and each set of
+    scores that nodes share."""
+    per_node = _summary(outcome) if outcome.detail is None else _detail(outcome.detail, outcome.pre_filter, encode)
     entry: dict[str, Any] = {
         "pod": outcome.pod,
         "result": outcome.result,
@@ -152,16 +158,22 @@ def _preemption(outcome: PodOutcome) -> dict[str, Any] | None:
     return {"node": done.node, "victims": list(done.victims), "pdbViolations": done.pdb_violations}
 
 
-def _detail(outcome: PodOutcome) -> dict[str, Any]:
-    detail = outcome.detail
-    assert detail is not None
+def _detail(detail: NodeDetail, pre_filter: Failure | None, encode: Callable[[Any], Any]) -> dict[str, Any]:
+    failures, scores = detail.filters_by_kind(), detail.scores_by_kind()
+    filters = _by_name(failures, [encode(_failure(each)) for each in failures.kinds])
+    if len(detail.filters) > len(filters):
+        filters = {name: encode(_failure(each)) for name, each in detail.filters.items()}
     return {
         "feasible": list(detail.feasible),
-        "preFilter": _failure(outcome.pre_filter) if outcome.pre_filter else None,
-        "filters": {node: _failure(failure) for node, failure in detail.filters.items()},
-        "scores": {scored.node: _scores(scored) for scored in detail.scored},
-        "totals": {scored.node: scored.total for scored in detail.scored},
+        "preFilter": _failure(pre_filter) if pre_filter else None,
+        "filters": filters,
+        "scores": _by_name(scores, [encode(_scores(each)) for each in scores.kinds]),
+        "totals": detail.totals,
     }
+
+
+def _by_name(nodes: ByKind[Any], entries: Sequence[Any]) -> dict[str, Any]:
+    return dict(zip(nodes.names, map(entries.__getitem__, nodes.numbers), strict=True))
 
 
 def _summary(outcome: PodOutcome) -> dict[str, Any]:
@@ -169,7 +181,9 @@ def _summary(outcome: PodOutcome) -> dict[str, Any]:
         "nodes": {"total": outcome.total_nodes, "feasible": outcome.feasible_nodes},
         "preFilter": _failure(outcome.pre_filter) if outcome.pre_filter else None,
         "failures": [_group(group) for group in outcome.failures],
-        "top": [{"node": scored.node, "total": scored.total, "scores": _scores(scored)} for scored in outcome.top],
+        "top": [
+            {"node": scored.node, "total": scored.total, "scores": _scores(scored.scores)} for scored in outcome.top
+        ],
     }
 
 
@@ -181,8 +195,8 @@ def _group(group: FailureGroup) -> dict[str, Any]:
     return {**_failure(group.failure), "nodes": group.nodes, "examples": list(group.examples)}
 
 
-def _scores(scored: ScoredNode) -> dict[str, Any]:
+def _scores(scores: Mapping[str, Score]) -> dict[str, Any]:
     return {
         plugin: {"raw": score.raw, "normalized": score.normalized, "weighted": score.weighted}
-        for plugin, score in scored.scores.items()
+        for plugin, score in scores.items()
     }

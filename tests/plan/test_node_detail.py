@@ -1,0 +1,55 @@
+"""What `--detail full` says of each node, told by kinds that nodes share."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from hypothesis import given, settings
+
+from ksched_cli.cli import running
+from ksched_cli.cli.main import run
+from ksched_cli.plan.simulate import outcome_of
+from ksched_cli.report.simulate_document import JsonStream, pod_entry
+from tests.cli.transcripts import CASE
+from tests.harness import make_scheduler
+from tests.test_reuse import workloads
+
+
+@given(workloads())
+@settings(max_examples=60, deadline=None)
+def test_every_node_has_its_own_scores_and_its_own_failure(drawn: tuple[list[object], list[object]]) -> None:
+    scheduler = make_scheduler(*drawn)  # type: ignore[arg-type]
+    names = scheduler.cluster.nodes.names
+    for decision in scheduler.run(scheduler.enqueue()):
+        outcome = outcome_of(decision, scheduler.cluster, detail=True)
+        detail, table = outcome.detail, decision.scores
+        assert detail is not None
+        told = [
+            (each.node, [(name, score.raw, score.normalized, score.weighted) for name, score in each.scores.items()])
+            for each in detail.scored
+        ]
+        rows = [] if table is None else table.rows.tolist()
+        assert told == [(names[row], list(table.scores_at(index))) for index, row in enumerate(rows) if table]
+        assert decision.diagnosis is not None
+        statuses = {name: decision.diagnosis.nodes.status(row) for row, name in enumerate(names)}
+        failed = {name: (each.plugin, each.reasons) for name, each in detail.filters.items()}
+        assert (
+            failed == {name: (each.plugin, each.reasons) for name, each in statuses.items() if not each.ok}
+            or outcome.pre_filter
+        )
+        out = io.StringIO()
+        JsonStream(out).pod(outcome)
+        assert json.loads(out.getvalue().partition("[")[2]) == pod_entry(outcome)
+
+
+def test_a_large_document_has_a_note_about_its_size(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["simulate", "--from", str(CASE), "-o", "json", "--detail", "full"]
+    run(command)
+    assert "the document has" not in capsys.readouterr().err
+    monkeypatch.setattr(running, "_LARGE", 1000)
+    run(command)
+    assert "the document has 0 MB" in capsys.readouterr().err
