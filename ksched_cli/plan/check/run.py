@@ -23,7 +23,6 @@ from ksched_cli.world.world import World
 
 # A StatefulSet of a thousand pods, one grace period after the other, takes nine hours.
 LIMITS = Limits(max_time=7 * 24 * 3600.0, max_cycles=1_000_000)
-# More waves of Jobs are not simulated.
 MOST_WAVES = 1000
 
 
@@ -38,8 +37,7 @@ class CheckRun:
         self.world = World(scheduler, loaded, draws=Draws(choices), decided=self._decided)
         self.plane = self.world.plane
         self.items = [item for item in in_order(changes.manifests) if isinstance(item, (Pod, *WORKLOADS))]
-        self._own = {identity_of(item) for item in self.items}
-        self._own.update(filter(None, map(resource_of, self.items)))
+        self._own = {*map(identity_of, self.items), *filter(None, map(resource_of, self.items))}
         # The last cycle of each pod of the manifests that has no node, by uid, and preemptors with their decisions.
         self.decisions: dict[str, Decision] = {}
         self.preempting: dict[str, Decision] = {}
@@ -81,8 +79,8 @@ class CheckRun:
         return self._changes.gaps(self.plane)
 
     def warnings(self) -> list[str]:
-        unsettled = "" if self.ending == "settled" else f"the cluster does not come to rest: {self.ending}"
-        return [*self.plane.warnings, *([unsettled] if unsettled else [])]
+        unsettled = [f"the cluster does not come to rest: {self.ending}"] if self.ending != "settled" else []
+        return [*self.plane.warnings, *unsettled]
 
     def _finish_jobs(self) -> None:
         """Pods of Jobs that the manifests bring finish, as long as something waits for room."""
