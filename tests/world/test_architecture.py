@@ -55,7 +55,7 @@ def test_a_loop_over_cycles_would_be_found() -> None:
     assert cycles_in_loops(ast.parse("[scheduler.schedule(row) for row in rows]"))
 
 
-_DRAIN = ("drain/run", "drain/evictions", "drain/pending_pods")
+_DRAIN = ("drain/run", "drain/evictions", "drain/pending_pods", "drain/in_turn")
 WORLD_DRIVERS = ("settle", "scenario", "check/checker", "check/run", *_DRAIN, "causes/trace")
 MOST_LINES = 100
 
