@@ -222,6 +222,7 @@ complete -c ksched -n '__fish_seen_subcommand_from check' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from check' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json junit sarif github markdown'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l restart
+complete -c ksched -n '__fish_seen_subcommand_from check' -l replicas -x -a 'min current max all'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from check' -l fail-on -x -a 'preemption warning'
 complete -c ksched -n '__fish_seen_subcommand_from check' -s h -l help
@@ -595,6 +596,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json junit sarif github markdown'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l restart
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l replicas -x -a 'min current max all'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l fail-on -x -a 'preemption warning'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s h -l help

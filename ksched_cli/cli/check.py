@@ -21,6 +21,7 @@ from ksched_cli.errors import InputError, KschedError, UsageError
 
 if TYPE_CHECKING:
     from ksched_cli.plan.check.results import Check, Finding
+    from ksched_cli.wiring import RunOptions
 
 SHORT = "Would these manifests schedule? For CI."
 HELP = """Would these manifests schedule? Lays them over the cluster as `kubectl apply` would, and says what is in
@@ -63,6 +64,20 @@ class CheckOutput(StrEnum):
     MARKDOWN = "markdown"
 
 
+class ReplicaBound(StrEnum):
+    MIN = "min"
+    CURRENT = "current"
+    MAX = "max"
+    ALL = "all"
+
+
+Replicas = Annotated[
+    ReplicaBound,
+    typer.Option(
+        help="How many pods a workload with an autoscaler has: minReplicas, its current number with a warning if "
+        "maxReplicas does not fit, maxReplicas, or all three."
+    ),
+]
 Output = Annotated[
     CheckOutput,
     typer.Option(
@@ -90,12 +105,17 @@ def check(
     files: Files = [],  # noqa: B006  # typer takes the default from here and never changes it
     output: Output = CheckOutput.TABLE,
     restart: Restart = False,
+    replicas: Replicas = ReplicaBound.CURRENT,
     exit_zero: options.ExitZero = False,
     fail_on: options.FailOnOption = [],  # noqa: B006
 ) -> None:
     cluster = replace(cluster, filenames=[*cluster.filenames, *files])
     try:
-        done = _checked(cluster, live, scheduler, edits, restart=restart, exit_zero=exit_zero, fail_on=fail_on)
+        if not cluster.filenames:
+            raise UsageError("say which manifests: -f FILE, -f DIRECTORY or -f -")
+        if exit_zero and fail_on:
+            raise UsageError("--exit-zero and --fail-on contradict each other: give one of them")
+        done = stricter(_checked(make_setup(cluster, live, scheduler, edits), restart, replicas), fail_on)
     except KschedError as mistake:
         if output not in (CheckOutput.TABLE, CheckOutput.WIDE):
             from ksched_cli.plan.check.inputs import check_not_run
@@ -109,30 +129,17 @@ def check(
     raise typer.Exit(SOME_DO_NOT_FIT if bad and not exit_zero else 0)
 
 
-def _checked(
-    cluster: ClusterOptions,
-    live: LiveClusterOptions,
-    scheduler: SchedulerOptions,
-    edits: EditOptions,
-    *,
-    restart: bool,
-    exit_zero: bool,
-    fail_on: Sequence[options.FailOn],
-) -> Check:
+def _checked(setup: RunOptions, restart: bool, replicas: ReplicaBound) -> Check:
     from ksched_cli.wiring.check import prepare_check
 
-    if not cluster.filenames:
-        raise UsageError("say which manifests: -f FILE, -f DIRECTORY or -f -")
-    if exit_zero and fail_on:
-        raise UsageError("--exit-zero and --fail-on contradict each other: give one of them")
     # What is read stays to the end: the collector need not go through it while it comes in, nor later.
     gc.disable()
-    prepared = prepare_check(make_setup(cluster, live, scheduler, edits), sys.stdin.buffer, restart=restart)
+    prepared = prepare_check(setup, sys.stdin.buffer, restart=restart, replicas=replicas)
     gc.freeze()
     gc.enable()
     found = prepared.run()
     warn(found.warnings)
-    return stricter(found, fail_on)
+    return found
 
 
 def stricter(done: Check, fail_on: Sequence[options.FailOn]) -> Check:

@@ -21,6 +21,7 @@ from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.archives import Content
+from ksched_cli.sources.autoscalers import autoscaler_of
 from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.custom.workloads import CustomWorkload
 from ksched_cli.sources.declared_files import DeclaredFiles
@@ -71,6 +72,7 @@ class Manifests(Protocol):
 
     options: ReadOptions
     stdin_name: str
+    namespace: str
     folder: str
     collects: bool
 
@@ -277,6 +279,11 @@ class _Reader:
             self._take([decode_unknown(found, Event, source)], source)
             return
         origin = Origin(source, found.line, found.path)
+        namespace = self._manifests.namespace if self._manifests is not None else ""
+        autoscaler = autoscaler_of(unknown, namespace or DEFAULT_NAMESPACE)
+        if autoscaler is not None:
+            self._loaded.autoscalers.append(autoscaler)
+            return
         if unknown.kind in ("Status", "Table"):
             self._problems.append(no_manifest(unknown, source, found.line))
         elif self._manifests is not None and self._take_custom(self._manifests.unknown(unknown, origin), origin):

@@ -12,6 +12,7 @@ from msgspec import Struct
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.errors import Problem
+from ksched_cli.sources.autoscalers import Autoscaler
 from ksched_cli.sources.events import FailedScheduling, PreemptionEvent, ScheduledPod
 
 FieldPath = tuple[str | int, ...]
@@ -52,6 +53,7 @@ class Loaded:
     bindings: list[ScheduledPod] = field(default_factory=list)
     preemptions: list[PreemptionEvent] = field(default_factory=list)
     findings: list[Problem] = field(default_factory=list)
+    autoscalers: list[Autoscaler] = field(default_factory=list)
     assumed_namespaces: set[str] = field(default_factory=set)
     paths_in_resources: dict[int, Callable[[FieldPath], FieldPath]] = field(default_factory=dict)
     _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)

@@ -30,7 +30,7 @@ class _New:
     """Objects that no API server has seen yet."""
 
     def __init__(self, given: ManifestReading) -> None:
-        self._namespace = given.namespace
+        self.namespace = given.namespace
         self._names: set[str] = set()
         self.options = ReadOptions(given.recursive, given.exclude, layouts=False)
         self.stdin_name, self.collects, self.folder = given.stdin_name, given.collects, given.folder
@@ -44,7 +44,7 @@ class _New:
         """rest.FillObjectMetaSystemFields: a name where only its beginning is given. And kubectl's namespace."""
         metadata = metadata_of(item)
         if type(item) not in CLUSTER_SCOPED:
-            metadata.namespace = metadata.namespace or self._namespace
+            metadata.namespace = metadata.namespace or self.namespace
         if not metadata.name and metadata.generate_name:
             attempts = (
                 generated(metadata.generate_name, metadata.namespace, attempt) for attempt in count(len(self._names))

@@ -6,13 +6,12 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import msgspec
-
 from ksched_cli.api.decode import UnknownKind
 from ksched_cli.api.kinds import KINDS
 from ksched_cli.errors import Problem
 from ksched_cli.sources.input_codes import INVALID, REMOVED_VERSION, UNKNOWN_KIND, UNKNOWN_WORKLOAD
 from ksched_cli.sources.loaded import Origin
+from ksched_cli.sources.unknown_objects import document_of, label_of
 
 # Kinds that these API groups have beside those that are read. Other groups may be extended.
 _OTHER_KINDS: Mapping[str, frozenset[str]] = {
@@ -48,23 +47,6 @@ _REMOVED: Mapping[tuple[str, str], str] = {
 _VERSIONS: Mapping[str, str] = {kind: version for version, kind in reversed(KINDS)}
 # How deep a pod template may be in a custom resource.
 _DEEPEST = 12
-
-
-def document_of(unknown: UnknownKind) -> dict[str, Any]:
-    """The object as plain values."""
-    document = unknown.document
-    if not isinstance(document, dict):
-        document = msgspec.json.decode(document) if document is not None else {}
-    return document if isinstance(document, dict) else {}
-
-
-def label_of(unknown: UnknownKind) -> str:
-    """`Rollout shop/web`, as far as the manifest says it."""
-    metadata = document_of(unknown).get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    name = metadata.get("name") or metadata.get("generateName") or ""
-    full = f"{metadata['namespace']}/{name}" if metadata.get("namespace") else f"{name}"
-    return f"{unknown.kind} {full}".rstrip()
 
 
 def no_manifest(unknown: UnknownKind, source: str, line: int | None) -> Problem:

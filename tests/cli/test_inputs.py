@@ -365,6 +365,79 @@ case(
 )
 
 
+def autoscaler(least: int, most: int, keda: bool = False) -> dict[str, Any]:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    if keda:
+        spec = {"scaleTargetRef": {"name": "web"}, "minReplicaCount": least, "maxReplicaCount": most}
+        return {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {"name": "s"}, "spec": spec}
+    bounds = {"scaleTargetRef": target, "minReplicas": least, "maxReplicas": most}
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "h"},
+        "spec": bounds,
+    }
+
+
+FITS, WARNS = "Deployment default/web  fits  {} of {} pods have a node", "Deployment default/web  warns  {} of {}"
+case(
+    "an autoscaler whose bounds fit",
+    {"m.yaml": dumped(deployment(), autoscaler(2, 4))},
+    "check -f m.yaml",
+    0,
+    FITS.format(2, 2),
+)
+case(
+    "an autoscaler whose maximum does not fit",
+    {"m.yaml": dumped(deployment(), autoscaler(2, 9))},
+    "check -f m.yaml",
+    0,
+    f"{WARNS.format(2, 2)} pods have a node",
+)
+case(
+    "at the maximum",
+    {"m.yaml": dumped(deployment(), autoscaler(2, 9))},
+    "check -f m.yaml --replicas max",
+    1,
+    "Deployment default/web  fails  4 of 9 pods have a node",
+)
+case(
+    "at the minimum",
+    {"m.yaml": dumped(deployment(), autoscaler(3, 9))},
+    "check -f m.yaml --replicas min",
+    0,
+    FITS.format(3, 3),
+)
+case(
+    "at all of them",
+    {"m.yaml": dumped(deployment(), autoscaler(2, 9))},
+    "check -f m.yaml --replicas all --fail-on warning",
+    1,
+    "Deployment default/web  fails  2 of 2 pods have a node",
+)
+case(
+    "a ScaledObject",
+    {"m.yaml": dumped(deployment(), autoscaler(0, 9, keda=True))},
+    "check -f m.yaml --replicas max",
+    1,
+    "Deployment default/web  fails  4 of 9 pods have a node",
+)
+case(
+    "an autoscaler of the cluster",
+    {"c.yaml": dumped(NODE, autoscaler(3, 4)), "m.yaml": WEB},
+    "check --from c.yaml -f m.yaml",
+    0,
+    FITS.format(3, 3),
+)
+case(
+    "--scale of a workload of the manifests",
+    {"m.yaml": WEB},
+    "check -f m.yaml --scale deployment/web=9",
+    1,
+    "Deployment default/web  fails  4 of 9 pods have a node",
+)
+
+
 @pytest.mark.parametrize(("files", "arguments", "code", "line"), CASES)
 def test_exit_code_and_first_line(
     files: Files, arguments: str, code: int, line: str, here: Path, capsys: pytest.CaptureFixture[str]
@@ -504,3 +577,13 @@ def test_a_rendered_file_that_is_kept_is_its_own_location(here: Path, capsys: py
     run(["check", "--from", "cluster.yaml", "-f", "rendered.yaml", "-o", "json"])
     (finding,) = json.loads(capsys.readouterr().out)["findings"]
     assert (finding["file"], finding["line"]) == ("rendered.yaml", 6)
+
+
+def test_a_maximum_that_does_not_fit_is_a_warning_that_names_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "m.yaml").write_text(dumped(deployment(), autoscaler(1, 9)))
+    assert run(["check", "--from", "cluster.yaml", "-f", "m.yaml", "-o", "json"]) == 0
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (finding["code"], finding["level"], finding["line"]) == ("KS409", "warning", 19)
+    assert finding["message"].startswith(
+        "at maxReplicas 9 of HorizontalPodAutoscaler default/h: 5 of 9 pods without a place: "
+    )

@@ -71,4 +71,12 @@ CODES = [
         "the controller waits for something that is not modelled.",
         ("the warnings of the run say why it ended", "ksched simulate --settle shows every event"),
     ),
+    ReasonCode(
+        "KS409",
+        "autoscaler-bound",
+        "the workload does not fit at a bound of its autoscaler",
+        "The pods fit now. A HorizontalPodAutoscaler or a ScaledObject may ask for more of them than the nodes take.",
+        ("nothing, if an autoscaler adds nodes", "lower the bound", "make room for the pods"),
+        level="warning",
+    ),
 ]

@@ -148,6 +148,17 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
     ("Kafka", "kafka.strimzi.io"): (
         _kafka("kafka", "spec.kafka.replicas"),
         _kafka("zookeeper", "spec.zookeeper.replicas"),
+        PodGroup(
+            "Deployment",
+            {
+                **pod_fields("spec.entityOperator.template.pod"),
+                "spec.template.spec.containers.0.resources": "spec.entityOperator.topicOperator.resources",
+            },
+            name="{name}-entity-operator",
+            group="entity operator",
+            labels={_STRIMZI: "{name}", "strimzi.io/name": "{name}-entity-operator"},
+            only_if="spec.entityOperator",
+        ),
     ),
     ("KafkaNodePool", "kafka.strimzi.io"): (
         PodGroup(

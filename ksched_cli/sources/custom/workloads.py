@@ -21,7 +21,7 @@ from ksched_cli.sources.custom.labels import STANDS_FOR
 from ksched_cli.sources.custom.pod_group import TEMPLATE, Draft, PodGroup, Resource, Steps, elements_of
 from ksched_cli.sources.input_codes import INVALID, UNKNOWN_WORKLOAD
 from ksched_cli.sources.loaded import Origin
-from ksched_cli.sources.unread import document_of, label_of
+from ksched_cli.sources.unknown_objects import document_of, label_of
 
 _TYPES: Mapping[str, type[Struct]] = {
     kind.__name__: kind for kind in (Deployment, StatefulSet, ReplicaSet, DaemonSet, Job)
@@ -64,7 +64,7 @@ def custom_workloads(unknown: UnknownKind, origin: Origin, kinds: Kinds) -> Iter
         for made in _workloads(each, unknown, resource, origin):
             found = True
             yield made
-    if not found:
+    if not found and not any(each.only_if for each in groups):
         text = f"there are no pods where a {unknown.kind} of {group} has them"
         yield Problem(text, origin.source, origin.line, label_of(unknown), "", UNKNOWN_WORKLOAD, "warning")
 
