@@ -16,6 +16,8 @@ import typer
 from ksched_cli.cli.printing import complain, print_text
 from ksched_cli.cli.streams import abandon_stdout, prepare_streams
 from ksched_cli.errors import KschedError, UsageError
+from ksched_cli.progress import listen
+from ksched_cli.report.progress import RunProgress
 
 INTERNAL_ERROR = 2
 INTERRUPTED = 130
@@ -94,6 +96,8 @@ def run(arguments: list[str]) -> int:
     """The exit code of the command. Every failure is a sentence on stderr."""
     # A command lives for seconds, and most of what it makes stays: the collector finds next to nothing in it.
     gc.set_threshold(100_000, 50, 1000)
+    shown = RunProgress(bar=sys.stderr is not None and sys.stderr.isatty())
+    listen(shown)
     try:
         prepare_streams()
         code = _dispatch(arguments)
@@ -103,6 +107,8 @@ def run(arguments: list[str]) -> int:
             complain(str(problem))
         return mistake.exit_code
     except (typer.Abort, KeyboardInterrupt):
+        shown.close()
+        complain(shown.summary())
         return INTERRUPTED
     except BrokenPipeError:
         abandon_stdout()
@@ -116,6 +122,9 @@ def run(arguments: list[str]) -> int:
         if os.environ.get("KSCHED_TRACEBACK"):
             raise
         return _bug(bug)
+    finally:
+        shown.close()
+        listen(None)
     return code if isinstance(code, int) else 0
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ksched_cli.cli.options import Detail, FailOn, Output
 from ksched_cli.cli.printing import complain, print_row, warn
+from ksched_cli.progress import listen
 
 if TYPE_CHECKING:
     from ksched_cli.plan.results import PodOutcome, Simulation
@@ -38,6 +39,9 @@ def run_and_show(setup: RunOptions, shown: Shown) -> int:
 
     # What is read stays to the end: the collector need not go through it while it comes in, nor later.
     gc.disable()
+    if shown.output is Output.JSON and sys.stdout.isatty():
+        # A bar and a document that is written meanwhile do not fit on one terminal.
+        listen(None)
     prepared = Simulator.of(setup, sys.stdin.buffer).prepared()
     gc.freeze()
     gc.enable()

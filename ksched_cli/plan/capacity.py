@@ -16,6 +16,7 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.status import Status
 from ksched_cli.plan.results import Failure
+from ksched_cli.progress import steps
 from ksched_cli.whatif.replicas import Replica, Replicas
 
 End = Literal["full", "rejected", "refused", "gated", "ignored", "error", "max"]
@@ -115,7 +116,7 @@ def capacity(
     pending = _place_pending(scheduler) if pending_first else None
     count = _Count(scheduler)
     why, sets = Why("max"), 0
-    for done, portion, replicas in _in_sets(portions):
+    for done, portion, replicas in steps(_in_sets(portions), "replicas had their cycle"):
         sets = done
         if count.placed >= limit:
             break
@@ -139,7 +140,8 @@ def _in_sets(portions: Sequence[tuple[Portion, Replicas]]) -> Iterator[tuple[int
 def _place_pending(scheduler: Scheduler) -> PendingPods:
     """As `simulate` would."""
     queue = scheduler.enqueue()
-    results = Counter(decision.result == "scheduled" for decision in scheduler.run(queue))
+    decisions = steps(scheduler.run(queue), "pending pods had their cycle", len(queue.active))
+    results = Counter(decision.result == "scheduled" for decision in decisions)
     return PendingPods(results[True], results[False], len(queue.gated))
 
 

@@ -33,6 +33,7 @@ from ksched_cli.plan.results import (
     Score,
     ScoredNode,
 )
+from ksched_cli.progress import steps
 
 TOP_NODES = 3
 EXAMPLES = 3
@@ -104,7 +105,7 @@ def place(scheduler: Scheduler, output: OutputOptions | None = None) -> Placemen
 
 def _outcomes(scheduler: Scheduler, queue: PendingQueue, clock: Clock, output: OutputOptions) -> Iterator[PodOutcome]:
     started = time.perf_counter()
-    for decision in scheduler.run(queue):
+    for decision in steps(scheduler.run(queue), "pods had their cycle", len(queue.active)):
         if not output.wanted(decision.pod.pod):
             continue
         outcome = outcome_of(

@@ -1,9 +1,17 @@
-"""How far the reading of a live cluster is: one line on stderr that goes away."""
+"""How far a command is, on stderr: a line for the reading of a live cluster, a bar for loops. Both go away."""
 
 from __future__ import annotations
 
 import sys
-from typing import TextIO
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TextIO, cast
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+# Seconds after which a bar is worth showing, and between two updates of it.
+_SOON, _OFTEN = 1.0, 0.1
 
 
 class ListProgress:
@@ -26,3 +34,79 @@ class ListProgress:
         if self._read:
             self._out.write("\r\033[K")
             self._out.flush()
+
+
+class RunProgress:
+    """A bar on stderr for a command that takes longer than a second, and what was done by then for one that is
+    interrupted. The outermost loop counts; what is counted without a loop shows where there is none."""
+
+    def __init__(self, *, bar: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        """`bar` is False where stderr is no terminal."""
+        self._clock = clock
+        self._started = clock()
+        self._bar: Progress | None = None
+        self._shows_bar = bar
+        self._task: TaskID | None = None
+        self._shown = 0.0
+        self.what, self.done, self.total = "", 0, cast("int | None", None)
+        self._in_loop = False
+
+    def begin(self, what: str, total: int | None) -> bool:
+        if self._in_loop:
+            return False
+        self._stop()
+        self._in_loop = True
+        self.what, self.done, self.total = what, 0, total
+        return True
+
+    def advance(self) -> None:
+        self.done += 1
+        now = self._clock()
+        if self._shows_bar and now - self._started >= _SOON and now - self._shown >= _OFTEN:
+            self._shown = now
+            self._show()
+
+    def end(self) -> None:
+        self._in_loop = False
+        self._stop()
+
+    def count(self, what: str) -> None:
+        if self._in_loop:
+            return
+        if what != self.what:
+            self.what, self.done, self.total = what, 0, None
+        self.advance()
+
+    def close(self) -> None:
+        """Clear the bar away."""
+        self._shows_bar = False
+        self._stop()
+
+    def summary(self) -> str:
+        """What was done so far."""
+        if not self.done:
+            return "interrupted before the first result"
+        of = f" of {self.total:,}" if self.total is not None else ""
+        return f"interrupted: {self.done:,}{of} {self.what}"
+
+    def _show(self) -> None:
+        if self._bar is None:
+            self._bar = _made_bar()
+            self._task = self._bar.add_task(self.what, total=self.total)
+            self._bar.start()
+        assert self._task is not None
+        self._bar.update(self._task, completed=self.done)
+
+    def _stop(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def _made_bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (MofNCompleteColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)

@@ -24,6 +24,7 @@ from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, ClusterEvent
+from ksched_cli.progress import count
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.release_fields import as_stored
 from ksched_cli.world.oscillation import Oscillation
@@ -183,6 +184,7 @@ class _SchedulerWorker(Worker):
         for _ in range(max(len(loop.queue.active), 1)):
             if self._world.cycles >= self._world.max_cycles or loop.step() is None:
                 return
+            count("scheduling cycles are done")
         if loop.has_work():
             self._world.queue.add(self)
 

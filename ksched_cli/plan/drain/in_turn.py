@@ -8,6 +8,7 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.results import DrainTrial
 from ksched_cli.plan.drain.run import DrainWorld
+from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded
 
 
@@ -24,5 +25,6 @@ def drain_in_turn(
     world = DrainWorld(scheduler, loaded, flags, moved_only=moved_only)
     members = [nodes for _, nodes in groups]
     results = world.drain_each(members) if len(groups) > 1 else map(world.drain, members)
-    for (name, nodes), result in zip(groups, results, strict=True):
+    trials = steps(zip(groups, results, strict=True), "drains are done", len(groups))
+    for (name, nodes), result in trials:
         yield DrainTrial(name, tuple(nodes), result)
