@@ -70,7 +70,7 @@ class Release:
 
 # Minors that are modelled, and of which there are recordings.
 _MODELLED = ("1.16", *(f"1.{minor}" for minor in range(19, minor_of(NEWEST_VERSION) + 1)))
-_RECORDED = frozenset(("1.16", "1.21", "1.23", "1.25", "1.27", "1.28", *(f"1.{minor}" for minor in range(29, 37))))
+_RECORDED = frozenset(("1.16", "1.21", *(f"1.{minor}" for minor in range(23, minor_of(NEWEST_VERSION) + 1))))
 
 RELEASES: Mapping[str, Release] = {version: Release(version, version in _RECORDED) for version in _MODELLED}
 NEWEST = RELEASES[NEWEST_VERSION]
