@@ -11,6 +11,9 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l pod-template
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l create-namespace
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l assume-namespace
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s k -l kustomize
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l helm
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l values
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l context
@@ -58,6 +61,9 @@ complete -c ksched -n '__fish_seen_subcommand_from capacity' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l pod-template
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l create-namespace
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l assume-namespace
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s k -l kustomize
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l helm
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l values
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l context
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l as
@@ -101,6 +107,9 @@ complete -c ksched -n '__fish_seen_subcommand_from drain' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l pod-template
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l create-namespace
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l assume-namespace
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s k -l kustomize
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l helm
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l values
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l context
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l as
@@ -147,6 +156,9 @@ complete -c ksched -n '__fish_seen_subcommand_from diff' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l pod-template
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l create-namespace
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l assume-namespace
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s k -l kustomize
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l helm
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l values
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l to
@@ -193,6 +205,9 @@ complete -c ksched -n '__fish_seen_subcommand_from check' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from check' -l pod-template
 complete -c ksched -n '__fish_seen_subcommand_from check' -l create-namespace
 complete -c ksched -n '__fish_seen_subcommand_from check' -l assume-namespace
+complete -c ksched -n '__fish_seen_subcommand_from check' -s k -l kustomize
+complete -c ksched -n '__fish_seen_subcommand_from check' -l helm
+complete -c ksched -n '__fish_seen_subcommand_from check' -l values
 complete -c ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from check' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from check' -l context
@@ -239,6 +254,9 @@ complete -c ksched -n '__fish_seen_subcommand_from explain' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l pod-template
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l create-namespace
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l assume-namespace
+complete -c ksched -n '__fish_seen_subcommand_from explain' -s k -l kustomize
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l helm
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l values
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l context
@@ -319,6 +337,9 @@ complete -c ksched -n '__fish_seen_subcommand_from watch' -l allow-empty
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l pod-template
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l create-namespace
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l assume-namespace
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s k -l kustomize
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l helm
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l values
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l context
@@ -385,6 +406,9 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l allow-em
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l pod-template
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l create-namespace
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l assume-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s k -l kustomize
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l helm
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l values
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l context
@@ -432,6 +456,9 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l allow-em
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l pod-template
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l create-namespace
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l assume-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s k -l kustomize
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l helm
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l values
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l as
@@ -475,6 +502,9 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l pod-template
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l create-namespace
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l assume-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s k -l kustomize
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l helm
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l values
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l as
@@ -521,6 +551,9 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l pod-template
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l create-namespace
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l assume-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s k -l kustomize
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l helm
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l values
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to
@@ -567,6 +600,9 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l pod-template
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l create-namespace
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l assume-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s k -l kustomize
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l helm
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l values
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l context
@@ -613,6 +649,9 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l allow-emp
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l pod-template
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l create-namespace
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l assume-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s k -l kustomize
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l helm
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l values
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l context
@@ -693,6 +732,9 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l allow-empty
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l pod-template
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l create-namespace
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l assume-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s k -l kustomize
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l helm
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l values
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l context

@@ -73,7 +73,7 @@ def capacity(
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    if not cluster.filenames:
+    if not cluster.has_manifests:
         raise UsageError("say which pods to count: -f FILE with a pod or a workload")
     setup = make_setup(cluster, live, scheduler, edits)
     from ksched_cli.wiring.counting import count_capacity

@@ -111,11 +111,13 @@ def check(
 ) -> None:
     cluster = replace(cluster, filenames=[*cluster.filenames, *files])
     try:
-        if not cluster.filenames:
-            raise UsageError("say which manifests: -f FILE, -f DIRECTORY or -f -")
+        if not cluster.has_manifests:
+            raise UsageError("say which manifests: -f FILE, -f DIRECTORY, -f -, -k DIRECTORY or --helm CHART")
         if exit_zero and fail_on:
             raise UsageError("--exit-zero and --fail-on contradict each other: give one of them")
-        done = stricter(_checked(make_setup(cluster, live, scheduler, edits), restart, replicas), fail_on)
+        setup = make_setup(cluster, live, scheduler, edits)
+        setup = replace(setup, reading=replace(setup.reading, optional=tuple(files)))
+        done = stricter(_checked(setup, restart, replicas), fail_on)
     except KschedError as mistake:
         if output not in (CheckOutput.TABLE, CheckOutput.WIDE):
             from ksched_cli.plan.check.inputs import check_not_run

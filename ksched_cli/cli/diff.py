@@ -125,12 +125,12 @@ def diff(
 def _sides(setup: RunOptions, after: AfterOptions) -> tuple[RunOptions, RunOptions]:
     """Before and after."""
     if not after.given:
-        if not (setup.filenames or setup.edits or setup.edit_problems or setup.scenario):
+        if not (setup.has_manifests or setup.edits or setup.edit_problems or setup.scenario):
             raise UsageError(
                 "there is nothing to compare with: give a change, such as --drain NODE or -f FILE, "
                 "or the other side with --to, --to-config, --to-kube-version, --to-feature-gates or --to-filename"
             )
-        return replace(setup, filenames=(), edits=(), edit_problems=(), scenario=None), setup
+        return replace(setup.without_manifests(), edits=(), edit_problems=(), scenario=None), setup
     other = replace(
         setup,
         sources=after.to or setup.sources,

@@ -56,6 +56,13 @@ class ManifestOptions:
     pod_template: options.PodTemplateOption = field(default_factory=list)
     create_namespace: options.CreateNamespace = False
     assume_namespace: options.AssumeNamespace = field(default_factory=list)
+    kustomize: options.Kustomize = field(default_factory=list)
+    helm: options.Helm = field(default_factory=list)
+    values: options.Values = field(default_factory=list)
+
+    @property
+    def has_manifests(self) -> bool:
+        return bool(self.filenames or self.kustomize or self.helm)
 
     def reading(self) -> ManifestReading:
         from ksched_cli.sources.read_options import ManifestReading
@@ -69,9 +76,14 @@ class ManifestOptions:
             pod_templates=templates,
             assumed_namespaces=tuple(self.assume_namespace),
             creates_namespaces=self.create_namespace,
+            kustomizations=tuple(self.kustomize),
+            charts=tuple(self.helm),
+            values=tuple(self.values),
         )
 
     def check(self) -> None:
+        if self.values and not self.helm:
+            raise UsageError("--values are for a chart: give it with --helm CHART")
         if "-" in self.sources and "-" in self.filenames:
             raise UsageError("--from - and -f - cannot both read stdin: give one of them as a file")
 

@@ -83,6 +83,23 @@ PodTemplateOption = Annotated[
         show_default=False,
     ),
 ]
+Kustomize = Annotated[
+    list[str],
+    typer.Option(
+        "-k",
+        "--kustomize",
+        metavar="DIR",
+        help="Manifests that the installed kustomize or kubectl builds of this directory.",
+        show_default=False,
+    ),
+]
+Helm = Annotated[
+    list[str],
+    typer.Option(
+        "--helm", metavar="CHART", help="Manifests that the installed helm renders of this chart.", show_default=False
+    ),
+]
+Values = Annotated[list[str], typer.Option("--values", metavar="FILE", help="Values for --helm.", show_default=False)]
 CreateNamespace = Annotated[
     bool, typer.Option("--create-namespace", help="The deployment creates the namespaces that the input does not have.")
 ]

@@ -16,10 +16,10 @@ _PATH = re.compile(r"^path: (.+)$", re.MULTILINE)
 
 class DeclaredFiles:
     """The files that the documents of one source name. `folder` is where relative paths begin: that of a chart or of a
-    kustomization."""
+    kustomization. `default` stands for objects that name no file."""
 
-    def __init__(self, content: bytes, folder: str = "") -> None:
-        self._content, self._folder = content, folder
+    def __init__(self, content: bytes, folder: str = "", default: str = "") -> None:
+        self._content, self._folder, self._default = content, folder, default
         self._lines: Sequence[str] = ()
         if b"# Source: " in content:
             self._lines = content.decode("utf-8", "replace").splitlines()
@@ -32,7 +32,7 @@ class DeclaredFiles:
         declared = next((annotations[name] for name in _ANNOTATIONS if annotations.get(name)), "")
         origin = _PATH.search(annotations.get(_ORIGIN, ""))
         declared = declared or (origin[1].strip().strip("\"'") if origin else "") or self._comment(line)
-        return self._found(declared) if declared else ""
+        return self._found(declared) if declared else self._default
 
     def _comment(self, line: int | None) -> str:
         """The comment of Helm between the document's marker and its first field."""

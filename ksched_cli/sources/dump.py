@@ -31,6 +31,7 @@ from ksched_cli.sources.input_codes import DUPLICATE, INVALID, SKIPPED, UNREADAB
 from ksched_cli.sources.loaded import Loaded, Origin
 from ksched_cli.sources.places import path_in_resource, with_field_line
 from ksched_cli.sources.read_options import DUMPS, ReadOptions
+from ksched_cli.sources.rendering import Rendering
 from ksched_cli.sources.snapshot import is_snapshot, read_snapshot
 from ksched_cli.sources.unread import no_manifest
 from ksched_cli.sources.unrendered import broken_template, unrendered
@@ -73,7 +74,8 @@ class Manifests(Protocol):
     options: ReadOptions
     stdin_name: str
     namespace: str
-    folder: str
+    renderings: Sequence[Rendering]
+    optional: Sequence[str]
     collects: bool
 
     def complete(self, item: Struct) -> None:
@@ -114,12 +116,18 @@ class _Reader:
         self._strays: list[str] = []
         self._in_directory = False
         self._declared = DeclaredFiles(b"")
+        self._rendering: Rendering | None = None
         self._seen: dict[tuple[type[Struct], str, str], _Place] = {}
 
     def load(self, sources: Sequence[str], objects: Sequence[Any] = ()) -> Loaded:
         for given in sources:
             try:
                 self._load_source(given)
+            except InputError as mistake:
+                self._add(mistake.problems, UNREADABLE)
+        for rendering in self._manifests.renderings if self._manifests is not None else ():
+            try:
+                self._take_rendered(rendering)
             except InputError as mistake:
                 self._add(mistake.problems, UNREADABLE)
         for number, item in enumerate(objects, start=1):
@@ -165,7 +173,8 @@ class _Reader:
         if found.below:
             text = f"{_counted(found.below, 'manifest')} in the folders below {_is(found.below)} not read"
             self._problems.append(Problem(text, given, hint="-R reads them", code=SKIPPED, level="note"))
-        self._in_directory = found.directory and self._manifests is not None
+        manifests = self._manifests
+        self._in_directory = manifests is not None and (found.directory or given in manifests.optional)
         for path in found.paths:
             try:
                 self._take_all(files.read(path, gathered=found.gathered, options=self._options), str(path))
@@ -195,14 +204,25 @@ class _Reader:
                 continue
             if self._manifests is not None:
                 self._loaded.texts[content.name] = content.data
-                is_piped = content.name == self._manifests.stdin_name
-                self._declared = DeclaredFiles(content.data if is_piped else b"", self._manifests.folder)
+                self._declared = self._declared_files(content)
             try:
                 self._take_content(content)
             except InputError as mistake:
                 self._add(mistake.problems, UNREADABLE)
         if empty:
             raise InputError(Problem(f"no file in it ends in {', '.join(files.SUFFIXES)}", source))
+
+    def _declared_files(self, content: Content) -> DeclaredFiles:
+        """Of what is piped in or rendered here; a file is its own location."""
+        if self._rendering is not None:
+            return DeclaredFiles(content.data, self._rendering.folder, self._rendering.file)
+        is_piped = self._manifests is not None and content.name == self._manifests.stdin_name
+        return DeclaredFiles(content.data if is_piped else b"")
+
+    def _take_rendered(self, rendering: Rendering) -> None:
+        self._rendering = rendering
+        self._take_all([Content(rendering.file, rendering.render())], rendering.source)
+        self._rendering = None
 
     def _take_content(self, content: Content) -> None:
         if is_snapshot(content.data):
@@ -216,7 +236,7 @@ class _Reader:
 
     def _take_manifest(self, content: Content) -> None:
         """A manifest, unless the file is one that another tool makes manifests of."""
-        problem = unrendered(content.name)
+        problem = unrendered(content.name) if self._rendering is None else None
         if problem is not None:
             self._problems.append(problem)
             return

@@ -20,6 +20,7 @@ from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.input_codes import UNREADABLE
 from ksched_cli.sources.loaded import Loaded, Origin
 from ksched_cli.sources.read_options import ManifestReading, ReadOptions
+from ksched_cli.sources.rendering import Rendering, chart, kustomization
 from ksched_cli.sources.unread import judge
 from ksched_cli.sources.validate import Complaint
 
@@ -33,7 +34,11 @@ class _New:
         self.namespace = given.namespace
         self._names: set[str] = set()
         self.options = ReadOptions(given.recursive, given.exclude, layouts=False)
-        self.stdin_name, self.collects, self.folder = given.stdin_name, given.collects, given.folder
+        self.stdin_name, self.collects, self.optional = given.stdin_name, given.collects, given.optional
+        self.renderings: Sequence[Rendering] = [
+            *map(kustomization, given.kustomizations),
+            *(chart(each, given.values, given.namespace) for each in given.charts),
+        ]
         self._kinds = known_kinds(read_pod_templates(given.pod_templates))
 
     def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem | CustomWorkload]:
@@ -71,8 +76,8 @@ def load_manifests(
     problems = [Problem("URLs are not read", url, hint=hint, code=UNREADABLE) for url in urls]
     if problems and not reading.collects:
         raise InputError(problems)
-    files = [path for path in paths if path not in urls]
-    loaded = load_dump(files, stdin, _New(reading), objects=objects) if files or objects else Loaded()
+    files, new = [path for path in paths if path not in urls], _New(reading)
+    loaded = load_dump(files, stdin, new, objects=objects) if files or objects or new.renderings else Loaded()
     loaded.findings += problems
     loaded.assumed_namespaces.update(reading.assumed_namespaces)
     if reading.creates_namespaces:

@@ -22,8 +22,9 @@ DUMPS = ReadOptions()
 class ManifestReading:
     """How manifests are read. `namespace` is for objects that name none. With `collects` a problem ends nothing: it
     becomes a finding. `pod_templates` are the texts of --pod-template.
-    `assumed_namespaces` exist, and with `creates_namespaces` all others do that the manifests name. `folder`
-    is where the paths begin that rendered manifests name as their source."""
+    `assumed_namespaces` exist, and with `creates_namespaces` all others do that the manifests name.
+    Files of `optional` need not be manifests.
+    `kustomizations` and `charts` are rendered by installed tools, charts with the files of `values`."""
 
     namespace: str = ""
     recursive: bool = False
@@ -33,4 +34,7 @@ class ManifestReading:
     pod_templates: Sequence[str] = ()
     assumed_namespaces: Sequence[str] = ()
     creates_namespaces: bool = False
-    folder: str = ""
+    optional: Sequence[str] = ()
+    kustomizations: Sequence[str] = ()
+    charts: Sequence[str] = ()
+    values: Sequence[str] = ()

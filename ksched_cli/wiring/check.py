@@ -105,7 +105,7 @@ def prepare_check(
     scaled, so that scaling comes after the manifests."""
     scales = tuple(edit for edit in setup.edits if isinstance(edit, Scale))
     others = tuple(edit for edit in setup.edits if not isinstance(edit, Scale))
-    gathered = gather(replace(setup, filenames=(), allow_empty=True, edits=others), stdin)
+    gathered = gather(replace(setup.without_manifests(), allow_empty=True, edits=others), stdin)
     namespace = setup.namespace or gathered.loaded.namespace
     reading = replace(setup.reading, namespace=namespace, collects=True)
     manifests = load_manifests(setup.filenames, stdin, reading)

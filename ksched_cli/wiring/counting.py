@@ -35,7 +35,7 @@ def count_capacity(
     from ksched_cli.wiring.emptiness import check_nodes
     from ksched_cli.wiring.reading import read_manifests
 
-    gathered = gather(replace(setup, filenames=(), allow_empty=True), stdin)
+    gathered = gather(replace(setup.without_manifests(), allow_empty=True), stdin)
     loaded = gathered.loaded
     manifests = read_manifests(setup, setup.namespace or loaded.namespace, stdin)
     check_nodes(setup, loaded, manifests)

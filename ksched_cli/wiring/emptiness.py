@@ -53,7 +53,7 @@ def _nothing_to_place(setup: RunOptions, cluster: Loaded, manifests: Loaded) -> 
     from ksched_cli.api.pod_facts import is_terminal
     from ksched_cli.whatif.manifests import WORKLOADS
 
-    if not setup.filenames or setup.edits or setup.scenario is not None:
+    if not setup.has_manifests or setup.edits or setup.scenario is not None:
         return
     pending = any(not pod.spec.node_name and not is_terminal(pod) for pod in cluster.of(Pod))
     if not pending and not any(manifests.of(kind) for kind in (Pod, *WORKLOADS)):

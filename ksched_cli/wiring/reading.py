@@ -115,7 +115,7 @@ def read_unchanged(
 def read_manifests(setup: RunOptions, namespace: str, stdin: BinaryIO | None = None) -> Loaded:
     from ksched_cli.sources.loaded import Loaded
 
-    if not setup.filenames:
+    if not setup.has_manifests:
         return Loaded()
     from ksched_cli.sources.manifests import load_manifests
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.errors import Problem, UsageError
@@ -49,6 +49,14 @@ class RunOptions:
     allow_extenders: bool = False
     # Whether FailedScheduling events are read, which say nothing to any but those who look back.
     events: bool = False
+
+    @property
+    def has_manifests(self) -> bool:
+        return bool(self.filenames or self.reading.kustomizations or self.reading.charts)
+
+    def without_manifests(self) -> RunOptions:
+        """The same run before any manifest is applied."""
+        return replace(self, filenames=(), reading=replace(self.reading, kustomizations=(), charts=()))
 
 
 def make_setting(setup: RunOptions, server_version: str = "") -> SchedulerSpec:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 import yaml
 
 from ksched_cli.cli.main import run
+from ksched_cli.sources import rendering
 from tests.builders import make_node, make_pod
 from tests.cli.junit_shape import junit_mistakes
 from tests.cli.sarif_shape import SHAPE
@@ -587,3 +590,98 @@ def test_a_maximum_that_does_not_fit_is_a_warning_that_names_it(here: Path, caps
     assert finding["message"].startswith(
         "at maxReplicas 9 of HorizontalPodAutoscaler default/h: 5 of 9 pods without a place: "
     )
+
+
+def tool(name: str, script: str, folder: Path) -> None:
+    path = folder / "bin" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("options", "installed", "code", "line"),
+    [
+        pytest.param(
+            ["-k", "d"],
+            {"kustomize": 'test "$*" = "build d" && cat m.yaml'},
+            1,
+            "Pod default/large  fails",
+            id="kustomize",
+        ),
+        pytest.param(
+            ["-k", "d"],
+            {"kubectl": 'test "$*" = "kustomize d" && cat m.yaml'},
+            1,
+            "Pod default/large  fails",
+            id="kubectl",
+        ),
+        pytest.param(
+            ["--helm", "c", "--values", "v.yaml", "-n", "default"],
+            {"helm": 'test "$*" = "template c c --values v.yaml --namespace default" && cat m.yaml'},
+            1,
+            "Pod default/large  fails",
+            id="helm",
+        ),
+        pytest.param(["-k", "d"], {}, 2, "d: error KS008", id="no tool"),
+        pytest.param(["-k", "d"], {"kustomize": "echo no such base >&2; exit 1"}, 2, "d: error KS008", id="it fails"),
+        pytest.param(["-k", "d"], {"kustomize": "sleep 30"}, 2, "d: error KS008", id="it does not end"),
+        pytest.param(
+            ["--values", "v.yaml", "-k", "d"], {}, 2, "ksched: --values are for a chart", id="values without a chart"
+        ),
+    ],
+)
+def test_installed_tools_render(
+    options: list[str],
+    installed: dict[str, str],
+    code: int,
+    line: str,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lay_out({"m.yaml": dumped(LARGE), "d/kustomization.yaml": "resources: [m.yaml]\n", "c/Chart.yaml": ""}, here)
+    (here / "bin").mkdir()
+    for name, script in installed.items():
+        tool(name, script, here)
+    for name in ("cat", "sleep", "sh"):
+        (here / "bin" / name).symlink_to(shutil.which(name) or name)
+    monkeypatch.setenv("PATH", str(here / "bin"))
+    if "sleep" in "".join(installed.values()):
+        monkeypatch.setattr(rendering, "TIME_LIMIT", 0.5)
+    assert run(["check", "--from", "cluster.yaml", *options]) == code
+    assert first_line(capsys).startswith(line)
+
+
+def test_a_rendered_object_is_located_in_its_file(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_out({"m.yaml": dumped(LARGE), "d/kustomization.yaml": "resources: [m.yaml]\n"}, here)
+    tool("kustomize", "cat m.yaml", here)
+    monkeypatch.setenv("PATH", f"{here / 'bin'}:/bin:/usr/bin")
+    assert run(["check", "--from", "cluster.yaml", "-k", "d", "-o", "sarif"]) == 1
+    (result,) = validate_sarif(capsys.readouterr().out)["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "d/kustomization.yaml"
+
+
+@pytest.mark.parametrize("output", ["table", "json", "sarif", "junit", "github", "markdown"])
+def test_a_closed_pipe_is_not_a_failing_check(output: str, here: Path) -> None:
+    """As a shell has it: `ksched check … | head -1`. 141 is 128 and SIGPIPE."""
+    pods = [make_pod(f"pod-{number:04}").requests(cpu="9").doc() for number in range(900)]
+    (here / "m.yaml").write_text(dumped(*pods))
+    command = [sys.executable, "-m", "ksched_cli", "check", "--from", "cluster.yaml", "-f", "m.yaml", "-o", output]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait(120) == 141
+
+
+def test_files_of_a_hook_that_are_no_manifests_are_skipped(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As pre-commit calls the second hook: options, then the names of the changed files."""
+    lay_out({"m.yaml": WEB, "package.json": '{"name": "x"}', "values.yaml": "a: 1\n", "broken.yaml": "a: [\n"}, here)
+    hook = ["check", "--allow-empty", "--from", "cluster.yaml"]
+    assert run([*hook, "package.json", "m.yaml", "values.yaml"]) == 0
+    assert "package.json: note KS007" in capsys.readouterr().out
+    assert run([*hook, "values.yaml"]) == 0
+    assert run([*hook, "m.yaml", "broken.yaml"]) == 2
+    assert run(["check", "--from", "cluster.yaml", "-f", "values.yaml"]) == 2
