@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet, UndoLog
 from ksched_cli.controlplane.api_server import Refusal
@@ -30,7 +30,10 @@ class Worker(ABC):
 
 
 class Controller(Worker):
-    """A controller of kube-controller-manager: it watches objects and reconciles the keys that changes concern."""
+    """A controller of kube-controller-manager: it watches objects and reconciles the keys that changes concern.
+    `informers` are the kinds that it watches; empty for all kinds."""
+
+    informers: ClassVar[tuple[type[Any], ...]] = ()
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         self.api = api

@@ -14,6 +14,8 @@ from ksched_cli.controlplane.work import Controller
 class CronJobController(Controller):
     """Keys are identities of CronJobs that the run has created: they run once, at once."""
 
+    informers = (CronJob,)
+
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
         return (identity_of(new),) if isinstance(new, CronJob) and old is None else ()
 

@@ -29,6 +29,8 @@ _MORE_OPTIONS = 16
 class DaemonSetController(Controller):
     """Keys are identities of DaemonSets, and of nodes that have changed."""
 
+    informers = (DaemonSet, Pod, Node)
+
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
         self.history = RevisionHistory(self.store, DaemonSet, lambda item, digest: digest)

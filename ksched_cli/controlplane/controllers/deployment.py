@@ -65,6 +65,8 @@ def by_age(sets: Iterable[ReplicaSet]) -> list[ReplicaSet]:
 class DeploymentController(Controller):
     """Keys are identities of Deployments."""
 
+    informers = (Deployment, ReplicaSet, Pod)
+
     def __init__(self, api: Any, queue: Any, replica_sets: ReplicaSetController) -> None:
         super().__init__(api, queue)
         self._replica_sets = replica_sets

@@ -20,6 +20,8 @@ from ksched_cli.controlplane.work import Controller, WorkQueue
 class DisruptionController(Controller):
     """Keys are identities of PodDisruptionBudgets."""
 
+    informers = (PodDisruptionBudget, Pod)
+
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
         # The pods that a budget covers, of those budgets that were reconciled: a dict is an ordered set.

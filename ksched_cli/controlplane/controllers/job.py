@@ -72,6 +72,8 @@ class _Progress(Logged):
 class JobController(Controller):
     """Keys are identities of Jobs."""
 
+    informers = (Job, Pod)
+
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
         begun = ((identity_of(item), self._begin(item)) for item in self.store.of(Job))

@@ -12,6 +12,8 @@ from ksched_cli.controlplane.work import Controller
 class NamespaceController(Controller):
     """Keys are names of deleted namespaces."""
 
+    informers = (Namespace,)
+
     def concerned(self, old: Any, new: Any) -> Iterable[str]:
         return (old.metadata.name,) if isinstance(old, Namespace) and new is None else ()
 

@@ -31,6 +31,8 @@ class NodeLifecycleController(Controller):
     """Keys are identities of nodes that have changed in what becomes a taint. The rate limit of NoExecute taints (one
     node in ten seconds and zone) is not modelled."""
 
+    informers = (Node,)
+
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
         if isinstance(new, Node) and (old is None or _state(old) != _state(new)):
             return (identity_of(new),)

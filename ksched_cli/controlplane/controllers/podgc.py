@@ -19,6 +19,8 @@ _OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 class PodGarbageCollector(Controller):
     """Keys are names of nodes. Pods of nodes that were absent from the input stay: the input may hold pods only."""
 
+    informers = (Node, Pod)
+
     def concerned(self, old: Any, new: Any) -> Iterable[str]:
         if isinstance(old, Node) and new is None:
             self.queue.add_after(self, old.metadata.name, QUARANTINE_SECONDS)

@@ -49,10 +49,18 @@ class Controllers:
             ResourceClaimController(api, queue),
             DisruptionController(api, queue),
         )
+        self._by_kind: dict[type[Any], tuple[Controller, ...]] = {}
         api.watch(self._changed)
 
+    def _watching(self, kind: type[Any]) -> tuple[Controller, ...]:
+        found = self._by_kind.get(kind)
+        if found is None:
+            found = tuple(each for each in self.all if not each.informers or kind in each.informers)
+            self._by_kind[kind] = found
+        return found
+
     def _changed(self, old: Any, new: Any) -> None:
-        for controller in self.all:
+        for controller in self._watching(type(old if new is None else new)):
             for key in controller.concerned(old, new):
                 self._queue.add(controller, key)
 

@@ -45,6 +45,8 @@ def wanted_replicas(item: Any) -> int:
 class ReplicaSetController(Controller):
     """Keys are (kind, namespace, name): both kinds work alike."""
 
+    informers = (ReplicaSet, ReplicationController, Pod)
+
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
         if isinstance(item, ReplicaSet | ReplicationController):

@@ -21,6 +21,8 @@ from ksched_cli.sources.controllers.claims import ephemeral_claims, templated_cl
 class ResourceClaimController(Controller):
     """Keys are identities of new pods, and uids of pods that are over."""
 
+    informers = (Pod,)
+
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
         self._over: dict[str, Pod] = LoggedDict(api.undo)

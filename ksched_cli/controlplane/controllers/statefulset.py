@@ -76,6 +76,8 @@ class _Sync:
 class StatefulSetController(Controller):
     """Keys are identities of StatefulSets."""
 
+    informers = (StatefulSet, Pod)
+
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
         self.history = RevisionHistory(self.store, StatefulSet, lambda item, digest: f"{item.metadata.name}-{digest}")

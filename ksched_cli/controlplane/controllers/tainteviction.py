@@ -32,6 +32,8 @@ class _Eviction:
 class TaintEvictionController(Controller):
     """Keys are identities of nodes whose NoExecute taints have changed, and of pods that were bound."""
 
+    informers = (Node, Pod)
+
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
         self._evictions: dict[Identity, _Eviction] = LoggedDict(api.undo)
