@@ -66,7 +66,7 @@ def _with_defaults(asked: Sums) -> Sums:
 
 
 def scoring_requests_of(pod: Pod) -> tuple[int, int]:
-    """Cpu and memory that NodeResourcesFit's score adds for the pod at hand: every container as it is specified,
+    """Cpu and memory that the resource scores add for the pod at hand: every container as it is specified,
     with the defaults where it asks for none, and pod-level requests left out."""
     return _cpu_and_memory(_pod_requests(pod, _DEFAULTS, use_status=False, pod_level=False))
 

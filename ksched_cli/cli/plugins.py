@@ -10,6 +10,7 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.printing import print_row, print_text, warn
 from ksched_cli.errors import UsageError
+from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 
 if TYPE_CHECKING:
     from ksched_cli.framework.interfaces import Plugin
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
 SHORT = "What each plugin does, where, and with which arguments."
 HELP = """What each plugin does, its extension points, its default weight, its arguments, and the events that make
 kube-scheduler retry a pod that it rejected."""
-EPILOG = """Examples:
+EPILOG = f"""Examples:
 
   ksched plugins
 
-  ksched plugins NodeResourcesFit
+  ksched plugins {NODE_RESOURCES_FIT}
 
   ksched plugins -o json --kube-version 1.33"""
 

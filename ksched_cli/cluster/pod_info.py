@@ -14,9 +14,10 @@ from ksched_cli.cluster.resources import ResourceIndex
 from ksched_cli.releases.changes import Change, ReleaseRules
 from ksched_cli.releases.fixes import SIDECAR_PORTS_COUNT
 from ksched_cli.releases.minors import NEWEST, Release
+from ksched_cli.releases.plugin_names import NODE_PORTS, NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT
 
 
-class PodInfoRules(ReleaseRules, plugins="NodeResourcesFit NodeResourcesBalancedAllocation"):
+class PodInfoRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
     sidecars_run_beside_containers = Change(
         "1.32",
         before=False,
@@ -33,7 +34,7 @@ class PodInfoRules(ReleaseRules, plugins="NodeResourcesFit NodeResourcesBalanced
         now=True,
         about="filter",
         sentence="Host ports of sidecars count; before, only those of containers.",
-        plugins="NodePorts",
+        plugins=NODE_PORTS,
     )
 
 

@@ -27,7 +27,7 @@ def extender_name(extender: Extender) -> str:
 
 
 def ignored_resources(extenders: Sequence[Extender]) -> tuple[str, ...]:
-    """Resources that NodeResourcesFit leaves to extenders (buildExtenders)."""
+    """Resources that the filter for resources leaves to extenders (buildExtenders)."""
     return tuple(
         resource.name
         for extender in extenders

@@ -33,8 +33,7 @@ from ksched_cli.errors import ConfigError, Problem
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
-
-_RATIO = "RequestedToCapacityRatio"
+from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT, REQUESTED_TO_CAPACITY_RATIO
 
 
 class _ProfileDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
@@ -275,11 +274,13 @@ class _Loader(Reading):
         """Where a minor reads v1beta1 and v1beta2, resources score once: by plugins, or by a strategy. The arguments
         of one of the plugins have no default."""
         scorers = [name for name in resolved.points["score"] if name in STRATEGY_OF]
-        if profile.config_version == "v1beta1" and scorers and "NodeResourcesFit" in resolved.points["score"]:
-            text = f"NodeResourcesFit cannot score beside {' and '.join(scorers)}"
+        if profile.config_version == "v1beta1" and scorers and NODE_RESOURCES_FIT in resolved.points["score"]:
+            text = f"{NODE_RESOURCES_FIT} cannot score beside {' and '.join(scorers)}"
             self.complain(text, (*steps, "plugins", "score"), "disable one or the other")
-        if _RATIO in scorers and _RATIO not in profile.args:
-            self.complain(f"{_RATIO} cannot do without a shape among its arguments", (*steps, "pluginConfig"))
+        if REQUESTED_TO_CAPACITY_RATIO in scorers and REQUESTED_TO_CAPACITY_RATIO not in profile.args:
+            self.complain(
+                f"{REQUESTED_TO_CAPACITY_RATIO} cannot do without a shape among its arguments", (*steps, "pluginConfig")
+            )
 
     def _check_own_args(
         self, profile: KubeSchedulerProfile, steps: Sequence[str | int], resolved: ResolvedProfile

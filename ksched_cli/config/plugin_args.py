@@ -12,6 +12,32 @@ from ksched_cli.api.affinity import NodeAffinityTerms, TopologySpreadConstraint
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
+from ksched_cli.releases.plugin_names import (
+    BALANCED_RESOURCE_ALLOCATION,
+    CHECK_NODE_LABEL_PRESENCE,
+    CHECK_SERVICE_AFFINITY,
+    DEFAULT_PREEMPTION,
+    DYNAMIC_RESOURCES,
+    GENERAL_PREDICATES,
+    INTER_POD_AFFINITY,
+    INTER_POD_AFFINITY_PRIORITY,
+    LEAST_REQUESTED_PRIORITY,
+    MATCH_INTER_POD_AFFINITY,
+    MATCH_NODE_SELECTOR,
+    MOST_REQUESTED_PRIORITY,
+    NODE_AFFINITY,
+    NODE_LABEL,
+    NODE_RESOURCES_BALANCED_ALLOCATION,
+    NODE_RESOURCES_FIT,
+    NODE_RESOURCES_LEAST_ALLOCATED,
+    NODE_RESOURCES_MOST_ALLOCATED,
+    POD_FITS_RESOURCES,
+    POD_TOPOLOGY_SPREAD,
+    REQUESTED_TO_CAPACITY_RATIO,
+    REQUESTED_TO_CAPACITY_RATIO_PRIORITY,
+    SERVICE_AFFINITY,
+    VOLUME_BINDING,
+)
 
 DEFAULT_WEIGHT = 1
 
@@ -111,48 +137,48 @@ class DynamicResourcesArgs(_Args, frozen=True):
 
 
 ARGS_OF: Mapping[str, type[Struct]] = {
-    "DefaultPreemption": DefaultPreemptionArgs,
-    "InterPodAffinity": InterPodAffinityArgs,
-    "NodeAffinity": NodeAffinityArgs,
-    "NodeResourcesFit": NodeResourcesFitArgs,
-    "NodeResourcesBalancedAllocation": NodeResourcesBalancedAllocationArgs,
-    "PodTopologySpread": PodTopologySpreadArgs,
-    "VolumeBinding": VolumeBindingArgs,
-    "DynamicResources": DynamicResourcesArgs,
+    DEFAULT_PREEMPTION: DefaultPreemptionArgs,
+    INTER_POD_AFFINITY: InterPodAffinityArgs,
+    NODE_AFFINITY: NodeAffinityArgs,
+    NODE_RESOURCES_FIT: NodeResourcesFitArgs,
+    NODE_RESOURCES_BALANCED_ALLOCATION: NodeResourcesBalancedAllocationArgs,
+    POD_TOPOLOGY_SPREAD: PodTopologySpreadArgs,
+    VOLUME_BINDING: VolumeBindingArgs,
+    DYNAMIC_RESOURCES: DynamicResourcesArgs,
     # Arguments of plugins that were removed.
-    "NodeLabel": NodeLabelArgs,
-    "NodeResourcesLeastAllocated": NodeResourcesLeastAllocatedArgs,
-    "NodeResourcesMostAllocated": NodeResourcesMostAllocatedArgs,
-    "RequestedToCapacityRatio": RequestedToCapacityRatioArgs,
-    "ServiceAffinity": ServiceAffinityArgs,
+    NODE_LABEL: NodeLabelArgs,
+    NODE_RESOURCES_LEAST_ALLOCATED: NodeResourcesLeastAllocatedArgs,
+    NODE_RESOURCES_MOST_ALLOCATED: NodeResourcesMostAllocatedArgs,
+    REQUESTED_TO_CAPACITY_RATIO: RequestedToCapacityRatioArgs,
+    SERVICE_AFFINITY: ServiceAffinityArgs,
     # Those of predicates and priorities, which a Policy gives.
-    "BalancedResourceAllocation": NodeResourcesBalancedAllocationArgs,
-    "CheckNodeLabelPresence": NodeLabelArgs,
-    "CheckServiceAffinity": ServiceAffinityArgs,
-    "GeneralPredicates": NodeResourcesFitArgs,
-    "InterPodAffinityPriority": InterPodAffinityArgs,
-    "LeastRequestedPriority": NodeResourcesLeastAllocatedArgs,
-    "MatchInterPodAffinity": InterPodAffinityArgs,
-    "MatchNodeSelector": NodeAffinityArgs,
-    "MostRequestedPriority": NodeResourcesMostAllocatedArgs,
-    "PodFitsResources": NodeResourcesFitArgs,
-    "RequestedToCapacityRatioPriority": RequestedToCapacityRatioArgs,
+    BALANCED_RESOURCE_ALLOCATION: NodeResourcesBalancedAllocationArgs,
+    CHECK_NODE_LABEL_PRESENCE: NodeLabelArgs,
+    CHECK_SERVICE_AFFINITY: ServiceAffinityArgs,
+    GENERAL_PREDICATES: NodeResourcesFitArgs,
+    INTER_POD_AFFINITY_PRIORITY: InterPodAffinityArgs,
+    LEAST_REQUESTED_PRIORITY: NodeResourcesLeastAllocatedArgs,
+    MATCH_INTER_POD_AFFINITY: InterPodAffinityArgs,
+    MATCH_NODE_SELECTOR: NodeAffinityArgs,
+    MOST_REQUESTED_PRIORITY: NodeResourcesMostAllocatedArgs,
+    POD_FITS_RESOURCES: NodeResourcesFitArgs,
+    REQUESTED_TO_CAPACITY_RATIO_PRIORITY: RequestedToCapacityRatioArgs,
 }
 
 
 _GONE = frozenset(
     {
-        "NodeLabel",
-        "NodeResourcesLeastAllocated",
-        "NodeResourcesMostAllocated",
-        "RequestedToCapacityRatio",
-        "ServiceAffinity",
+        NODE_LABEL,
+        NODE_RESOURCES_LEAST_ALLOCATED,
+        NODE_RESOURCES_MOST_ALLOCATED,
+        REQUESTED_TO_CAPACITY_RATIO,
+        SERVICE_AFFINITY,
     }
 )
 
 
 # Plugins that took no arguments at first.
-LATE_ARGS = frozenset({"DefaultPreemption", "NodeAffinity"})
+LATE_ARGS = frozenset({DEFAULT_PREEMPTION, NODE_AFFINITY})
 
 
 def args_of(plugin: str, release: Release) -> type[Struct] | None:
@@ -170,7 +196,7 @@ _SHAPES = {
 
 def args_by_default(plugin: str, gates: FeatureGates) -> Any:
     """Of an in-tree plugin that is given none."""
-    if plugin == "PodTopologySpread":
+    if plugin == POD_TOPOLOGY_SPREAD:
         return PodTopologySpreadArgs(defaulting_type=_defaulting_type(gates))
     return ARGS_OF[plugin]() if plugin in ARGS_OF else None
 
@@ -186,7 +212,7 @@ def completed(args: object, given: Mapping[str, Any], gates: FeatureGates, confi
 
 
 def _defaulting_type(gates: FeatureGates) -> str:
-    """SetDefaults_PodTopologySpreadArgs: while the gate was off SelectorSpread did what constraints of its own do."""
+    """SetDefaults_PodTopologySpreadArgs: while the gate was off another plugin did what constraints of its own do."""
     return "System" if gates.enabled("DefaultPodTopologySpread") else "List"
 
 

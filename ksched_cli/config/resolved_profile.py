@@ -22,6 +22,7 @@ from ksched_cli.config.plugin_args import NodeResourcesFitArgs, args_by_default
 from ksched_cli.errors import ConfigError, Problem
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
+from ksched_cli.releases.plugin_names import DEFAULT_BINDER, NODE_RESOURCES_FIT, PRIORITY_SORT
 
 MAX_NODE_SCORE = 100
 MAX_TOTAL_SCORE = 2**63 - 1
@@ -102,16 +103,15 @@ def expand_profile(
 
 
 def leave_to_extenders(profile: ResolvedProfile, extenders: Sequence[Extender], release: Release) -> ResolvedProfile:
-    """What extenders keep count of themselves NodeResourcesFit does not look at, and the profile's own list of such
+    """The filter for resources does not look at what extenders count themselves, and the profile's own list of such
     resources is void (buildExtenders). This holds whether or not the extenders are called."""
     ignored = ignored_resources(extenders)
     if not ignored:
         return profile
     told = {name: args for name, args in profile.args.items() if isinstance(args, NodeResourcesFitArgs)}
     if not told and not release.before_plugins:
-        text = (
-            f'profile "{profile.scheduler_name}" has no NodeResourcesFit to leave {", ".join(ignored)} to an extender'
-        )
+        left = ", ".join(ignored)
+        text = f'profile "{profile.scheduler_name}" has no {NODE_RESOURCES_FIT} to leave {left} to an extender'
         raise ConfigError(Problem(text, hint="kube-scheduler would not start"))
     without = {name: structs.replace(args, ignored_resources=ignored) for name, args in told.items()}
     return replace(profile, args={**profile.args, **without})
@@ -191,10 +191,10 @@ class _Expansion:
         sorters = len(points["queueSort"])
         if sorters != 1:
             text = f'profile "{scheduler_name}" needs exactly one queue sort plugin, but has {sorters}'
-            self._complain(text, "queueSort", "PrioritySort is the usual one")
+            self._complain(text, "queueSort", f"{PRIORITY_SORT} is the usual one")
         if not points["bind"]:
             text = f'profile "{scheduler_name}" needs at least one bind plugin'
-            self._complain(text, "bind", "DefaultBinder is the usual one")
+            self._complain(text, "bind", f"{DEFAULT_BINDER} is the usual one")
 
 
 def _where(point: str, index: int) -> str:

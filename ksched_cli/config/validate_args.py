@@ -28,10 +28,11 @@ from ksched_cli.config.plugin_args import (
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
+from ksched_cli.releases.plugin_names import REQUESTED_TO_CAPACITY_RATIO
 
 # (path below args, what is wrong)
 Complaint = tuple[str, str]
-STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
+STRATEGIES = ("LeastAllocated", "MostAllocated", REQUESTED_TO_CAPACITY_RATIO)
 _UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
 
 
@@ -126,13 +127,13 @@ def _fit(args: NodeResourcesFitArgs, gates: FeatureGates) -> Iterator[Complaint]
         yield "scoringStrategy.type", f"{strategy.type!r} is not supported, use one of {', '.join(STRATEGIES)}"
     yield from _resources(strategy.resources, "scoringStrategy.resources")
     path, ratio = "scoringStrategy.requestedToCapacityRatio", strategy.requested_to_capacity_ratio
-    if strategy.type == "RequestedToCapacityRatio":
+    if strategy.type == REQUESTED_TO_CAPACITY_RATIO:
         if ratio is None:
-            yield path, "must be given when the type is RequestedToCapacityRatio"
+            yield path, f"must be given when the type is {REQUESTED_TO_CAPACITY_RATIO}"
         else:
             yield from _shape(ratio.shape, f"{path}.shape")
     elif ratio is not None:
-        yield path, "is only for the type RequestedToCapacityRatio"
+        yield path, f"is only for the type {REQUESTED_TO_CAPACITY_RATIO}"
 
 
 def _resources(resources: Sequence[ResourceSpec], path: str) -> Iterator[Complaint]:

@@ -10,6 +10,7 @@ from ksched_cli.api.quantity import nano_value
 from ksched_cli.cluster.pod_info import takes_the_same
 from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, Action, ClusterEvent
 from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.plugin_names import NODE_DECLARED_FEATURES
 
 
 def pod_changes(old: Pod, new: Pod, gates: FeatureGates) -> list[ClusterEvent]:
@@ -56,7 +57,7 @@ def node_changes(old: Node, new: Node, gates: FeatureGates) -> list[ClusterEvent
         (Action.UPDATE_NODE_ANNOTATION, old.metadata.annotations != new.metadata.annotations),
         (
             Action.UPDATE_NODE_DECLARED_FEATURE,
-            gates.enabled("NodeDeclaredFeatures") and old.status.declared_features != new.status.declared_features,
+            gates.enabled(NODE_DECLARED_FEATURES) and old.status.declared_features != new.status.declared_features,
         ),
     ]
     return [ClusterEvent("Node", action) for action, changed in found if changed]

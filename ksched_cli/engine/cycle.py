@@ -31,6 +31,7 @@ from ksched_cli.framework.interfaces import PostFilterResult
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Code, Status, unresolvable
+from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION
 
 if TYPE_CHECKING:
     from ksched_cli.engine.extenders.chain import Extenders
@@ -165,7 +166,7 @@ class Cycle(Logged):
             return decision
         finally:
             self.next_start = start
-            # DynamicResources gives claims up in PostFilter.
+            # A plugin may give claims up in PostFilter.
             self.cluster.catalog.follow(claims, (ResourceClaim,))
         if decision.row is not None:
             decision.result = "scheduled"
@@ -478,5 +479,5 @@ class Cycle(Logged):
     def _evict(self, victim: int) -> None:
         """Executor.PreemptPod: a pod that waits on its node goes back to the queue, any other is told to leave."""
         held = self.waiting.get(self.cluster.pods.infos[victim].uid) if self.waiting is not None else None
-        if held is None or not held.preempt("DefaultPreemption"):
+        if held is None or not held.preempt(DEFAULT_PREEMPTION):
             self.cluster.preempt(victim)

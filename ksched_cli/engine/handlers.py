@@ -29,6 +29,7 @@ from ksched_cli.framework.events import (
     ClusterEvent,
 )
 from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.plugin_names import GANG_SCHEDULING
 
 Heard = Callable[[ClusterEvent, str], None]
 
@@ -169,7 +170,7 @@ class EventHandlers(Logged):
     def _add_to_queue(self, row: int, info: PodInfo) -> None:
         self._heard(UNSCHEDULED_POD_ADD, info.key)
         self._queue.add(row, info)
-        if self._gates.enabled("GangScheduling"):
+        if self._gates.enabled(GANG_SCHEDULING):
             self.changes += 1
             self._queue.move_all(UNSCHEDULED_POD_ADD, None, info.pod)
 

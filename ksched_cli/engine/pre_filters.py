@@ -39,7 +39,7 @@ class PreFilters:
         self._runs_all = rules.all_pre_filters_are_run
         # A predicate that failed did so for every node, and the errors of all nodes were counted.
         self._counts_errors = rules.errors_are_counted
-        # podPassesBasicChecks checked the claims before VolumeBinding did.
+        # podPassesBasicChecks checked the claims before a plugin did.
         self._checks_claims = rules.claims_are_checked_first
         names = {plugin.name for plugin in profile.pre_filter}
         self._only_filters = [

@@ -9,10 +9,11 @@ from ksched_cli.releases.fixes import (
     LEFT_OUT_NODES_HAVE_NO_STATUS,
     REJECTION_REACHES_NODES,
 )
+from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION, NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD, VOLUME_BINDING
 
 
 class EngineRules(ReleaseRules):
-    failed_pods_lose_nomination = Change("1.23", before=False, now=True, told_by="DefaultPreemption")
+    failed_pods_lose_nomination = Change("1.23", before=False, now=True, told_by=DEFAULT_PREEMPTION)
     narrowing_plugins_are_blamed = Change(
         "1.31",
         before=False,
@@ -57,7 +58,7 @@ class EngineRules(ReleaseRules):
         now=False,
         about="message preemption",
         sentence="A rejection by PreFilter is the status of no node; before, it was the status of every node.",
-        plugins="DefaultPreemption",
+        plugins=DEFAULT_PREEMPTION,
     ).then(
         REJECTION_REACHES_NODES,
         now=True,
@@ -66,7 +67,7 @@ class EngineRules(ReleaseRules):
             "A rejection by PreFilter is the status of every node, and no preemption is tried; before, it was the "
             "status of no node, and preemption was tried on all."
         ),
-        plugins="DefaultPreemption",
+        plugins=DEFAULT_PREEMPTION,
     )
     first_fit_ends_search_without_scores = Change(
         "1.30",
@@ -84,7 +85,7 @@ class EngineRules(ReleaseRules):
         now=True,
         about="queue",
         sentence=(
-            "A pod that comes to a node is news, too, for those that PodTopologySpread rejected, and with "
+            f"A pod that comes to a node is news, too, for those that {POD_TOPOLOGY_SPREAD} rejected, and with "
             "queueing hints for all whose plugins asked; before, for those alone that have to be near it."
         ),
     )
@@ -104,7 +105,7 @@ class EngineRules(ReleaseRules):
         now=True,
         about="queue",
         sentence=(
-            "Every plugin says which events may help a pod that it rejected; before, NodeResourcesFit alone did, "
+            f"Every plugin says which events may help a pod that it rejected; before, {NODE_RESOURCES_FIT} alone did, "
             "and every event woke the pods of the others."
         ),
     )
@@ -136,7 +137,7 @@ class EngineRules(ReleaseRules):
             "listed zone by zone by their labels without beta, too."
         ),
     )
-    claims_are_checked_first = Change("1.20", before=True, now=False, told_by="VolumeBinding")
+    claims_are_checked_first = Change("1.20", before=True, now=False, told_by=VOLUME_BINDING)
     failed_binding_wakes_pods = Change(
         "1.23",
         before=False,
@@ -180,7 +181,7 @@ class EngineRules(ReleaseRules):
             "again as with plugins; before, it was not."
         ),
     )
-    preemption_needs_victims = Change("1.17", before=False, now=True, told_by="DefaultPreemption")
+    preemption_needs_victims = Change("1.17", before=False, now=True, told_by=DEFAULT_PREEMPTION)
     extender_failures_are_lower_case = Change("1.20", before=False, now=True, told_by="kube-scheduler")
     extenders_may_add_nodes = Change("1.17", before=True, now=False, told_by="kube-scheduler")
     extenders_name_unresolvable_nodes = Change("1.21", before=False, now=True, told_by="kube-scheduler")

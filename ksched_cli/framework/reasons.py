@@ -2,11 +2,11 @@
 
 A room declares its reasons once, in one table:
 
-    class Reasons(ReasonTable, plugins="NodeName"):
-        other_node = ReasonKind(NODE_NAME, Change("1.21", before="... hostname", now="... node name"))
+    class FeatureReasons(ReasonTable, plugins="Feature"):
+        missing = ReasonKind("node(s) lacked feature {feature}", FEATURE_MISSING)
 
-and its plugin rejects with `unresolvable(Reasons.of(release).other_node())`. Commands read `reason.kind`; nothing reads
-the text.
+and its plugin rejects with `unresolvable(FeatureReasons.of(release).missing(feature="x"))`. Commands read
+`reason.kind`; nothing reads the text.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ from ksched_cli.plugins.lib.volumes.reasons import (
     missing_claim_for,
 )
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.plugin_names import NODE_VOLUME_LIMITS
 
 _TOO_MANY = unschedulable(LimitReasons.too_many_volumes())
 _INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
@@ -65,7 +66,7 @@ class InTreeVolumeLimitsRules(ReleaseRules, plugins="EBSLimits GCEPDLimits Azure
             "AttachVolumeLimit",
             about="filter",
             sentence="Limits that nodes announce count; without the gate, those of the cloud alone.",
-            plugins="EBSLimits GCEPDLimits AzureDiskLimits CinderLimits NodeVolumeLimits",
+            plugins=f"EBSLimits GCEPDLimits AzureDiskLimits CinderLimits {NODE_VOLUME_LIMITS}",
         ),
     )
 

@@ -19,6 +19,7 @@ from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.releases.changes import GateNote, Note, ReleaseRules
+from ksched_cli.releases.plugin_names import GANG_SCHEDULING
 
 Features = frozenset[str]
 
@@ -48,7 +49,7 @@ class NodeDeclaredFeaturesRules(ReleaseRules, plugins="NodeDeclaredFeatures"):
             sentence=(
                 "There is such a plugin, which is enabled where the gate of its name is on; before, there was none."
             ),
-            plugins="NodeDeclaredFeatures GangScheduling",
+            plugins=f"NodeDeclaredFeatures {GANG_SCHEDULING}",
         ),
         GateNote(
             "NodeDeclaredFeatures",

@@ -20,6 +20,7 @@ from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.releases.changes import GateNote, ReleaseRules
+from ksched_cli.releases.plugin_names import TAINT_TOLERATION
 
 _CORDONED = ReasonCode(
     "KS108",
@@ -38,7 +39,7 @@ class NodeUnschedulableRules(ReleaseRules, plugins="NodeUnschedulable"):
             "TaintNodesByCondition",
             about="filter",
             sentence="Conditions of a node keep pods away by its taints; without the gate, by themselves.",
-            plugins="NodeUnschedulable TaintToleration",
+            plugins=f"NodeUnschedulable {TAINT_TOLERATION}",
         ),
     )
 

@@ -1,5 +1,5 @@
-"""SelectorSpread: spreads the pods of a service or controller over hosts and zones. PodTopologySpread took its place in
-1.20, and the gate DefaultPodTopologySpread could bring it back; it went away with 1.29."""
+"""SelectorSpread: spreads the pods of a service or controller over hosts and zones. Topology spread constraints took
+its place in 1.20, and the gate DefaultPodTopologySpread could bring it back; it went away with 1.29."""
 
 from __future__ import annotations
 

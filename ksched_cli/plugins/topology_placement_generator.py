@@ -15,6 +15,7 @@ from ksched_cli.framework.pod_groups import GroupKey, PodGroups, not_found
 from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import Status, error
 from ksched_cli.releases.changes import GateNote, ReleaseRules
+from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION, NODE_RESOURCES_FIT, POD_GROUP_PODS_COUNT
 
 
 class TopologyPlacementGeneratorRules(ReleaseRules, plugins="TopologyPlacementGenerator"):
@@ -23,7 +24,7 @@ class TopologyPlacementGeneratorRules(ReleaseRules, plugins="TopologyPlacementGe
             "TopologyAwareWorkloadScheduling",
             about="preemption search",
             sentence="Pod groups with constraints are placed in one topology; without the gate, anywhere.",
-            plugins="TopologyPlacementGenerator PodGroupPodsCount NodeResourcesFit DefaultPreemption",
+            plugins=f"TopologyPlacementGenerator {POD_GROUP_PODS_COUNT} {NODE_RESOURCES_FIT} {DEFAULT_PREEMPTION}",
         ),
     )
 

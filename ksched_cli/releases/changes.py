@@ -2,10 +2,10 @@
 
 A module declares its rules once:
 
-    class Rules(ReleaseRules, plugins="TaintToleration"):
-        names_taint = Change("1.34", before=True, now=False, about="message", sentence="The reason ...; before, ...")
+    class FeatureRules(ReleaseRules, plugins="Feature"):
+        names_node = Change("1.34", before=True, now=False, about="message", sentence="The reason ...; before, ...")
 
-and reads `Rules.of(release).names_taint`. `ksched diff` and `ksched versions` render the same declarations.
+and reads `FeatureRules.of(release).names_node`. `ksched diff` and `ksched versions` render the same declarations.
 """
 
 from __future__ import annotations

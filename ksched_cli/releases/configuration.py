@@ -7,6 +7,16 @@ from typing import NamedTuple
 
 from ksched_cli.releases.changes import Change, ReleaseRules
 from ksched_cli.releases.minors import RELEASES, Release
+from ksched_cli.releases.plugin_names import (
+    DEFAULT_PREEMPTION,
+    DYNAMIC_RESOURCES,
+    INTER_POD_AFFINITY,
+    NODE_AFFINITY,
+    NODE_RESOURCES_BALANCED_ALLOCATION,
+    NODE_RESOURCES_FIT,
+    POD_TOPOLOGY_SPREAD,
+    VOLUME_BINDING,
+)
 
 _CONFIGURATION = "configuration"
 
@@ -24,30 +34,30 @@ class ConfigurationRules(ReleaseRules):
         before=False,
         now=True,
         about=_CONFIGURATION,
-        plugins="DefaultPreemption NodeAffinity",
-        sentence="DefaultPreemption and NodeAffinity take arguments; before, they took none.",
+        plugins=f"{DEFAULT_PREEMPTION} {NODE_AFFINITY}",
+        sentence=f"{DEFAULT_PREEMPTION} and {NODE_AFFINITY} take arguments; before, they took none.",
     )
     policy_preempts = Change(
         "1.20",
         before=False,
         now=True,
         about=_CONFIGURATION,
-        sentence="A Policy enables DefaultPreemption and the default spreading; before, it enabled neither.",
+        sentence=f"A Policy enables {DEFAULT_PREEMPTION} and the default spreading; before, it enabled neither.",
     )
     node_affinity_looks_ahead = Change(
         "1.21",
         before=False,
         now=True,
         about=_CONFIGURATION,
-        plugins="NodeAffinity",
-        sentence="NodeAffinity takes part in PreFilter and PreScore; before, it only filtered and scored.",
+        plugins=NODE_AFFINITY,
+        sentence=f"{NODE_AFFINITY} takes part in PreFilter and PreScore; before, it only filtered and scored.",
     )
     bind_timeout_may_be_zero = Change(
         "1.21",
         before=False,
         now=True,
         about=_CONFIGURATION,
-        plugins="VolumeBinding",
+        plugins=VOLUME_BINDING,
         sentence="bindTimeoutSeconds may be 0; before, it had to be positive.",
     )
     fit_has_strategies = Change(
@@ -55,8 +65,8 @@ class ConfigurationRules(ReleaseRules):
         before=False,
         now=True,
         about=_CONFIGURATION,
-        plugins="NodeResourcesFit",
-        sentence="The strategies of scoring are arguments of NodeResourcesFit; before, each was a plugin.",
+        plugins=NODE_RESOURCES_FIT,
+        sentence=f"The strategies of scoring are arguments of {NODE_RESOURCES_FIT}; before, each was a plugin.",
     )
     reads_policy = Change(
         "1.23",
@@ -102,12 +112,12 @@ DOCUMENT_FIELDS = (Later("parallelism", "1.20"), Later("delayCacheUntilActive", 
 PROFILE_FIELDS = (Later("percentageOfNodesToScore", "1.26"),)
 PLUGINS_FIELDS = (Later("preEnqueue", "1.26"), Later("placementGenerate", "1.36"), Later("placementScore", "1.36"))
 ARGUMENTS: Mapping[str, tuple[Later, ...]] = {
-    "NodeResourcesFit": (Later("scoringStrategy", "1.22"),),
-    "NodeResourcesBalancedAllocation": (Later("resources", "1.22"),),
-    "PodTopologySpread": (Later("defaultingType", "1.20"),),
-    "VolumeBinding": (Later("shape", "1.22"),),
-    "InterPodAffinity": (Later("ignorePreferredTermsOfExistingPods", "1.27"),),
-    "DynamicResources": (Later("filterTimeout", "1.34"), Later("bindingTimeout", "1.35")),
+    NODE_RESOURCES_FIT: (Later("scoringStrategy", "1.22"),),
+    NODE_RESOURCES_BALANCED_ALLOCATION: (Later("resources", "1.22"),),
+    POD_TOPOLOGY_SPREAD: (Later("defaultingType", "1.20"),),
+    VOLUME_BINDING: (Later("shape", "1.22"),),
+    INTER_POD_AFFINITY: (Later("ignorePreferredTermsOfExistingPods", "1.27"),),
+    DYNAMIC_RESOURCES: (Later("filterTimeout", "1.34"), Later("bindingTimeout", "1.35")),
 }
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
+from ksched_cli.releases.plugin_names import GANG_SCHEDULING, NODE_DECLARED_FEATURES
+
 
 @cache
 def minor_of(version: str) -> int:
@@ -64,7 +66,7 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     "DefaultPodTopologySpread": {"1.19": ALPHA, "1.20": BETA, "1.24": LOCKED, "1.26": GONE},
     "DynamicResourceAllocation": {"1.26": ALPHA, "1.32": BETA_OFF, "1.34": GA, "1.35": LOCKED},
     "EvenPodsSpread": {"1.16": ALPHA, "1.18": BETA, "1.19": LOCKED, "1.21": GONE},
-    "GangScheduling": {"1.35": ALPHA},
+    GANG_SCHEDULING: {"1.35": ALPHA},
     "GenericEphemeralVolume": {"1.19": ALPHA, "1.21": BETA, "1.23": LOCKED, "1.25": GONE},
     "GenericWorkload": {"1.35": ALPHA},
     "InPlacePodLevelResourcesVerticalScaling": {"1.35": ALPHA, "1.36": BETA},
@@ -75,7 +77,7 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": {"1.34": BETA},
     "MinDomainsInPodTopologySpread": {"1.24": ALPHA, "1.25": BETA_OFF, "1.27": BETA, "1.30": LOCKED, "1.32": GONE},
     "MutableCSINodeAllocatableCount": {"1.33": ALPHA, "1.34": BETA_OFF, "1.35": BETA, "1.36": LOCKED},
-    "NodeDeclaredFeatures": {"1.35": ALPHA, "1.36": BETA},
+    NODE_DECLARED_FEATURES: {"1.35": ALPHA, "1.36": BETA},
     "NodeInclusionPolicyInPodTopologySpread": {"1.25": ALPHA, "1.26": BETA, "1.33": LOCKED},
     "NominatedNodeNameForExpectation": {"1.34": ALPHA, "1.35": BETA},
     "NonPreemptingPriority": {"1.16": ALPHA, "1.19": BETA, "1.24": LOCKED, "1.26": GONE},
@@ -129,7 +131,7 @@ MODELLED_SINCE: Mapping[str, str] = {
     "DRAWorkloadResourceClaims": NEVER,
     "DynamicResourceAllocation": "1.34",
     "EvenPodsSpread": "1.19",
-    "GangScheduling": "1.36",
+    GANG_SCHEDULING: "1.36",
     "GenericWorkload": "1.36",
     # Before conditions told of resizes there was a field for them.
     "InPlacePodVerticalScaling": "1.33",
@@ -137,7 +139,7 @@ MODELLED_SINCE: Mapping[str, str] = {
     # Selectors are read as they are stored, and those of manifests are made as the API server does it now.
     "MatchLabelKeysInPodAffinity": NEVER,
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": NEVER,
-    "NodeDeclaredFeatures": "1.36",
+    NODE_DECLARED_FEATURES: "1.36",
     "PodLevelResources": "1.34",
     # Before that it was PreFilter that refused.
     "ReadWriteOncePod": "1.27",

@@ -7,17 +7,18 @@ from functools import cache
 
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.releases.gate_history import GATE_HISTORY, MODELLED_SINCE, NEVER, STAGE_GATES, Gate, minor_of
+from ksched_cli.releases.plugin_names import GANG_SCHEDULING, NODE_DECLARED_FEATURES
 
 # A gate that is on needs these to be on too. Where a minor does not know one of them, the other is off as well.
 _GATE_DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
     "DRADeviceBindingConditions": ("DRAResourceClaimDeviceStatus",),
     "DRADeviceTaintRules": ("DRADeviceTaints",),
     "DRAWorkloadResourceClaims": ("DynamicResourceAllocation", "GenericWorkload"),
-    "GangScheduling": ("GenericWorkload",),
-    "InPlacePodLevelResourcesVerticalScaling": ("PodLevelResources", "NodeDeclaredFeatures"),
+    GANG_SCHEDULING: ("GenericWorkload",),
+    "InPlacePodLevelResourcesVerticalScaling": ("PodLevelResources", NODE_DECLARED_FEATURES),
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": ("MatchLabelKeysInPodTopologySpread",),
     "TopologyAwareWorkloadScheduling": ("GenericWorkload",),
-    "WorkloadAwarePreemption": ("GangScheduling",),
+    "WorkloadAwarePreemption": (GANG_SCHEDULING,),
 }
 # Since this minor kube-scheduler refuses gates whose dependencies are off.
 _DEPENDENCIES_SINCE = "1.35"

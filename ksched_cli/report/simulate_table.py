@@ -15,6 +15,7 @@ from rich.text import Text
 from ksched_cli.plan.results import FailureGroup, PluginTiming, PodGroupOutcome, PodOutcome, ScoredNode, Simulation
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import NEWEST
+from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.whatif.changes import GonePod
 
@@ -296,7 +297,7 @@ def _by_host(plugin: str) -> str:
 def _reasons(group: FailureGroup) -> str:
     """The same shortage is another matter on a node that would be too small if it were empty."""
     text = ", ".join(group.failure.reasons)
-    hopeless = group.failure.plugin == "NodeResourcesFit" and group.failure.code == "UnschedulableAndUnresolvable"
+    hopeless = group.failure.plugin == NODE_RESOURCES_FIT and group.failure.code == "UnschedulableAndUnresolvable"
     return f"{text}, even if empty" if hopeless else text
 
 

@@ -19,11 +19,17 @@ from ksched_cli.api.core import Pod, PodSpec, PodStatus
 from ksched_cli.releases.changes import Change, ReleaseRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
+from ksched_cli.releases.plugin_names import (
+    INTER_POD_AFFINITY,
+    NODE_RESOURCES_BALANCED_ALLOCATION,
+    NODE_RESOURCES_FIT,
+    POD_TOPOLOGY_SPREAD,
+)
 
 A = TypeVar("A", PodAffinity, PodAntiAffinity)
 
 
-class FieldRules(ReleaseRules, plugins="NodeResourcesFit NodeResourcesBalancedAllocation"):
+class FieldRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
     has_sidecars = Change(
         "1.28",
         before=False,
@@ -40,7 +46,7 @@ class FieldRules(ReleaseRules, plugins="NodeResourcesFit NodeResourcesBalancedAl
         now=True,
         about="fields",
         sentence=("topologySpreadConstraints of pods count; before, the gate EvenPodsSpread was off and they did not."),
-        plugins="PodTopologySpread",
+        plugins=POD_TOPOLOGY_SPREAD,
     )
     knows_namespace_selectors = Change(
         "1.21",
@@ -52,7 +58,7 @@ class FieldRules(ReleaseRules, plugins="NodeResourcesFit NodeResourcesBalancedAl
             "namespaces that it names and no other; before, the field was unknown and such a term was about the "
             "pod's own."
         ),
-        plugins="InterPodAffinity",
+        plugins=INTER_POD_AFFINITY,
     )
 
 

@@ -17,16 +17,29 @@ from ksched_cli.config.policy.predicates import ORDER, PREEMPTION
 from ksched_cli.config.policy.profile import PREDICATES, PRIORITIES, Making
 from ksched_cli.config.resolved_profile import merge_with_defaults
 from ksched_cli.releases.configuration import LAST_WITH_POLICY
+from ksched_cli.releases.plugin_names import (
+    INTER_POD_AFFINITY,
+    INTER_POD_AFFINITY_PRIORITY,
+    NODE_LABEL,
+    NODE_LABEL_PRIORITY,
+    POD_TOPOLOGY_SPREAD,
+    REQUESTED_TO_CAPACITY_RATIO,
+    REQUESTED_TO_CAPACITY_RATIO_PRIORITY,
+    RESOURCE_LIMITS_PRIORITY,
+    SELECTOR_SPREAD_PRIORITY,
+    SERVICE_AFFINITY,
+    SERVICE_ANTI_AFFINITY_PRIORITY,
+    SERVICE_SPREADING_PRIORITY,
+    TAINT_TOLERATION,
+)
 
 # Kinds of priorities under the names that 1.22 has for them, where it has others.
 _NAMES = {
-    "NodeLabelPriority": "NodeLabel",
-    "RequestedToCapacityRatioPriority": "RequestedToCapacityRatio",
-    "ServiceAntiAffinityPriority": "ServiceAffinity",
-    "ServiceSpreadingPriority": "SelectorSpreadPriority",
+    NODE_LABEL_PRIORITY: NODE_LABEL,
+    REQUESTED_TO_CAPACITY_RATIO_PRIORITY: REQUESTED_TO_CAPACITY_RATIO,
+    SERVICE_ANTI_AFFINITY_PRIORITY: SERVICE_AFFINITY,
+    SERVICE_SPREADING_PRIORITY: SELECTOR_SPREAD_PRIORITY,
 }
-_RATIO, _SPREADING, _AFFINITY = "RequestedToCapacityRatio", "SelectorSpreadPriority", "InterPodAffinityPriority"
-_LIMITS = "ResourceLimitsPriority"
 
 
 def in_plugins(profile: KubeSchedulerProfile, old: Minor, new: Minor, notes: Notes) -> OldProfile:
@@ -66,9 +79,9 @@ class _InPlugins:
                 self._add_predicate(name)
         for name, weight in self._weights().items():
             self._making.add_priority(name, weight)
-        affinity = self._profile.args.get(_AFFINITY)
+        affinity = self._profile.args.get(INTER_POD_AFFINITY_PRIORITY)
         if isinstance(affinity, InterPodAffinityArgs):
-            self._making.args["InterPodAffinity"] = affinity
+            self._making.args[INTER_POD_AFFINITY] = affinity
         own = {name: args for name, args in self._profile.args.items() if name not in self._enabled}
         plugins = self._with_own(self._making.plugins())
         return replace(self._profile, plugins=plugins, args={**own, **self._making.args}, implemented_by={})
@@ -84,7 +97,9 @@ class _InPlugins:
             self._making.add_predicate(kind)
         else:
             text = f"{name} went away with Kubernetes 1.17"
-            self._notes.tell(text, hint="nodes are tainted by their conditions, and TaintToleration looks at taints")
+            self._notes.tell(
+                text, hint=f"nodes are tainted by their conditions, and {TAINT_TOLERATION} looks at taints"
+            )
 
     def _weights(self) -> dict[str, int]:
         """Priorities under the names of 1.22."""
@@ -92,35 +107,38 @@ class _InPlugins:
         for name, weight in self._enabled.items():
             kind = self._kind(name)
             known = _NAMES.get(kind, kind)
-            if kind == _LIMITS:
-                text = f"{_LIMITS} went away with Kubernetes 1.20"
+            if kind == RESOURCE_LIMITS_PRIORITY:
+                text = f"{RESOURCE_LIMITS_PRIORITY} went away with Kubernetes 1.20"
                 self._notes.tell(text, hint="nothing prefers nodes that have room for a pod's limits", lost=True)
-            elif weight and known == _RATIO:
+            elif weight and known == REQUESTED_TO_CAPACITY_RATIO:
                 self._add_ratio(name, weight, weights)
             elif weight and known in PRIORITIES:
                 self._add_labels(name)
                 weights[known] = weights.get(known, 0) + weight
-        if _SPREADING in weights:
-            text = "pods of a Service or workload are spread by the default constraints of PodTopologySpread now"
-            self._notes.tell(text, hint="it counts pods in another way than SelectorSpreadPriority did")
+        if SELECTOR_SPREAD_PRIORITY in weights:
+            text = f"pods of a Service or workload are spread by the default constraints of {POD_TOPOLOGY_SPREAD} now"
+            self._notes.tell(text, hint=f"it counts pods in another way than {SELECTOR_SPREAD_PRIORITY} did")
         return weights
 
     def _add_ratio(self, name: str, weight: int, weights: dict[str, int]) -> None:
         """There can be several, each with a shape of its own, and one is left."""
         args = self._profile.args.get(name)
         assert isinstance(args, RequestedToCapacityRatioArgs)
-        if _RATIO in weights:
-            text = "there is one shape of RequestedToCapacityRatio for a profile now, and that of most weight is kept"
+        if REQUESTED_TO_CAPACITY_RATIO in weights:
+            text = (
+                f"there is one shape of {REQUESTED_TO_CAPACITY_RATIO} for a profile now, and that of most weight is "
+                "kept"
+            )
             self._notes.tell(text, hint="give the pods profiles with one shape each", lost=True)
-        if weight > weights.get(_RATIO, 0):
-            weights[_RATIO], self._making.args[_RATIO] = weight, args
+        if weight > weights.get(REQUESTED_TO_CAPACITY_RATIO, 0):
+            weights[REQUESTED_TO_CAPACITY_RATIO], self._making.args[REQUESTED_TO_CAPACITY_RATIO] = weight, args
 
     def _add_labels(self, name: str) -> None:
         args = self._profile.args.get(name)
         if isinstance(args, NodeLabelArgs):
-            self._making.add_args("NodeLabel", args)
+            self._making.add_args(NODE_LABEL, args)
         elif isinstance(args, ServiceAffinityArgs):
-            self._making.add_args("ServiceAffinity", args)
+            self._making.add_args(SERVICE_AFFINITY, args)
 
     def _with_own(self, plugins: Plugins) -> Plugins:
         """Plugins of one's own came after predicates and priorities; one that sorts or binds takes the usual one's

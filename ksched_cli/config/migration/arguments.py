@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ksched_cli.api.affinity import NodeAffinityTerms, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from ksched_cli.config.migration.carrying import Carried, Minor, OldProfile, listed
 from ksched_cli.config.migration.differing import differing
-from ksched_cli.config.migration.gone import AFFINITY, FIT, GONE, LABEL, SELECTOR_SPREAD, SPREAD
+from ksched_cli.config.migration.gone import GONE
 from ksched_cli.config.migration.migration_notes import Notes
 from ksched_cli.config.model import KubeSchedulerProfile
 from ksched_cli.config.own_args import own_args
@@ -29,6 +29,13 @@ from ksched_cli.config.plugin_args import (
 from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.config.restate import STRATEGY_OF
 from ksched_cli.config.validate_args import args_complaints
+from ksched_cli.releases.plugin_names import (
+    NODE_AFFINITY,
+    NODE_LABEL,
+    NODE_RESOURCES_FIT,
+    POD_TOPOLOGY_SPREAD,
+    SELECTOR_SPREAD,
+)
 
 Own = Mapping[str, type[Any]]
 
@@ -38,17 +45,19 @@ def carried_args(old: OldProfile, carried: Carried, new: Minor, own: Own, notes:
     profile, index, before = old.profile, old.index, old.runs
     args = {name: each for name, each in profile.args.items() if name not in GONE and name not in STRATEGY_OF}
     if carried.scorer in STRATEGY_OF:
-        args[FIT] = _with_strategy(args.get(FIT), carried.scorer, before.args[carried.scorer])
+        args[NODE_RESOURCES_FIT] = _with_strategy(
+            args.get(NODE_RESOURCES_FIT), carried.scorer, before.args[carried.scorer]
+        )
     _ask_for_labels(args, before, index, notes)
-    spread = before.args.get(SPREAD)
+    spread = before.args.get(POD_TOPOLOGY_SPREAD)
     if (
         not old.minor.gates.enabled("DefaultPodTopologySpread")
         and spread is not None
         and not spread.default_constraints
     ):
-        # SelectorSpread did what default constraints do, or nobody did.
+        # An older plugin did what default constraints do, or none did.
         by_default = SELECTOR_SPREAD in before.points["score"]
-        args[SPREAD] = replace(spread, defaulting_type="System" if by_default else "List")
+        args[POD_TOPOLOGY_SPREAD] = replace(spread, defaulting_type="System" if by_default else "List")
     _tell_unused(profile, before, index, notes)
     told = {name: _document(name, each, index, new, own, notes) for name, each in args.items()}
     return [{"name": name, "args": each} for name, each in told.items() if each]
@@ -63,9 +72,9 @@ def _with_strategy(fit: NodeResourcesFitArgs | None, plugin: str, args: Any) -> 
 
 
 def _ask_for_labels(args: dict[str, Any], before: ResolvedProfile, index: int, notes: Notes) -> None:
-    """NodeLabel let nodes pass with and without labels; NodeAffinity can ask the same of the nodes of all pods."""
-    label = before.args.get(LABEL)
-    if not isinstance(label, NodeLabelArgs) or LABEL not in before.points["filter"]:
+    """An old plugin let nodes pass with and without labels; addedAffinity can ask the same of the nodes of all pods."""
+    label = before.args.get(NODE_LABEL)
+    if not isinstance(label, NodeLabelArgs) or NODE_LABEL not in before.points["filter"]:
         return
     asked = tuple(
         NodeSelectorRequirement(key, operator)
@@ -74,14 +83,16 @@ def _ask_for_labels(args: dict[str, Any], before: ResolvedProfile, index: int, n
     )
     if not asked:
         return
-    steps = notes.place_of([LABEL], index)
-    if AFFINITY not in before.points["filter"]:
-        text = f"{LABEL} went away with {GONE[LABEL].since}, and {AFFINITY}, which can ask for labels, is off"
-        notes.tell(text, steps, f"enable {AFFINITY} with addedAffinity", lost=True)
+    steps = notes.place_of([NODE_LABEL], index)
+    if NODE_AFFINITY not in before.points["filter"]:
+        since = GONE[NODE_LABEL].since
+        text = f"{NODE_LABEL} went away with {since}, and {NODE_AFFINITY}, which can ask for labels, is off"
+        notes.tell(text, steps, f"enable {NODE_AFFINITY} with addedAffinity", lost=True)
         return
-    own = args.get(AFFINITY) or NodeAffinityArgs()
-    args[AFFINITY] = replace(own, added_affinity=_asking(own.added_affinity or NodeAffinityTerms(), asked))
-    text = f"{LABEL} went away with {GONE[LABEL].since}: what it asks of nodes is addedAffinity of {AFFINITY}"
+    own = args.get(NODE_AFFINITY) or NodeAffinityArgs()
+    args[NODE_AFFINITY] = replace(own, added_affinity=_asking(own.added_affinity or NodeAffinityTerms(), asked))
+    since = GONE[NODE_LABEL].since
+    text = f"{NODE_LABEL} went away with {since}: what it asks of nodes is addedAffinity of {NODE_AFFINITY}"
     notes.tell(text, steps, "nodes without it are told as not matching scheduler-enforced node affinity")
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ksched_cli.config.migration.gone import FIT, GONE, LABEL, losses
+from ksched_cli.config.migration.gone import GONE, losses
 from ksched_cli.config.migration.migration_notes import Notes
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS, KubeSchedulerProfile
 from ksched_cli.config.resolved_profile import ALL, ResolvedProfile, expand_profile
 from ksched_cli.config.restate import STRATEGY_OF
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
+from ksched_cli.releases.plugin_names import NODE_LABEL, NODE_RESOURCES_FIT, NODE_RESOURCES_LEAST_ALLOCATED
 
 # Points at which all plugins are asked and none comes before another.
 UNORDERED = frozenset({"preScore", "score", "placementScore"})
@@ -150,7 +151,7 @@ class _Carrying:
             weights = self._old.runs.score_weights
             names = listed([f"{name} ({weights[name]})" for name in (first, *others)])
             self._notes.tell(
-                f"{names} are strategies of {FIT} now, which has one: {first} is kept",
+                f"{names} are strategies of {NODE_RESOURCES_FIT} now, which has one: {first} is kept",
                 self._notes.place_of([first, *others], self._old.index),
                 "switch the others off, or give the pods profiles with one strategy each",
                 lost=True,
@@ -162,7 +163,7 @@ class _Carrying:
             gone, felt = kind
             names = [each.plugin for each in found if (GONE[each.plugin], each.felt) == kind]
             text = f"{listed(names)} went away with {gone.since}"
-            point = "score" if names == [LABEL] else ""
+            point = "score" if names == [NODE_LABEL] else ""
             self._notes.tell(text, self._notes.place_of(names, self._old.index, point), gone.instead, lost=felt)
 
     def _tell_new(self) -> None:
@@ -193,10 +194,10 @@ def listed(names: Sequence[str]) -> str:
 
 
 def scorers_of_resources(resolved: ResolvedProfile) -> list[str]:
-    """NodeResourcesFit and the plugins that became its strategies, as far as they score: the one with most say first,
+    """The plugin for resources and those that became its strategies, as far as they score: the one with most say first,
     and of equals rather one that is not there by default."""
-    found = [name for name in resolved.points["score"] if name in STRATEGY_OF or name == FIT]
-    return sorted(found, key=lambda name: (-resolved.score_weights[name], name == "NodeResourcesLeastAllocated"))
+    found = [name for name in resolved.points["score"] if name in STRATEGY_OF or name == NODE_RESOURCES_FIT]
+    return sorted(found, key=lambda name: (-resolved.score_weights[name], name == NODE_RESOURCES_LEAST_ALLOCATED))
 
 
 def in_new_terms(resolved: ResolvedProfile) -> ResolvedProfile:
@@ -204,8 +205,8 @@ def in_new_terms(resolved: ResolvedProfile) -> ResolvedProfile:
     scorers = scorers_of_resources(resolved)
     weights = {name: resolved.score_weights[name] for name in resolved.points["score"]}
     if scorers:
-        weights[FIT] = weights[scorers[0]]
-    score = dict.fromkeys(FIT if name in scorers else name for name in resolved.points["score"])
+        weights[NODE_RESOURCES_FIT] = weights[scorers[0]]
+    score = dict.fromkeys(NODE_RESOURCES_FIT if name in scorers else name for name in resolved.points["score"])
     gone = {*GONE, *STRATEGY_OF}
     points = {
         point: tuple(name for name in names if name not in gone)

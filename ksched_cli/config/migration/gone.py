@@ -7,9 +7,19 @@ from dataclasses import dataclass
 
 from ksched_cli.config.plugin_args import NodeLabelArgs, PodTopologySpreadArgs
 from ksched_cli.config.resolved_profile import ResolvedProfile
-
-FIT, AFFINITY, SPREAD, LABEL = "NodeResourcesFit", "NodeAffinity", "PodTopologySpread", "NodeLabel"
-SELECTOR_SPREAD, LIMITS = "SelectorSpread", "NodeVolumeLimits"
+from ksched_cli.releases.plugin_names import (
+    AZURE_DISK_LIMITS,
+    CINDER_LIMITS,
+    EBS_LIMITS,
+    GCEPD_LIMITS,
+    NODE_AFFINITY,
+    NODE_LABEL,
+    NODE_PREFER_AVOID_PODS,
+    NODE_VOLUME_LIMITS,
+    POD_TOPOLOGY_SPREAD,
+    SELECTOR_SPREAD,
+    SERVICE_AFFINITY,
+)
 
 
 @dataclass(frozen=True)
@@ -20,16 +30,18 @@ class Gone:
     instead: str
 
 
-_COUNTED = Gone("Kubernetes 1.31", f"{LIMITS} counts in-tree volumes as those of their CSI drivers")
+_COUNTED = Gone("Kubernetes 1.31", f"{NODE_VOLUME_LIMITS} counts in-tree volumes as those of their CSI drivers")
 GONE: Mapping[str, Gone] = {
-    "AzureDiskLimits": _COUNTED,
-    "CinderLimits": _COUNTED,
-    "EBSLimits": _COUNTED,
-    "GCEPDLimits": _COUNTED,
-    "NodePreferAvoidPods": Gone("Kubernetes 1.23", "taint nodes with PreferNoSchedule instead of annotating them"),
-    LABEL: Gone("Kubernetes 1.23", "prefer labels in the pods' node affinity, or in addedAffinity of NodeAffinity"),
-    "ServiceAffinity": Gone("Kubernetes 1.23", "give the pods podAffinity or topologySpreadConstraints"),
-    SELECTOR_SPREAD: Gone("v1", f"{SPREAD} spreads pods that have no constraints by its default ones"),
+    AZURE_DISK_LIMITS: _COUNTED,
+    CINDER_LIMITS: _COUNTED,
+    EBS_LIMITS: _COUNTED,
+    GCEPD_LIMITS: _COUNTED,
+    NODE_PREFER_AVOID_PODS: Gone("Kubernetes 1.23", "taint nodes with PreferNoSchedule instead of annotating them"),
+    NODE_LABEL: Gone(
+        "Kubernetes 1.23", f"prefer labels in the pods' node affinity, or in addedAffinity of {NODE_AFFINITY}"
+    ),
+    SERVICE_AFFINITY: Gone("Kubernetes 1.23", "give the pods podAffinity or topologySpreadConstraints"),
+    SELECTOR_SPREAD: Gone("v1", f"{POD_TOPOLOGY_SPREAD} spreads pods that have no constraints by its default ones"),
 }
 
 
@@ -42,10 +54,10 @@ class LostPlugin:
 
 
 def losses(mine: ResolvedProfile, default: ResolvedProfile) -> Iterator[LostPlugin]:
-    """Labels that NodeLabel asks of nodes are not among them: NodeAffinity can ask for them."""
+    """Required labels of nodes are not lost: addedAffinity can ask for them."""
     for plugin in GONE:
         points = [point for point, names in mine.points.items() if plugin in names]
-        if not points or (plugin == LABEL and not _prefers_labels(mine)):
+        if not points or (plugin == NODE_LABEL and not _prefers_labels(mine)):
             continue
         by_default = all(plugin in default.points[point] for point in points)
         as_ever = by_default and mine.score_weights.get(plugin) == default.score_weights.get(plugin)
@@ -53,17 +65,17 @@ def losses(mine: ResolvedProfile, default: ResolvedProfile) -> Iterator[LostPlug
 
 
 def _prefers_labels(mine: ResolvedProfile) -> bool:
-    args = mine.args[LABEL]
+    args = mine.args[NODE_LABEL]
     assert isinstance(args, NodeLabelArgs)
-    return LABEL in mine.points["score"] and bool(args.present_labels_preference or args.absent_labels_preference)
+    return NODE_LABEL in mine.points["score"] and bool(args.present_labels_preference or args.absent_labels_preference)
 
 
 def _covered(plugin: str, mine: ResolvedProfile) -> bool:
     """Whether what is there now does the work."""
     if GONE[plugin] is _COUNTED:
-        return LIMITS in mine.points["filter"]
+        return NODE_VOLUME_LIMITS in mine.points["filter"]
     if plugin == SELECTOR_SPREAD:
-        args = mine.args.get(SPREAD)
+        args = mine.args.get(POD_TOPOLOGY_SPREAD)
         by_default = isinstance(args, PodTopologySpreadArgs) and args.defaulting_type == "System"
-        return by_default and SPREAD in mine.points["score"]
+        return by_default and POD_TOPOLOGY_SPREAD in mine.points["score"]
     return False

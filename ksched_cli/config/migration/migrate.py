@@ -28,6 +28,7 @@ from ksched_cli.config.policy.model import Policy, is_policy, policy_document
 from ksched_cli.config.policy.profile import policy_profile
 from ksched_cli.config.reading import KIND, read_one
 from ksched_cli.config.view import plugin_set
+from ksched_cli.releases.plugin_names import VOLUME_BINDING
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,12 @@ def _old_profiles(
 
 
 def _with_bind_timeout(profile: KubeSchedulerProfile, document: dict[str, Any]) -> KubeSchedulerProfile:
-    """An argument of VolumeBinding, and a field of v1alpha1."""
+    """An argument of a plugin, and a field of v1alpha1."""
     seconds = document.get("bindTimeoutSeconds")
     if seconds is None:
         return profile
     return structs.replace(
-        profile, args={**profile.args, "VolumeBinding": VolumeBindingArgs(bind_timeout_seconds=seconds)}
+        profile, args={**profile.args, VOLUME_BINDING: VolumeBindingArgs(bind_timeout_seconds=seconds)}
     )
 
 

@@ -10,6 +10,7 @@ from ksched_cli.config.migration.migration_notes import Notes
 from ksched_cli.config.model import Extender
 from ksched_cli.config.policy.profile import plugins_named
 from ksched_cli.config.serving import LOCK
+from ksched_cli.releases.plugin_names import INTER_POD_AFFINITY, INTER_POD_AFFINITY_PRIORITY
 
 # With what v1 takes them for where the file does not have them.
 _DEFAULTS: dict[str, Any] = {
@@ -85,8 +86,8 @@ def _section(own: dict[str, Any] | None) -> dict[str, Any]:
 def tell_of_policy(policy: dict[str, Any], notes: Notes) -> None:
     priorities = policy.get("priorities")
     named = [plugin for each in priorities or () for plugin in plugins_named(each)]
-    if policy.get("hardPodAffinitySymmetricWeight") and priorities is not None and "InterPodAffinity" not in named:
-        text = "this weight decides nothing, for InterPodAffinityPriority is not among the priorities"
+    if policy.get("hardPodAffinitySymmetricWeight") and priorities is not None and INTER_POD_AFFINITY not in named:
+        text = f"this weight decides nothing, for {INTER_POD_AFFINITY_PRIORITY} is not among the priorities"
         notes.tell(text, ("hardPodAffinitySymmetricWeight",))
 
 

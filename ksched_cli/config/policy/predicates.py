@@ -21,43 +21,83 @@ from ksched_cli.config.plugin_args import (
 from ksched_cli.config.policy.model import Complaint, Policy, PredicatePolicy, PriorityPolicy
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
+from ksched_cli.releases.plugin_names import (
+    BALANCED_RESOURCE_ALLOCATION,
+    CHECK_NODE_CONDITION,
+    CHECK_NODE_DISK_PRESSURE,
+    CHECK_NODE_LABEL_PRESENCE,
+    CHECK_NODE_MEMORY_PRESSURE,
+    CHECK_NODE_PID_PRESSURE,
+    CHECK_NODE_UNSCHEDULABLE,
+    CHECK_SERVICE_AFFINITY,
+    CHECK_VOLUME_BINDING,
+    DEFAULT_BINDER,
+    DEFAULT_PREEMPTION,
+    EQUAL_PRIORITY,
+    GENERAL_PREDICATES,
+    HOST_NAME,
+    IMAGE_LOCALITY_PRIORITY,
+    INTER_POD_AFFINITY_PRIORITY,
+    LEAST_REQUESTED_PRIORITY,
+    MATCH_INTER_POD_AFFINITY,
+    MATCH_NODE_SELECTOR,
+    MAX_AZURE_DISK_VOLUME_COUNT,
+    MAX_CINDER_VOLUME_COUNT,
+    MAX_CSI_VOLUME_COUNT_PRED,
+    MAX_EBS_VOLUME_COUNT,
+    MAX_GCEPD_VOLUME_COUNT,
+    MOST_REQUESTED_PRIORITY,
+    NO_DISK_CONFLICT,
+    NO_VOLUME_ZONE_CONFLICT,
+    NODE_AFFINITY_PRIORITY,
+    NODE_LABEL_PRIORITY,
+    NODE_PREFER_AVOID_PODS_PRIORITY,
+    POD_FITS_HOST_PORTS,
+    POD_FITS_RESOURCES,
+    POD_TOLERATES_NODE_TAINTS,
+    PRIORITY_SORT,
+    REQUESTED_TO_CAPACITY_RATIO_PRIORITY,
+    RESOURCE_LIMITS_PRIORITY,
+    SELECTOR_SPREAD_PRIORITY,
+    SERVICE_ANTI_AFFINITY_PRIORITY,
+    SERVICE_SPREADING_PRIORITY,
+    TAINT_TOLERATION_PRIORITY,
+)
 
 DEFAULT_PROVIDER, AUTOSCALER_PROVIDER = "DefaultProvider", "ClusterAutoscalerProvider"
 PROVIDERS = (DEFAULT_PROVIDER, AUTOSCALER_PROVIDER)
 
 # The order in which predicates are asked, whoever names them (predicates.Ordering).
 ORDER = (
-    *("CheckNodeCondition", "CheckNodeUnschedulable", "GeneralPredicates", "HostName", "PodFitsHostPorts"),
-    *("MatchNodeSelector", "PodFitsResources", "NoDiskConflict", "PodToleratesNodeTaints"),
-    *("CheckNodeLabelPresence", "CheckServiceAffinity", "MaxEBSVolumeCount", "MaxGCEPDVolumeCount"),
-    *("MaxCSIVolumeCountPred", "MaxAzureDiskVolumeCount", "MaxCinderVolumeCount", "CheckVolumeBinding"),
-    *("NoVolumeZoneConflict", "CheckNodeMemoryPressure", "CheckNodePIDPressure", "CheckNodeDiskPressure"),
-    "MatchInterPodAffinity",
+    *(CHECK_NODE_CONDITION, CHECK_NODE_UNSCHEDULABLE, GENERAL_PREDICATES, HOST_NAME, POD_FITS_HOST_PORTS),
+    *(MATCH_NODE_SELECTOR, POD_FITS_RESOURCES, NO_DISK_CONFLICT, POD_TOLERATES_NODE_TAINTS),
+    *(CHECK_NODE_LABEL_PRESENCE, CHECK_SERVICE_AFFINITY, MAX_EBS_VOLUME_COUNT, MAX_GCEPD_VOLUME_COUNT),
+    *(MAX_CSI_VOLUME_COUNT_PRED, MAX_AZURE_DISK_VOLUME_COUNT, MAX_CINDER_VOLUME_COUNT, CHECK_VOLUME_BINDING),
+    *(NO_VOLUME_ZONE_CONFLICT, CHECK_NODE_MEMORY_PRESSURE, CHECK_NODE_PID_PRESSURE, CHECK_NODE_DISK_PRESSURE),
+    MATCH_INTER_POD_AFFINITY,
 )
 # These are no predicates before a Policy gives them an argument.
-_WITH_ARGUMENT = frozenset({"CheckNodeLabelPresence", "CheckServiceAffinity"})
-_BY_TAINTS = frozenset({"CheckNodeUnschedulable"})
+_WITH_ARGUMENT = frozenset({CHECK_NODE_LABEL_PRESENCE, CHECK_SERVICE_AFFINITY})
+_BY_TAINTS = frozenset({CHECK_NODE_UNSCHEDULABLE})
 _BY_CONDITIONS = frozenset(
-    {"CheckNodeCondition", "CheckNodeMemoryPressure", "CheckNodePIDPressure", "CheckNodeDiskPressure"}
+    {CHECK_NODE_CONDITION, CHECK_NODE_MEMORY_PRESSURE, CHECK_NODE_PID_PRESSURE, CHECK_NODE_DISK_PRESSURE}
 )
 # A name that the scheduler knew and never asked, for it has no place in the order.
 _NEVER_ASKED = "PodFitsPorts"
 
 PRIORITIES = (
-    *("BalancedResourceAllocation", "EqualPriority", "ImageLocalityPriority", "InterPodAffinityPriority"),
-    *("LeastRequestedPriority", "MostRequestedPriority", "NodeAffinityPriority", "NodePreferAvoidPodsPriority"),
-    *("RequestedToCapacityRatioPriority", "SelectorSpreadPriority", "ServiceSpreadingPriority"),
-    "TaintTolerationPriority",
+    *(BALANCED_RESOURCE_ALLOCATION, EQUAL_PRIORITY, IMAGE_LOCALITY_PRIORITY, INTER_POD_AFFINITY_PRIORITY),
+    *(LEAST_REQUESTED_PRIORITY, MOST_REQUESTED_PRIORITY, NODE_AFFINITY_PRIORITY, NODE_PREFER_AVOID_PODS_PRIORITY),
+    *(REQUESTED_TO_CAPACITY_RATIO_PRIORITY, SELECTOR_SPREAD_PRIORITY, SERVICE_SPREADING_PRIORITY),
+    TAINT_TOLERATION_PRIORITY,
 )
-_GATED_PRIORITIES = {"ResourceLimitsPriority": "ResourceLimitsPriorityFunction"}
+_GATED_PRIORITIES = {RESOURCE_LIMITS_PRIORITY: "ResourceLimitsPriorityFunction"}
 
 # The one that prefers room, and the one that takes its place under the autoscaler's provider.
-_LEAST, _MOST = "LeastRequestedPriority", "MostRequestedPriority"
-_RATIO = "RequestedToCapacityRatioPriority"
 _DEFAULT_SHAPE = (UtilizationShapePoint(0, 10), UtilizationShapePoint(100, 0))
 
-ALWAYS = ("PrioritySort", "DefaultBinder")
-PREEMPTION = "DefaultPreemption"
+ALWAYS = (PRIORITY_SORT, DEFAULT_BINDER)
+PREEMPTION = DEFAULT_PREEMPTION
 
 
 class Algorithm:
@@ -69,7 +109,9 @@ class Algorithm:
         self._weights: dict[str, int] = {}
         self._predicates: set[str] = set(self._mandatory)
         self._implemented_by: dict[str, str] = {}
-        self._args: dict[str, Any] = {_RATIO: RequestedToCapacityRatioArgs(shape=_DEFAULT_SHAPE)}
+        self._args: dict[str, Any] = {
+            REQUESTED_TO_CAPACITY_RATIO_PRIORITY: RequestedToCapacityRatioArgs(shape=_DEFAULT_SHAPE)
+        }
         self._checks_all = False
         self.complaints: list[Complaint] = []
         # What is said and has no effect.
@@ -82,7 +124,7 @@ class Algorithm:
     @property
     def _mandatory(self) -> tuple[str, ...]:
         """Asked even if a Policy does not name them."""
-        return ("CheckNodeUnschedulable", "PodToleratesNodeTaints") if self._by_taints else ("CheckNodeCondition",)
+        return (CHECK_NODE_UNSCHEDULABLE, POD_TOLERATES_NODE_TAINTS) if self._by_taints else (CHECK_NODE_CONDITION,)
 
     def profile(self, scheduler_name: str, hard_weight: int = 0, *, preempts: bool = True) -> KubeSchedulerProfile:
         """Of everything that was put together."""
@@ -94,7 +136,7 @@ class Algorithm:
         ]
         args = dict(self._args)
         if hard_weight:
-            args["InterPodAffinityPriority"] = InterPodAffinityArgs(hard_pod_affinity_weight=hard_weight)
+            args[INTER_POD_AFFINITY_PRIORITY] = InterPodAffinityArgs(hard_pod_affinity_weight=hard_weight)
         return KubeSchedulerProfile(
             scheduler_name,
             plugins=Plugins(multi_point=PluginSet(tuple(enabled), (PluginRef("*"),))),
@@ -109,7 +151,7 @@ class Algorithm:
         self.add_default_predicates()
         self.add_default_priorities()
         if name == AUTOSCALER_PROVIDER:
-            self._weights[_MOST] = self._weights.pop(_LEAST)
+            self._weights[MOST_REQUESTED_PRIORITY] = self._weights.pop(LEAST_REQUESTED_PRIORITY)
 
     def add_default_predicates(self) -> None:
         self._predicates |= set(ORDER) & self._defaults.keys()
@@ -132,7 +174,7 @@ class Algorithm:
             self._add_priority(index, priority)
         if not self._weights and not policy.extenders:
             # Where nothing ranks the nodes they are all as good.
-            self._weights["EqualPriority"] = 1
+            self._weights[EQUAL_PRIORITY] = 1
 
     def _add_predicate(self, index: int, policy: PredicatePolicy) -> None:
         name, argument = policy.name, policy.argument
@@ -149,10 +191,10 @@ class Algorithm:
             wanted = argument.labels_presence
             present, absent = (wanted.labels, ()) if wanted.presence else ((), wanted.labels)
             args = NodeLabelArgs(present_labels=present, absent_labels=absent)
-            self._custom(name, "CheckNodeLabelPresence", args)
+            self._custom(name, CHECK_NODE_LABEL_PRESENCE, args)
         elif argument is not None and argument.service_affinity is not None:
             labels = argument.service_affinity.labels
-            self._custom(name, "CheckServiceAffinity", ServiceAffinityArgs(affinity_labels=labels))
+            self._custom(name, CHECK_SERVICE_AFFINITY, ServiceAffinityArgs(affinity_labels=labels))
 
     def _known_predicates(self) -> set[str]:
         left_out = _BY_CONDITIONS if self._by_taints else _BY_TAINTS
@@ -167,16 +209,16 @@ class Algorithm:
         if argument is not None and argument.service_anti_affinity is not None:
             label = argument.service_anti_affinity.label
             args = ServiceAffinityArgs(anti_affinity_labels_preference=(label,))
-            self._custom(name, "ServiceAntiAffinityPriority", args)
+            self._custom(name, SERVICE_ANTI_AFFINITY_PRIORITY, args)
         elif argument is not None and argument.label_preference is not None:
             wanted = argument.label_preference
             present, absent = ((wanted.label,), ()) if wanted.presence else ((), (wanted.label,))
             preferred = NodeLabelArgs(present_labels_preference=present, absent_labels_preference=absent)
-            self._custom(name, "NodeLabelPriority", preferred)
+            self._custom(name, NODE_LABEL_PRIORITY, preferred)
         elif argument is not None and argument.requested_to_capacity_ratio_arguments is not None:
             ratio = argument.requested_to_capacity_ratio_arguments
             made = RequestedToCapacityRatioArgs(shape=ratio.shape, resources=ratio.resources or CPU_AND_MEMORY)
-            self._custom(name, _RATIO, with_defaults(made))
+            self._custom(name, REQUESTED_TO_CAPACITY_RATIO_PRIORITY, with_defaults(made))
             steps = ("priorities", index, "argument", "requestedToCapacityRatioArguments", "shape")
             self.complaints += [(steps, text) for text in _shape_complaints(ratio.shape)]
 

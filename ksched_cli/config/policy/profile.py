@@ -21,86 +21,143 @@ from ksched_cli.config.validate_args import args_complaints
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
+from ksched_cli.releases.plugin_names import (
+    AZURE_DISK_LIMITS,
+    BALANCED_RESOURCE_ALLOCATION,
+    CHECK_NODE_LABEL_PRESENCE,
+    CHECK_NODE_UNSCHEDULABLE,
+    CHECK_SERVICE_AFFINITY,
+    CHECK_VOLUME_BINDING,
+    CINDER_LIMITS,
+    DEFAULT_BINDER,
+    DEFAULT_PREEMPTION,
+    EBS_LIMITS,
+    EQUAL_PRIORITY,
+    GCEPD_LIMITS,
+    GENERAL_PREDICATES,
+    HOST_NAME,
+    IMAGE_LOCALITY,
+    IMAGE_LOCALITY_PRIORITY,
+    INTER_POD_AFFINITY,
+    INTER_POD_AFFINITY_PRIORITY,
+    LEAST_REQUESTED_PRIORITY,
+    MATCH_INTER_POD_AFFINITY,
+    MATCH_NODE_SELECTOR,
+    MAX_AZURE_DISK_VOLUME_COUNT,
+    MAX_CINDER_VOLUME_COUNT,
+    MAX_CSI_VOLUME_COUNT_PRED,
+    MAX_EBS_VOLUME_COUNT,
+    MAX_GCEPD_VOLUME_COUNT,
+    MOST_REQUESTED_PRIORITY,
+    NO_DISK_CONFLICT,
+    NO_VOLUME_ZONE_CONFLICT,
+    NODE_AFFINITY,
+    NODE_AFFINITY_PRIORITY,
+    NODE_LABEL,
+    NODE_NAME,
+    NODE_PORTS,
+    NODE_PREFER_AVOID_PODS,
+    NODE_PREFER_AVOID_PODS_PRIORITY,
+    NODE_RESOURCES_BALANCED_ALLOCATION,
+    NODE_RESOURCES_FIT,
+    NODE_RESOURCES_LEAST_ALLOCATED,
+    NODE_RESOURCES_MOST_ALLOCATED,
+    NODE_UNSCHEDULABLE,
+    NODE_VOLUME_LIMITS,
+    POD_FITS_HOST_PORTS,
+    POD_FITS_RESOURCES,
+    POD_TOLERATES_NODE_TAINTS,
+    POD_TOPOLOGY_SPREAD,
+    PRIORITY_SORT,
+    REQUESTED_TO_CAPACITY_RATIO,
+    SELECTOR_SPREAD,
+    SELECTOR_SPREAD_PRIORITY,
+    SERVICE_AFFINITY,
+    SERVICE_SPREADING_PRIORITY,
+    TAINT_TOLERATION,
+    TAINT_TOLERATION_PRIORITY,
+    VOLUME_BINDING,
+    VOLUME_RESTRICTIONS,
+    VOLUME_ZONE,
+)
 
 _OFF = (PluginRef("*"),)
-_SPREAD = "PodTopologySpread"
 
 # Predicates in the order in which they are run, and the (extension points, plugin) of each.
 _BOTH = ("preFilter", "filter")
-_FIT = (_BOTH, "NodeResourcesFit")
-_NAME = (("filter",), "NodeName")
-_PORTS = (_BOTH, "NodePorts")
-_SELECTOR = (_BOTH, "NodeAffinity")
+_FIT = (_BOTH, NODE_RESOURCES_FIT)
+_NAME = (("filter",), NODE_NAME)
+_PORTS = (_BOTH, NODE_PORTS)
+_SELECTOR = (_BOTH, NODE_AFFINITY)
 PREDICATES: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = {
-    "CheckNodeUnschedulable": ((("filter",), "NodeUnschedulable"),),
-    "GeneralPredicates": (_FIT, _NAME, _PORTS, _SELECTOR),
-    "HostName": (_NAME,),
-    "PodFitsHostPorts": (_PORTS,),
-    "MatchNodeSelector": (_SELECTOR,),
-    "PodFitsResources": (_FIT,),
-    "NoDiskConflict": ((("filter",), "VolumeRestrictions"),),
-    "PodToleratesNodeTaints": ((("filter",), "TaintToleration"),),
-    "CheckNodeLabelPresence": ((("filter",), "NodeLabel"),),
-    "CheckServiceAffinity": ((_BOTH, "ServiceAffinity"),),
-    "MaxEBSVolumeCount": ((("filter",), "EBSLimits"),),
-    "MaxGCEPDVolumeCount": ((("filter",), "GCEPDLimits"),),
-    "MaxCSIVolumeCountPred": ((("filter",), "NodeVolumeLimits"),),
-    "MaxAzureDiskVolumeCount": ((("filter",), "AzureDiskLimits"),),
-    "MaxCinderVolumeCount": ((("filter",), "CinderLimits"),),
-    "CheckVolumeBinding": ((("preFilter", "filter", "reserve", "preBind"), "VolumeBinding"),),
-    "NoVolumeZoneConflict": ((("filter",), "VolumeZone"),),
-    "EvenPodsSpread": ((_BOTH, _SPREAD),),
-    "MatchInterPodAffinity": ((_BOTH, "InterPodAffinity"),),
+    CHECK_NODE_UNSCHEDULABLE: ((("filter",), NODE_UNSCHEDULABLE),),
+    GENERAL_PREDICATES: (_FIT, _NAME, _PORTS, _SELECTOR),
+    HOST_NAME: (_NAME,),
+    POD_FITS_HOST_PORTS: (_PORTS,),
+    MATCH_NODE_SELECTOR: (_SELECTOR,),
+    POD_FITS_RESOURCES: (_FIT,),
+    NO_DISK_CONFLICT: ((("filter",), VOLUME_RESTRICTIONS),),
+    POD_TOLERATES_NODE_TAINTS: ((("filter",), TAINT_TOLERATION),),
+    CHECK_NODE_LABEL_PRESENCE: ((("filter",), NODE_LABEL),),
+    CHECK_SERVICE_AFFINITY: ((_BOTH, SERVICE_AFFINITY),),
+    MAX_EBS_VOLUME_COUNT: ((("filter",), EBS_LIMITS),),
+    MAX_GCEPD_VOLUME_COUNT: ((("filter",), GCEPD_LIMITS),),
+    MAX_CSI_VOLUME_COUNT_PRED: ((("filter",), NODE_VOLUME_LIMITS),),
+    MAX_AZURE_DISK_VOLUME_COUNT: ((("filter",), AZURE_DISK_LIMITS),),
+    MAX_CINDER_VOLUME_COUNT: ((("filter",), CINDER_LIMITS),),
+    CHECK_VOLUME_BINDING: ((("preFilter", "filter", "reserve", "preBind"), VOLUME_BINDING),),
+    NO_VOLUME_ZONE_CONFLICT: ((("filter",), VOLUME_ZONE),),
+    "EvenPodsSpread": ((_BOTH, POD_TOPOLOGY_SPREAD),),
+    MATCH_INTER_POD_AFFINITY: ((_BOTH, INTER_POD_AFFINITY),),
 }
-_MANDATORY = frozenset({"PodToleratesNodeTaints", "CheckNodeUnschedulable"})
+_MANDATORY = frozenset({POD_TOLERATES_NODE_TAINTS, CHECK_NODE_UNSCHEDULABLE})
 _NOT_DEFAULT = frozenset(
     {
-        *("HostName", "PodFitsHostPorts", "MatchNodeSelector", "PodFitsResources"),
-        *("CheckNodeLabelPresence", "CheckServiceAffinity", "MaxCinderVolumeCount"),
+        *(HOST_NAME, POD_FITS_HOST_PORTS, MATCH_NODE_SELECTOR, POD_FITS_RESOURCES),
+        *(CHECK_NODE_LABEL_PRESENCE, CHECK_SERVICE_AFFINITY, MAX_CINDER_VOLUME_COUNT),
     }
 )
-_OLD_PREDICATES = {"PodFitsPorts": "PodFitsHostPorts"}
+_OLD_PREDICATES = {"PodFitsPorts": POD_FITS_HOST_PORTS}
 
 # Plugins that are for other arguments each time, and so for entries of other names.
-_OF_ARGUMENTS = frozenset({"NodeLabel", "RequestedToCapacityRatio", "ServiceAffinity"})
+_OF_ARGUMENTS = frozenset({NODE_LABEL, REQUESTED_TO_CAPACITY_RATIO, SERVICE_AFFINITY})
 
 # Priorities by name: the plugin, and whether it has a PreScore.
 PRIORITIES: Mapping[str, tuple[str, bool]] = {
-    "BalancedResourceAllocation": ("NodeResourcesBalancedAllocation", False),
-    "EvenPodsSpreadPriority": (_SPREAD, True),
-    "ImageLocalityPriority": ("ImageLocality", False),
-    "InterPodAffinityPriority": ("InterPodAffinity", True),
-    "LeastRequestedPriority": ("NodeResourcesLeastAllocated", False),
-    "MostRequestedPriority": ("NodeResourcesMostAllocated", False),
-    "NodeAffinityPriority": ("NodeAffinity", True),
-    "NodeLabel": ("NodeLabel", False),
-    "NodePreferAvoidPodsPriority": ("NodePreferAvoidPods", False),
-    "RequestedToCapacityRatio": ("RequestedToCapacityRatio", False),
-    "SelectorSpreadPriority": (_SPREAD, True),
-    "ServiceAffinity": ("ServiceAffinity", False),
-    "TaintTolerationPriority": ("TaintToleration", True),
+    BALANCED_RESOURCE_ALLOCATION: (NODE_RESOURCES_BALANCED_ALLOCATION, False),
+    "EvenPodsSpreadPriority": (POD_TOPOLOGY_SPREAD, True),
+    IMAGE_LOCALITY_PRIORITY: (IMAGE_LOCALITY, False),
+    INTER_POD_AFFINITY_PRIORITY: (INTER_POD_AFFINITY, True),
+    LEAST_REQUESTED_PRIORITY: (NODE_RESOURCES_LEAST_ALLOCATED, False),
+    MOST_REQUESTED_PRIORITY: (NODE_RESOURCES_MOST_ALLOCATED, False),
+    NODE_AFFINITY_PRIORITY: (NODE_AFFINITY, True),
+    NODE_LABEL: (NODE_LABEL, False),
+    NODE_PREFER_AVOID_PODS_PRIORITY: (NODE_PREFER_AVOID_PODS, False),
+    REQUESTED_TO_CAPACITY_RATIO: (REQUESTED_TO_CAPACITY_RATIO, False),
+    SELECTOR_SPREAD_PRIORITY: (POD_TOPOLOGY_SPREAD, True),
+    SERVICE_AFFINITY: (SERVICE_AFFINITY, False),
+    TAINT_TOLERATION_PRIORITY: (TAINT_TOLERATION, True),
 }
 _DEFAULT_PRIORITIES = {
-    "SelectorSpreadPriority": 1,
-    "InterPodAffinityPriority": 1,
-    "LeastRequestedPriority": 1,
-    "BalancedResourceAllocation": 1,
-    "NodePreferAvoidPodsPriority": 10000,
-    "NodeAffinityPriority": 1,
-    "TaintTolerationPriority": 1,
-    "ImageLocalityPriority": 1,
+    SELECTOR_SPREAD_PRIORITY: 1,
+    INTER_POD_AFFINITY_PRIORITY: 1,
+    LEAST_REQUESTED_PRIORITY: 1,
+    BALANCED_RESOURCE_ALLOCATION: 1,
+    NODE_PREFER_AVOID_PODS_PRIORITY: 10000,
+    NODE_AFFINITY_PRIORITY: 1,
+    TAINT_TOLERATION_PRIORITY: 1,
+    IMAGE_LOCALITY_PRIORITY: 1,
     "EvenPodsSpreadPriority": 2,
 }
-_OLD_PRIORITIES = {"ServiceSpreadingPriority": "SelectorSpreadPriority"}
+_OLD_PRIORITIES = {SERVICE_SPREADING_PRIORITY: SELECTOR_SPREAD_PRIORITY}
 _PLUGIN_OF_ARGUMENT = {
-    "serviceAffinity": "ServiceAffinity",
-    "labelsPresence": "NodeLabel",
-    "serviceAntiAffinity": "ServiceAffinity",
-    "labelPreference": "NodeLabel",
-    "requestedToCapacityRatioArguments": "RequestedToCapacityRatio",
+    "serviceAffinity": SERVICE_AFFINITY,
+    "labelsPresence": NODE_LABEL,
+    "serviceAntiAffinity": SERVICE_AFFINITY,
+    "labelPreference": NODE_LABEL,
+    "requestedToCapacityRatioArguments": REQUESTED_TO_CAPACITY_RATIO,
 }
-_IGNORED = "EqualPriority"
-_FIXED = {"queueSort": "PrioritySort", "postFilter": "DefaultPreemption", "bind": "DefaultBinder"}
+_FIXED = {"queueSort": PRIORITY_SORT, "postFilter": DEFAULT_PREEMPTION, "bind": DEFAULT_BINDER}
 
 
 def policy_profile(
@@ -116,9 +173,9 @@ def policy_profile(
             made.add_predicate(name)
     for name in sorted(weights):
         made.add_priority(name, weights[name])
-    if policy.hard_pod_affinity_symmetric_weight and "InterPodAffinityPriority" in weights:
+    if policy.hard_pod_affinity_symmetric_weight and INTER_POD_AFFINITY_PRIORITY in weights:
         weight = policy.hard_pod_affinity_symmetric_weight
-        made.args["InterPodAffinity"] = InterPodAffinityArgs(hard_pod_affinity_weight=weight)
+        made.args[INTER_POD_AFFINITY] = InterPodAffinityArgs(hard_pod_affinity_weight=weight)
     all_filters = policy.always_check_all_predicates
     return KubeSchedulerProfile(plugins=made.plugins(), args=made.args, checks_all_filters=all_filters), made.complaints
 
@@ -141,7 +198,7 @@ class Making:
         self._release = release
         self._gates = gates
         rules = ConfigurationRules.of(release)
-        alone = ("preFilter", "NodeAffinity"), ("preScore", "NodeAffinity")
+        alone = ("preFilter", NODE_AFFINITY), ("preScore", NODE_AFFINITY)
         self._left_out = () if rules.node_affinity_looks_ahead else alone
         self._merges = rules.policy_preempts
         self._spreads_by_default = gates.enabled("DefaultPodTopologySpread") and self._merges
@@ -180,15 +237,15 @@ class Making:
             return name
         argument = policy.argument
         if argument is not None and argument.service_affinity is not None:
-            own = self._own("ServiceAffinity", ServiceAffinityArgs())
+            own = self._own(SERVICE_AFFINITY, ServiceAffinityArgs())
             labels = (*own.affinity_labels, *argument.service_affinity.labels)
-            self.args["ServiceAffinity"] = replace(own, affinity_labels=labels)
-            return "CheckServiceAffinity"
+            self.args[SERVICE_AFFINITY] = replace(own, affinity_labels=labels)
+            return CHECK_SERVICE_AFFINITY
         if argument is not None and argument.labels_presence is not None:
             wanted = argument.labels_presence
             field = "present_labels" if wanted.presence else "absent_labels"
             self._add_labels(field, wanted.labels)
-            return "CheckNodeLabelPresence"
+            return CHECK_NODE_LABEL_PRESENCE
         self.complaints.append((("predicates", index, "name"), f'there is no predicate "{policy.name}"'))
         return ""
 
@@ -207,8 +264,8 @@ class Making:
         return self.args.setdefault(plugin, start)
 
     def _add_labels(self, field: str, labels: Iterable[str]) -> None:
-        own = self._own("NodeLabel", NodeLabelArgs())
-        self.args["NodeLabel"] = replace(own, **{field: (*getattr(own, field), *labels)})
+        own = self._own(NODE_LABEL, NodeLabelArgs())
+        self.args[NODE_LABEL] = replace(own, **{field: (*getattr(own, field), *labels)})
 
     def add_args(self, plugin: str, args: NodeLabelArgs | ServiceAffinityArgs) -> None:
         """To those that are there: labels add up."""
@@ -233,50 +290,50 @@ class Making:
         return {name: weight for name, weight in wanted if name}
 
     def _priority(self, index: int, policy: PriorityPolicy) -> str:
-        if policy.name == _IGNORED:
+        if policy.name == EQUAL_PRIORITY:
             return ""
         name = _OLD_PRIORITIES.get(policy.name, policy.name)
         if name in PRIORITIES:
             return name
         argument = policy.argument
         if argument is not None and argument.service_anti_affinity is not None:
-            own = self._own("ServiceAffinity", ServiceAffinityArgs())
+            own = self._own(SERVICE_AFFINITY, ServiceAffinityArgs())
             labels = (*own.anti_affinity_labels_preference, argument.service_anti_affinity.label)
-            self.args["ServiceAffinity"] = replace(own, anti_affinity_labels_preference=labels)
-            return "ServiceAffinity"
+            self.args[SERVICE_AFFINITY] = replace(own, anti_affinity_labels_preference=labels)
+            return SERVICE_AFFINITY
         if argument is not None and argument.label_preference is not None:
             wanted = argument.label_preference
             field = "present_labels_preference" if wanted.presence else "absent_labels_preference"
             self._add_labels(field, (wanted.label,))
-            return "NodeLabel"
+            return NODE_LABEL
         if argument is not None and argument.requested_to_capacity_ratio_arguments is not None:
             ratio = argument.requested_to_capacity_ratio_arguments
             made = RequestedToCapacityRatioArgs(shape=ratio.shape, resources=ratio.resources)
-            self.args["RequestedToCapacityRatio"] = with_defaults(made)
-            return "RequestedToCapacityRatio"
+            self.args[REQUESTED_TO_CAPACITY_RATIO] = with_defaults(made)
+            return REQUESTED_TO_CAPACITY_RATIO
         self.complaints.append((("priorities", index, "name"), f'there is no priority "{policy.name}"'))
         return ""
 
     def add_priority(self, name: str, weight: int) -> None:
         plugin, pre_scores = PRIORITIES[name]
-        if name == "SelectorSpreadPriority" and not self._spreads_by_default:
-            plugin = "SelectorSpread"
-        elif plugin == _SPREAD:
-            self._set_defaulting(system=name == "SelectorSpreadPriority")
+        if name == SELECTOR_SPREAD_PRIORITY and not self._spreads_by_default:
+            plugin = SELECTOR_SPREAD
+        elif plugin == POD_TOPOLOGY_SPREAD:
+            self._set_defaulting(system=name == SELECTOR_SPREAD_PRIORITY)
         if pre_scores:
             self._append("preScore", plugin)
         self._append("score", plugin, weight * self._times(name))
 
     def _times(self, name: str) -> int:
         """A preference by labels weighs as much for each of them."""
-        if name == "NodeLabel":
-            own = self._own("NodeLabel", NodeLabelArgs())
+        if name == NODE_LABEL:
+            own = self._own(NODE_LABEL, NodeLabelArgs())
             return len(own.present_labels_preference) + len(own.absent_labels_preference)
-        if name == "ServiceAffinity":
-            return len(self._own("ServiceAffinity", ServiceAffinityArgs()).anti_affinity_labels_preference)
+        if name == SERVICE_AFFINITY:
+            return len(self._own(SERVICE_AFFINITY, ServiceAffinityArgs()).anti_affinity_labels_preference)
         return 1
 
     def _set_defaulting(self, *, system: bool) -> None:
-        """Pods without constraints are spread where SelectorSpreadPriority asks for it, and not for EvenPodsSpread."""
-        if self._spreads_by_default and (system or _SPREAD not in self.args):
-            self.args[_SPREAD] = PodTopologySpreadArgs(defaulting_type="System" if system else "List")
+        """Pods without constraints are spread where the priority for selectors asks for it."""
+        if self._spreads_by_default and (system or POD_TOPOLOGY_SPREAD not in self.args):
+            self.args[POD_TOPOLOGY_SPREAD] = PodTopologySpreadArgs(defaulting_type="System" if system else "List")

@@ -28,36 +28,70 @@ from ksched_cli.config.policy.predicates import ALWAYS, ORDER, PREEMPTION
 from ksched_cli.releases.default_plugins import plugin_names
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import NEWEST, Release
+from ksched_cli.releases.plugin_names import (
+    AZURE_DISK_LIMITS,
+    CHECK_NODE_CONDITION,
+    DEFAULT_BINDER,
+    DEFAULT_PREEMPTION,
+    DYNAMIC_RESOURCES,
+    EBS_LIMITS,
+    GANG_SCHEDULING,
+    GCEPD_LIMITS,
+    GENERAL_PREDICATES,
+    HOST_NAME,
+    INTER_POD_AFFINITY,
+    INTER_POD_AFFINITY_PRIORITY,
+    LEAST_REQUESTED_PRIORITY,
+    MATCH_NODE_SELECTOR,
+    MAX_AZURE_DISK_VOLUME_COUNT,
+    MAX_EBS_VOLUME_COUNT,
+    MAX_GCEPD_VOLUME_COUNT,
+    MOST_REQUESTED_PRIORITY,
+    NODE_DECLARED_FEATURES,
+    NODE_PREFER_AVOID_PODS_PRIORITY,
+    NODE_RESOURCES_FIT,
+    NODE_UNSCHEDULABLE,
+    NODE_VOLUME_LIMITS,
+    POD_FITS_HOST_PORTS,
+    POD_FITS_RESOURCES,
+    POD_GROUP_PODS_COUNT,
+    PRIORITY_SORT,
+    REQUESTED_TO_CAPACITY_RATIO,
+    REQUESTED_TO_CAPACITY_RATIO_PRIORITY,
+    SCHEDULING_GATES,
+    SELECTOR_SPREAD,
+    SERVICE_SPREADING_PRIORITY,
+    TAINT_TOLERATION,
+    TOPOLOGY_PLACEMENT_GENERATOR,
+)
 
 # (plugin, what cannot be said of it)
 Unsaid = tuple[str, str]
 
 _ALL = "*"
-_FIT = "NodeResourcesFit"
 _TODAY = frozenset(plugin_names(NEWEST))
-# What is in GeneralPredicates, and its name where it is asked by itself.
+# The parts of the general predicate, and the name of each where it is asked by itself.
 _GENERAL = {
-    PREDICATES[name]: name for name in ("PodFitsResources", "HostName", "PodFitsHostPorts", "MatchNodeSelector")
+    PREDICATES[name]: name for name in (POD_FITS_RESOURCES, HOST_NAME, POD_FITS_HOST_PORTS, MATCH_NODE_SELECTOR)
 }
 # The limits of clouds were predicates of their own. Today this plugin counts them.
-_LIMITS = "NodeVolumeLimits"
-_CLOUDS = ("MaxEBSVolumeCount", "MaxGCEPDVolumeCount", "MaxAzureDiskVolumeCount")
+_CLOUDS = (MAX_EBS_VOLUME_COUNT, MAX_GCEPD_VOLUME_COUNT, MAX_AZURE_DISK_VOLUME_COUNT)
 _PREDICATES: Mapping[str, tuple[str, ...]] = {
-    plugin: (name, *(_CLOUDS if plugin == _LIMITS else ()))
+    plugin: (name, *(_CLOUDS if plugin == NODE_VOLUME_LIMITS else ()))
     for name, plugin in PREDICATES.items()
-    if plugin in _TODAY and plugin not in _GENERAL and name not in (*_CLOUDS, "CheckNodeCondition")
+    if plugin in _TODAY and plugin not in _GENERAL and name not in (*_CLOUDS, CHECK_NODE_CONDITION)
 }
 _PRIORITIES = {
     plugin: name
     for name, plugin in PRIORITIES.items()
-    if plugin in _TODAY and plugin != _FIT and name != "ServiceSpreadingPriority"
+    if plugin in _TODAY and plugin != NODE_RESOURCES_FIT and name != SERVICE_SPREADING_PRIORITY
 }
 _STRATEGIES = {
-    "LeastAllocated": "LeastRequestedPriority",
-    "MostAllocated": "MostRequestedPriority",
-    "RequestedToCapacityRatio": "RequestedToCapacityRatioPriority",
+    "LeastAllocated": LEAST_REQUESTED_PRIORITY,
+    "MostAllocated": MOST_REQUESTED_PRIORITY,
+    REQUESTED_TO_CAPACITY_RATIO: REQUESTED_TO_CAPACITY_RATIO_PRIORITY,
 }
-_MANDATORY = ("NodeUnschedulable", "TaintToleration")
+_MANDATORY = (NODE_UNSCHEDULABLE, TAINT_TOLERATION)
 # Arguments that may be anything, for nothing follows from them or from what they are about.
 _NO_MATTER = (DefaultPreemptionArgs, DynamicResourcesArgs, VolumeBindingArgs)
 
@@ -71,9 +105,9 @@ def restate_algorithm(
     defaults = default_weights(release, gates)
     asked = said.predicates(defaults)
     weights, args = said.priorities(defaults)
-    affinity = profile.args.get("InterPodAffinity")
-    if isinstance(affinity, InterPodAffinityArgs) and "InterPodAffinityPriority" in weights:
-        args["InterPodAffinityPriority"] = affinity
+    affinity = profile.args.get(INTER_POD_AFFINITY)
+    if isinstance(affinity, InterPodAffinityArgs) and INTER_POD_AFFINITY_PRIORITY in weights:
+        args[INTER_POD_AFFINITY_PRIORITY] = affinity
     enabled = [
         *map(PluginRef, (*ALWAYS, *asked)),
         *(PluginRef(name, weight) for name, weight in sorted(weights.items())),
@@ -116,24 +150,24 @@ class _Said:
     def predicates(self, defaults: Mapping[str, int]) -> list[str]:
         wanted = {name for plugin, names in _PREDICATES.items() if self.is_on(plugin, "filter") for name in names}
         parts = [name for plugin, name in _GENERAL.items() if self.is_on(plugin, "filter")]
-        wanted |= {"GeneralPredicates"} if len(parts) == len(_GENERAL) else set(parts)
+        wanted |= {GENERAL_PREDICATES} if len(parts) == len(_GENERAL) else set(parts)
         mandatory = {name for plugin in _MANDATORY for name in _PREDICATES[plugin]}
         # What a plugin never was, such as looking at conditions, stays as it is by default.
         others = (name for names in _PREDICATES.values() for name in names)
-        said = {*mandatory, *others, "GeneralPredicates", *_GENERAL.values()}
+        said = {*mandatory, *others, GENERAL_PREDICATES, *_GENERAL.values()}
         return [name for name in ORDER if name in (wanted if name in said else defaults)]
 
     def priorities(self, defaults: Mapping[str, int]) -> tuple[dict[str, int], dict[str, Any]]:
         """Names with weights, and arguments. A weight that is not given is the default of the time."""
-        weights: dict[str, int] = {"NodePreferAvoidPodsPriority": defaults["NodePreferAvoidPodsPriority"]}
+        weights: dict[str, int] = {NODE_PREFER_AVOID_PODS_PRIORITY: defaults[NODE_PREFER_AVOID_PODS_PRIORITY]}
         for plugin, name in _PRIORITIES.items():
             if self.is_on(plugin, "score"):
                 weights[name] = self.weight(plugin) or defaults[name]
-        fit, args = self._profile.args.get(_FIT) or NodeResourcesFitArgs(), dict[str, Any]()
-        if self.is_on(_FIT, "score"):
+        fit, args = self._profile.args.get(NODE_RESOURCES_FIT) or NodeResourcesFitArgs(), dict[str, Any]()
+        if self.is_on(NODE_RESOURCES_FIT, "score"):
             name = _STRATEGIES[fit.scoring_strategy.type]
-            weights[name] = self.weight(_FIT) or 1
-            if fit.scoring_strategy.type == "RequestedToCapacityRatio":
+            weights[name] = self.weight(NODE_RESOURCES_FIT) or 1
+            if fit.scoring_strategy.type == REQUESTED_TO_CAPACITY_RATIO:
                 ratio = fit.scoring_strategy.requested_to_capacity_ratio
                 shape = ratio.shape if ratio else ()
                 resources = fit.scoring_strategy.resources
@@ -154,7 +188,7 @@ def _not_said(args: Any) -> Iterator[str]:
             strategy = args.scoring_strategy
             if args.ignored_resources or args.ignored_resource_groups:
                 yield "ignoredResources"
-            if strategy.type != "RequestedToCapacityRatio" and set(strategy.resources) != set(CPU_AND_MEMORY):
+            if strategy.type != REQUESTED_TO_CAPACITY_RATIO and set(strategy.resources) != set(CPU_AND_MEMORY):
                 yield "scoringStrategy.resources other than cpu and memory alike"
         case NodeResourcesBalancedAllocationArgs():
             if set(args.resources) != set(CPU_AND_MEMORY):
@@ -175,9 +209,9 @@ def _not_said(args: Any) -> Iterator[str]:
 # Plugins of today that there was nothing like.
 _NAMES_WITHOUT_A_WORD = frozenset(
     {
-        *("PrioritySort", "SchedulingGates", "DynamicResources", "DefaultPreemption", "DefaultBinder"),
-        *("NodeDeclaredFeatures", "GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"),
-        *("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "SelectorSpread"),
+        *(PRIORITY_SORT, SCHEDULING_GATES, DYNAMIC_RESOURCES, DEFAULT_PREEMPTION, DEFAULT_BINDER),
+        *(NODE_DECLARED_FEATURES, GANG_SCHEDULING, TOPOLOGY_PLACEMENT_GENERATOR, POD_GROUP_PODS_COUNT),
+        *(EBS_LIMITS, GCEPD_LIMITS, AZURE_DISK_LIMITS, SELECTOR_SPREAD),
         _ALL,
     }
 )

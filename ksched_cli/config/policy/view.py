@@ -19,6 +19,7 @@ from ksched_cli.config.policy.predicates import ORDER
 from ksched_cli.config.resolved_profile import merge_with_defaults
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
+from ksched_cli.releases.plugin_names import INTER_POD_AFFINITY_PRIORITY
 
 _NANOSECONDS = 10**9
 
@@ -45,7 +46,7 @@ def algorithm_document(configuration: SchedulerConfiguration, release: Release, 
 
 
 def _hard_weight(profile: KubeSchedulerProfile) -> int:
-    args: InterPodAffinityArgs = profile.args.get("InterPodAffinityPriority", InterPodAffinityArgs())
+    args: InterPodAffinityArgs = profile.args.get(INTER_POD_AFFINITY_PRIORITY, InterPodAffinityArgs())
     return args.hard_pod_affinity_weight
 
 

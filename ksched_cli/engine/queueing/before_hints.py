@@ -10,6 +10,7 @@ from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.rules import EngineRules
 from ksched_cli.framework.events import ASSIGNED_POD, Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
+from ksched_cli.releases.plugin_names import POD_TOPOLOGY_SPREAD
 
 _COMES_OR_CHANGES = Action.ADD | Action.UPDATE
 
@@ -46,7 +47,7 @@ class NearbyPods:
         if self._resizes and Action.UPDATE_POD_SCALE_DOWN in event.action:
             return True
         namespace = new.metadata.namespace
-        if self._spreads and "PodTopologySpread" in waiting.rejectors and namespace == waiting.info.namespace:
+        if self._spreads and POD_TOPOLOGY_SPREAD in waiting.rejectors and namespace == waiting.info.namespace:
             return True
         known = self._catalog.get(Namespace, namespace)
         labels = {} if known is None else known.metadata.labels

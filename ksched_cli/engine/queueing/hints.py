@@ -16,6 +16,7 @@ from ksched_cli.framework.events import Action, ClusterEvent, matches_any
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.releases.minors import NEWEST
+from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 
 _NODE_TAINT = ClusterEvent("Node", Action.UPDATE_NODE_TAINT)
 
@@ -67,7 +68,7 @@ class Hints:
         rules = EngineRules.of(NEWEST if handle is None else handle.release)
         # Plugins register for nothing: every event is news.
         self._hears_all = not rules.events_reach_some_plugins
-        # NodeResourcesFit alone registers.
+        # One plugin alone registers.
         self._fit_alone_asks = not rules.every_plugin_names_events
         sees_all_pods = self.asks and rules.all_assigned_pods_are_news
         self._nearby = None if handle is None or sees_all_pods else NearbyPods(handle)
@@ -107,7 +108,7 @@ class Hints:
         if event.wildcard:
             for_another = new is not None and not is_same_pod(new, pod.info.pod)
             return Strategy.SKIP if for_another else Strategy.AFTER_BACKOFF
-        if self._hears_all or (self._fit_alone_asks and rejectors != {"NodeResourcesFit"}):
+        if self._hears_all or (self._fit_alone_asks and rejectors != {NODE_RESOURCES_FIT}):
             return Strategy.AFTER_BACKOFF
         best = Strategy.SKIP
         for name, registered in self._matching(pod.info.pod.spec.scheduler_name, event):

@@ -11,12 +11,12 @@ from ksched_cli.plan.causes.question import NodeVerdict, Question
 from ksched_cli.plan.causes.results import FITS, Decider, Figure, OnNode
 from ksched_cli.plan.causes.scores import score_deciders
 from ksched_cli.plan.rule_changes import Aspect, RuleChange, rule_changes_about
+from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION
 
 _PASSING: frozenset[Aspect] = frozenset({"filter", "fields", "search"})
 _EVICTING: frozenset[Aspect] = frozenset({"preemption", "filter", "fields"})
 _HOLDING: frozenset[Aspect] = frozenset({"queue", "fields"})
 _SEARCHING: frozenset[Aspect] = frozenset({"search"})
-_PREEMPTION = "DefaultPreemption"
 
 
 def deciders(question: Question) -> tuple[Decider, ...]:
@@ -127,11 +127,11 @@ def _by_preemption(question: Question, before: Decision, after: Decision) -> tup
         if by_code is not None:
             return (by_code,)
     rejecting = {question.verdict(end, row_of[name]).family for name in nodes for end in (0, question.way.last)}
-    plugins = (_PREEMPTION, *sorted(rejecting), "")
+    plugins = (DEFAULT_PREEMPTION, *sorted(rejecting), "")
     steps = question.way.steps(plugins, _EVICTING)
     step = question.way.decisive(steps, lambda station: _answer(question.decision(station)))
     shown = tuple(OnNode(name, _evicting(question, before, name), _evicting(question, after, name)) for name in nodes)
-    return (Decider(_PREEMPTION, "preemption", _most_likely(step.rules), shown, step.configuration),)
+    return (Decider(DEFAULT_PREEMPTION, "preemption", _most_likely(step.rules), shown, step.configuration),)
 
 
 def _by_code(question: Question, node_row: int) -> Decider | None:
@@ -158,4 +158,4 @@ def _evicting(question: Question, decision: Decision, node: str) -> Figure:
 
 def _most_likely(rules: tuple[RuleChange, ...]) -> tuple[RuleChange, ...]:
     """The rules of preemption itself, if the step changes one of them."""
-    return rule_changes_about(rules, _PREEMPTION, _EVICTING) or rules
+    return rule_changes_about(rules, DEFAULT_PREEMPTION, _EVICTING) or rules

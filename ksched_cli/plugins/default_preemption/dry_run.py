@@ -18,10 +18,11 @@ from ksched_cli.plugins.default_preemption.budgets import PreemptionBudgets
 from ksched_cli.plugins.default_preemption.importance import Importance
 from ksched_cli.plugins.default_preemption.outcomes import PRIORITY_OFFSET, Outcomes
 from ksched_cli.plugins.default_preemption.rules import DefaultPreemptionRules
+from ksched_cli.releases.plugin_names import VOLUME_RESTRICTIONS
 
 NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
 NO_STATE = error(
-    'running RemovePod on PreFilter plugin "VolumeRestrictions": '
+    f'running RemovePod on PreFilter plugin "{VOLUME_RESTRICTIONS}": '
     'cannot read "PreFilterVolumeRestrictions" from cycleState'
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.releases.changes import GateNote, Note, ReleaseRules
+from ksched_cli.releases.plugin_names import NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT, SCHEDULING_GATES
 
 
 class DynamicResourcesRules(ReleaseRules, plugins="DynamicResources"):
@@ -11,7 +12,7 @@ class DynamicResourcesRules(ReleaseRules, plugins="DynamicResources"):
             "1.26",
             about="filter queue",
             sentence="There is such a plugin, which is enabled where its gate is on; before, there was none.",
-            plugins="DynamicResources SchedulingGates",
+            plugins=f"DynamicResources {SCHEDULING_GATES}",
         ),
         Note(
             "1.35",
@@ -53,7 +54,7 @@ class DynamicResourcesRules(ReleaseRules, plugins="DynamicResources"):
                 "Devices stand in for extended resources that their class names; without the gate, a node has to "
                 "announce those itself."
             ),
-            plugins="DynamicResources NodeResourcesFit NodeResourcesBalancedAllocation",
+            plugins=f"DynamicResources {NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}",
         ),
         GateNote(
             "DRAListTypeAttributes",

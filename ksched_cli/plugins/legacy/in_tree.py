@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.spec import Spec
-from ksched_cli.plugins.default_binder import DefaultBinder
-from ksched_cli.plugins.default_preemption.plugin import DefaultPreemption
 from ksched_cli.plugins.legacy.node_label import NodeLabel, NodeLabelReasons
 from ksched_cli.plugins.legacy.node_prefer_avoid_pods import NodePreferAvoidPods
 from ksched_cli.plugins.legacy.node_resources_least_allocated import NodeResourcesLeastAllocated
@@ -62,7 +60,7 @@ from ksched_cli.plugins.legacy.priorities.resources import (
 )
 from ksched_cli.plugins.legacy.requested_to_capacity_ratio import RequestedToCapacityRatio
 from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity, ServiceAffinityReasons
-from ksched_cli.plugins.priority_sort import PrioritySort
+from ksched_cli.plugins.legacy.successors import DefaultBinderPlugin, DefaultPreemptionPlugin, PrioritySortPlugin
 
 REMOVED: tuple[type[Plugin], ...] = (
     NodePreferAvoidPods,
@@ -127,4 +125,10 @@ PRIORITIES: tuple[type[Plugin], ...] = (
 )
 
 # The plugins of 1.16. It sorts, preempts and binds as the plugins of later minors do.
-BEFORE_PLUGINS: tuple[type[Plugin], ...] = (PrioritySort, *PREDICATES, *PRIORITIES, DefaultPreemption, DefaultBinder)
+BEFORE_PLUGINS: tuple[type[Plugin], ...] = (
+    PrioritySortPlugin,
+    *PREDICATES,
+    *PRIORITIES,
+    DefaultPreemptionPlugin,
+    DefaultBinderPlugin,
+)

@@ -12,6 +12,13 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.releases.changes import Note, ReleaseRules
+from ksched_cli.releases.plugin_names import (
+    NODE_LABEL,
+    NODE_RESOURCES_LEAST_ALLOCATED,
+    NODE_RESOURCES_MOST_ALLOCATED,
+    REQUESTED_TO_CAPACITY_RATIO,
+    SERVICE_AFFINITY,
+)
 
 ANNOTATION = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 _KINDS = ("ReplicationController", "ReplicaSet")
@@ -32,8 +39,8 @@ class NodePreferAvoidPodsRules(ReleaseRules, plugins="NodePreferAvoidPods"):
             about="filter score",
             sentence="The plugin is gone; before, a configuration could enable it.",
             plugins=(
-                "NodePreferAvoidPods NodeLabel ServiceAffinity NodeResourcesLeastAllocated "
-                "NodeResourcesMostAllocated RequestedToCapacityRatio"
+                f"NodePreferAvoidPods {NODE_LABEL} {SERVICE_AFFINITY} {NODE_RESOURCES_LEAST_ALLOCATED} "
+                f"{NODE_RESOURCES_MOST_ALLOCATED} {REQUESTED_TO_CAPACITY_RATIO}"
             ),
         ),
     )

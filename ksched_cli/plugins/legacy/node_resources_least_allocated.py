@@ -1,4 +1,4 @@
-"""NodeResourcesLeastAllocated: nodes with most room left. A strategy of NodeResourcesFit since 1.22."""
+"""NodeResourcesLeastAllocated: nodes with most room left. A scoring strategy since 1.22."""
 
 from __future__ import annotations
 

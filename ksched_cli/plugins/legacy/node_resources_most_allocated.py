@@ -1,4 +1,4 @@
-"""NodeResourcesMostAllocated: nodes that are fullest. A strategy of NodeResourcesFit since 1.22."""
+"""NodeResourcesMostAllocated: nodes that are fullest. A scoring strategy since 1.22."""
 
 from __future__ import annotations
 

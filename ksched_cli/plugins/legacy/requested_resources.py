@@ -1,4 +1,4 @@
-"""What the score plugins measured that became strategies of NodeResourcesFit, in 1.22 already as those do."""
+"""What the score plugins measured that became scoring strategies, in 1.22 already as those do."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.plugins.lib.resource_scoring import Allocation, measure, measure_before_1_22, measured
 from ksched_cli.plugins.lib.resource_strategies import mean_over_all, weighted_mean
 from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 
 
-class RequestedResourcesRules(ReleaseRules, plugins="NodeResourcesFit"):
-    measures_as_strategies = Change("1.22", before=False, now=True, told_by="NodeResourcesFit")
+class RequestedResourcesRules(ReleaseRules, plugins=NODE_RESOURCES_FIT):
+    measures_as_strategies = Change("1.22", before=False, now=True, told_by=NODE_RESOURCES_FIT)
 
 
 class RequestedResources:

@@ -1,4 +1,4 @@
-"""RequestedToCapacityRatio: a score by how full a node is, as the profile draws it. A strategy of NodeResourcesFit
+"""RequestedToCapacityRatio: a score by how full a node is, as the profile draws it. A scoring strategy
 since 1.22."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What NodeResourcesFit and NodeResourcesBalancedAllocation measure alike (noderesources.resourceAllocationScorer)."""
+"""What the two plugins that score resources measure alike (noderesources.resourceAllocationScorer)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from ksched_cli.cluster.resources import CPU, MEMORY, is_scalar
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.plugin_names import NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT
 
 STAND_INS = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
 
 
-class RequestRules(ReleaseRules, plugins="NodeResourcesFit NodeResourcesBalancedAllocation"):
+class RequestRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
     overhead_counts_as_it_is = Change(
         "1.27",
         before=False,
@@ -59,7 +60,7 @@ def measured(
     """calculatePodResourceRequestList. With `use_requested` the pod counts as what it asks for; without, containers
     that ask for no cpu or memory get stand-ins.
 
-    In Go the scorer of NodeResourcesFit is made without the settings for pod-level resources and resizes in place,
+    In Go the scorer by strategies is made without the settings for pod-level resources and resizes in place,
     so that it counts containers alone, as they are specified.
     """
     if use_requested:

@@ -1,4 +1,4 @@
-"""How full a node is as a score: the strategies of NodeResourcesFit, which were plugins of their own up to 1.21."""
+"""How full a node is as a score: the scoring strategies, which were plugins of their own up to 1.21."""
 
 from __future__ import annotations
 

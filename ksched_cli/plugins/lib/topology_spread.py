@@ -19,6 +19,7 @@ from ksched_cli.api.workloads import ReplicaSet, ReplicationController, Stateful
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.releases.changes import Change, ReleaseRules
 from ksched_cli.releases.minors import NEWEST, Release
+from ksched_cli.releases.plugin_names import POD_TOPOLOGY_SPREAD, SELECTOR_SPREAD
 
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
@@ -30,7 +31,7 @@ SYSTEM_DEFAULTS = (
 )
 
 
-class SpreadRules(ReleaseRules, plugins="PodTopologySpread SelectorSpread"):
+class SpreadRules(ReleaseRules, plugins=f"{POD_TOPOLOGY_SPREAD} {SELECTOR_SPREAD}"):
     selects_as_the_controller_does = Change(
         "1.22",
         before=False,

@@ -8,6 +8,7 @@ from typing import Any
 from ksched_cli.api.core import Pod
 from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, ReasonTable, fixed_field
 from ksched_cli.releases.changes import Change
+from ksched_cli.releases.plugin_names import INTER_POD_AFFINITY, NODE_NAME
 
 REQUIRED: FieldPath = (
     "spec",
@@ -67,7 +68,7 @@ class NodeAffinityReasons(ReasonTable, plugins="NodeAffinity"):
                 "Node selectors are spoken of beside node affinity, and node names as such; before, node affinity "
                 "alone, and host names."
             ),
-            plugins="NodeAffinity NodeName InterPodAffinity",
+            plugins=f"NodeAffinity {NODE_NAME} {INTER_POD_AFFINITY}",
         ),
         _NODE_SELECTOR,
         field=_unmet_field,

@@ -51,6 +51,7 @@ from ksched_cli.plugins.node_resources_fit.guide import FitGuide
 from ksched_cli.plugins.node_resources_fit.hints import AskedOfNode, class_may_help, scale_down_may_help
 from ksched_cli.plugins.node_resources_fit.reasons import NodeResourcesFitReasons
 from ksched_cli.plugins.node_resources_fit.rules import NodeResourcesFitRules
+from ksched_cli.releases.plugin_names import REQUESTED_TO_CAPACITY_RATIO
 
 _HOPELESS, _SHORT = np.int8(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), np.int8(Code.UNSCHEDULABLE)
 _SIDECARS_OFF = unresolvable(NodeResourcesFitReasons.sidecars_off())
@@ -236,7 +237,7 @@ def scorer_of(strategy: ScoringStrategy) -> Scorer:
     weights = [resource.weight for resource in strategy.resources]
     if strategy.type == "MostAllocated":
         return lambda allocation: weighted_mean(most_requested(allocation), allocation, weights)
-    if strategy.type == "RequestedToCapacityRatio":
+    if strategy.type == REQUESTED_TO_CAPACITY_RATIO:
         ratio = strategy.requested_to_capacity_ratio
         points = [(point.utilization, point.score) for point in (ratio.shape if ratio else ())]
         return lambda allocation: requested_to_capacity_ratio(allocation, points, weights)

@@ -3,6 +3,26 @@
 from __future__ import annotations
 
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.plugin_names import (
+    GENERAL_PREDICATES,
+    INTER_POD_AFFINITY,
+    NODE_AFFINITY,
+    NODE_LABEL,
+    NODE_NAME,
+    NODE_PORTS,
+    NODE_PREFER_AVOID_PODS,
+    NODE_RESOURCES_BALANCED_ALLOCATION,
+    NODE_RESOURCES_LEAST_ALLOCATED,
+    NODE_RESOURCES_MOST_ALLOCATED,
+    NODE_UNSCHEDULABLE,
+    NODE_VOLUME_LIMITS,
+    POD_GROUP_PODS_COUNT,
+    REQUESTED_TO_CAPACITY_RATIO,
+    SERVICE_AFFINITY,
+    TAINT_TOLERATION,
+    TOPOLOGY_PLACEMENT_GENERATOR,
+    VOLUME_RESTRICTIONS,
+)
 
 
 class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
@@ -39,8 +59,8 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
             about="score",
             sentence="Nodes score 0 to 100; before, 0 to 10, and small differences were lost.",
             plugins=(
-                "NodeResourcesFit NodeResourcesBalancedAllocation NodeLabel NodePreferAvoidPods "
-                "ServiceAffinity TaintToleration"
+                f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION} {NODE_LABEL} {NODE_PREFER_AVOID_PODS} "
+                f"{SERVICE_AFFINITY} {TAINT_TOLERATION}"
             ),
         ),
         Note(
@@ -48,11 +68,11 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
             about="message",
             sentence=(
                 "Filters are plugins with words of their own; before, there were predicates, one of which, "
-                "GeneralPredicates, told all that was wrong with resources, ports, host name and node selector."
+                f"{GENERAL_PREDICATES}, told all that was wrong with resources, ports, host name and node selector."
             ),
             plugins=(
-                "NodeResourcesFit NodeAffinity NodeName NodePorts InterPodAffinity TaintToleration "
-                "NodeUnschedulable VolumeRestrictions NodeVolumeLimits ServiceAffinity NodeLabel"
+                f"NodeResourcesFit {NODE_AFFINITY} {NODE_NAME} {NODE_PORTS} {INTER_POD_AFFINITY} {TAINT_TOLERATION} "
+                f"{NODE_UNSCHEDULABLE} {VOLUME_RESTRICTIONS} {NODE_VOLUME_LIMITS} {SERVICE_AFFINITY} {NODE_LABEL}"
             ),
         ),
         Note(
@@ -60,11 +80,12 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
             about="score",
             sentence=(
                 "NodeResourcesFit scores nodes by its scoringStrategy, over the resources that a node has; before, "
-                "NodeResourcesLeastAllocated and two other plugins did, where a resource that a node lacks counted as "
-                "0."
+                f"{NODE_RESOURCES_LEAST_ALLOCATED} and two other plugins did, where a resource that a node lacks "
+                "counted as 0."
             ),
             plugins=(
-                "NodeResourcesFit NodeResourcesLeastAllocated NodeResourcesMostAllocated RequestedToCapacityRatio"
+                f"NodeResourcesFit {NODE_RESOURCES_LEAST_ALLOCATED} {NODE_RESOURCES_MOST_ALLOCATED} "
+                f"{REQUESTED_TO_CAPACITY_RATIO}"
             ),
         ),
         Note(
@@ -74,7 +95,7 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
                 "Placements for whole pod groups are made and scored where the gate TopologyAwareWorkloadScheduling "
                 "is on; before, there were none."
             ),
-            plugins="NodeResourcesFit TopologyPlacementGenerator PodGroupPodsCount",
+            plugins=f"NodeResourcesFit {TOPOLOGY_PLACEMENT_GENERATOR} {POD_GROUP_PODS_COUNT}",
         ),
         GateNote(
             "InPlacePodLevelResourcesVerticalScaling",
@@ -83,7 +104,7 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
                 "A pod whose own requests are resized in place counts with what it has been given, where that is "
                 "more; without the gate, with what it asks for."
             ),
-            plugins="NodeResourcesFit NodeResourcesBalancedAllocation",
+            plugins=f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}",
         ),
         GateNote(
             "InPlacePodVerticalScaling",
@@ -92,7 +113,7 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
                 "A pod that is resized in place counts with what its containers have been given, where that is more; "
                 "without the gate, with what it asks for."
             ),
-            plugins="NodeResourcesFit NodeResourcesBalancedAllocation",
+            plugins=f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}",
         ),
         GateNote(
             "PodLevelResources",
@@ -101,13 +122,13 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
                 "Requests of the pod as a whole (spec.resources) count; without the gate, those of its containers "
                 "alone."
             ),
-            plugins="NodeResourcesFit NodeResourcesBalancedAllocation",
+            plugins=f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}",
         ),
         GateNote(
             "PodOverhead",
             about="fields",
             sentence="A pod's overhead counts; without the gate, it does not.",
-            plugins="NodeResourcesFit NodeResourcesBalancedAllocation",
+            plugins=f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}",
         ),
         GateNote(
             "SidecarContainers",
@@ -116,6 +137,6 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
                 "Sidecars (init containers that stay) count beside the containers; without the gate, a pod with one "
                 "fits on no node."
             ),
-            plugins="NodeResourcesFit NodeResourcesBalancedAllocation",
+            plugins=f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}",
         ),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.plugin_names import AZURE_DISK_LIMITS, CINDER_LIMITS, EBS_LIMITS, GCEPD_LIMITS
 
 
 class NodeVolumeLimitsRules(ReleaseRules, plugins="NodeVolumeLimits"):
@@ -40,7 +41,7 @@ class NodeVolumeLimitsRules(ReleaseRules, plugins="NodeVolumeLimits"):
             "1.28",
             about="filter",
             sentence="Skipped for pods without volumes that could be limited; before, asked for nothing.",
-            plugins="NodeVolumeLimits EBSLimits GCEPDLimits AzureDiskLimits CinderLimits",
+            plugins=f"NodeVolumeLimits {EBS_LIMITS} {GCEPD_LIMITS} {AZURE_DISK_LIMITS} {CINDER_LIMITS}",
         ),
         GateNote(
             "VolumeLimitScaling",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.plugin_names import INTER_POD_AFFINITY, SELECTOR_SPREAD
 
 
 class PodTopologySpreadRules(ReleaseRules, plugins="PodTopologySpread"):
@@ -29,7 +30,7 @@ class PodTopologySpreadRules(ReleaseRules, plugins="PodTopologySpread"):
         now=True,
         about="score",
         sentence="Does not score where nothing is to be spread or preferred; before, all nodes got the same.",
-        plugins="PodTopologySpread InterPodAffinity",
+        plugins=f"PodTopologySpread {INTER_POD_AFFINITY}",
     )
     spreads_over_nodes_without_zone = Change(
         "1.20",
@@ -39,7 +40,7 @@ class PodTopologySpreadRules(ReleaseRules, plugins="PodTopologySpread"):
         sentence=(
             "Nodes without a zone are spread over by host where a pod has no constraints; before, such nodes scored 0."
         ),
-        plugins="PodTopologySpread SelectorSpread",
+        plugins=f"PodTopologySpread {SELECTOR_SPREAD}",
     )
     rounds_scores = Change(
         "1.24",
@@ -56,16 +57,16 @@ class PodTopologySpreadRules(ReleaseRules, plugins="PodTopologySpread"):
                 "Nodes score 0 to 100, and their zone is that of topology.kubernetes.io/zone, too; before, 0 to 10, "
                 "by the zone's beta label alone."
             ),
-            plugins="PodTopologySpread SelectorSpread",
+            plugins=f"PodTopologySpread {SELECTOR_SPREAD}",
         ),
         GateNote(
             "DefaultPodTopologySpread",
             about="filter score",
             sentence=(
                 "Pods without constraints are spread by PodTopologySpread's defaults; without the gate, by "
-                "SelectorSpread."
+                f"{SELECTOR_SPREAD}."
             ),
-            plugins="PodTopologySpread SelectorSpread",
+            plugins=f"PodTopologySpread {SELECTOR_SPREAD}",
         ),
         GateNote(
             "MatchLabelKeysInPodTopologySpread",

@@ -25,6 +25,7 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.taint_toleration.guide import TaintGuide
 from ksched_cli.plugins.taint_toleration.reasons import TaintTolerationReasons
 from ksched_cli.releases.changes import GateNote, Note, ReleaseRules
+from ksched_cli.releases.plugin_names import NODE_UNSCHEDULABLE, POD_TOPOLOGY_SPREAD
 
 _HARD = ("NoSchedule", "NoExecute")
 _SOFT = "PreferNoSchedule"
@@ -37,7 +38,7 @@ class TaintTolerationRules(ReleaseRules, plugins="TaintToleration"):
             "TaintTolerationComparisonOperators",
             about="filter",
             sentence="Tolerations can compare numbers (Gt, Lt); without the gate, such a toleration tolerates nothing.",
-            plugins="TaintToleration PodTopologySpread NodeUnschedulable",
+            plugins=f"TaintToleration {POD_TOPOLOGY_SPREAD} {NODE_UNSCHEDULABLE}",
         ),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.plugin_names import NODE_VOLUME_LIMITS, VOLUME_ZONE
 
 
 class VolumeBindingRules(ReleaseRules, plugins="VolumeBinding"):
@@ -73,7 +74,7 @@ class VolumeBindingRules(ReleaseRules, plugins="VolumeBinding"):
             sentence=(
                 "Generic ephemeral volumes have claims, which have to fit; without the gate, there are no such volumes."
             ),
-            plugins="VolumeBinding VolumeZone NodeVolumeLimits",
+            plugins=f"VolumeBinding {VOLUME_ZONE} {NODE_VOLUME_LIMITS}",
         ),
         GateNote(
             "StorageCapacityScoring",

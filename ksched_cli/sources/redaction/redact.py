@@ -21,7 +21,7 @@ from ksched_cli.sources.redaction.walk import Walk, numeric_keys
 
 # Classes that Kubernetes itself creates, and that admission knows by name.
 _BUILT_IN = "system-"
-# Requests that DynamicResources makes for containers' extended resources.
+# Requests that the scheduler makes for containers' extended resources.
 _EXTENDED_REQUEST = re.compile(r"container-\d+-request-\d+")
 
 Names = Mapping[Role, Mapping[str, str]]

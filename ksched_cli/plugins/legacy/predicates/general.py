@@ -13,26 +13,28 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.legacy.predicates import Predicate
-from ksched_cli.plugins.node_affinity.plugin import NodeAffinity
-from ksched_cli.plugins.node_name import NodeName
-from ksched_cli.plugins.node_ports import NodePorts
-from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
+from ksched_cli.plugins.legacy.successors import (
+    NodeAffinityPlugin,
+    NodeNamePlugin,
+    NodePortsPlugin,
+    NodeResourcesFitPlugin,
+)
 
 
-class PodFitsResources(Predicate, NodeResourcesFit):
+class PodFitsResources(Predicate, NodeResourcesFitPlugin):
     name = "PodFitsResources"
     summary = "Rejects nodes without room for the pod's requests."
 
 
-class HostName(Predicate, NodeName):
+class HostName(Predicate, NodeNamePlugin):
     name = "HostName"
 
 
-class PodFitsHostPorts(Predicate, NodePorts):
+class PodFitsHostPorts(Predicate, NodePortsPlugin):
     name = "PodFitsHostPorts"
 
 
-class MatchNodeSelector(Predicate, NodeAffinity):
+class MatchNodeSelector(Predicate, NodeAffinityPlugin):
     name = "MatchNodeSelector"
     summary = "Rejects nodes without the labels of nodeSelector and required node affinity."
 
@@ -51,10 +53,10 @@ class GeneralPredicates(Predicate, PreFilterPlugin[_States], FilterPlugin[_State
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
         self._parts: dict[str, FilterPlugin[Any]] = {
-            NodeResourcesFit.name: PodFitsResources(args, handle),
-            NodeName.name: HostName(None, handle),
-            NodePorts.name: PodFitsHostPorts(None, handle),
-            NodeAffinity.name: MatchNodeSelector(NodeAffinityArgs(), handle),
+            NodeResourcesFitPlugin.name: PodFitsResources(args, handle),
+            NodeNamePlugin.name: HostName(None, handle),
+            NodePortsPlugin.name: PodFitsHostPorts(None, handle),
+            NodeAffinityPlugin.name: MatchNodeSelector(NodeAffinityArgs(), handle),
         }
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[_States] | Status:

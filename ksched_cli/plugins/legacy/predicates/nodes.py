@@ -17,8 +17,8 @@ from ksched_cli.framework.status import SUCCESS, Status, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.legacy.node_label import NodeLabel
 from ksched_cli.plugins.legacy.predicates import Predicate
-from ksched_cli.plugins.node_unschedulable import NodeUnschedulable, NodeUnschedulableReasons
-from ksched_cli.plugins.taint_toleration.plugin import TaintToleration
+from ksched_cli.plugins.legacy.successors import NodeUnschedulablePlugin, TaintTolerationPlugin
+from ksched_cli.plugins.node_unschedulable import NodeUnschedulableReasons
 
 _NOT_IN_ORDER = ReasonCode(
     "KS164",
@@ -43,11 +43,11 @@ class ConditionGuide(RejectionGuide):
     closes_node = True
 
 
-class CheckNodeUnschedulable(Predicate, NodeUnschedulable):
+class CheckNodeUnschedulable(Predicate, NodeUnschedulablePlugin):
     name = "CheckNodeUnschedulable"
 
 
-class PodToleratesNodeTaints(Predicate, TaintToleration):
+class PodToleratesNodeTaints(Predicate, TaintTolerationPlugin):
     name = "PodToleratesNodeTaints"
     summary = "Rejects nodes with NoSchedule or NoExecute taints that the pod does not tolerate."
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from ksched_cli.plugins.legacy.predicates import Predicate
 from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity
+from ksched_cli.plugins.legacy.successors import InterPodAffinityPlugin
 
 
-class MatchInterPodAffinity(Predicate, InterPodAffinity):
+class MatchInterPodAffinity(Predicate, InterPodAffinityPlugin):
     name = "MatchInterPodAffinity"
     summary = "Rejects nodes that break required pod affinity or anti-affinity, the pod's own or that of running pods."
 

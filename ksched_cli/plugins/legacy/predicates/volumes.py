@@ -13,8 +13,17 @@ from ksched_cli.framework.interfaces import PreFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, Status, error
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.plugins.in_tree_volume_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits
 from ksched_cli.plugins.legacy.predicates import Predicate
+from ksched_cli.plugins.legacy.successors import (
+    AzureDiskLimitsPlugin,
+    CinderLimitsPlugin,
+    EBSLimitsPlugin,
+    GCEPDLimitsPlugin,
+    NodeVolumeLimitsPlugin,
+    VolumeBindingPlugin,
+    VolumeRestrictionsPlugin,
+    VolumeZonePlugin,
+)
 from ksched_cli.plugins.lib.volumes.claims import (
     WAIT_FOR_FIRST_CONSUMER,
     class_of_claim,
@@ -22,43 +31,41 @@ from ksched_cli.plugins.lib.volumes.claims import (
     waits_for_consumer,
 )
 from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons
-from ksched_cli.plugins.node_volume_limits.plugin import NodeVolumeLimits
 from ksched_cli.plugins.volume_binding.placement import PodClaims
-from ksched_cli.plugins.volume_binding.plugin import VolumeBinding, Volumes
+from ksched_cli.plugins.volume_binding.plugin import Volumes
 from ksched_cli.plugins.volume_binding.reasons import VolumeBindingReasons
-from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
-from ksched_cli.plugins.volume_zone import Topologies, VolumeZone, topologies_in
+from ksched_cli.plugins.volume_zone import Topologies, topologies_in
 
 
-class NoDiskConflict(Predicate, VolumeRestrictions):
+class NoDiskConflict(Predicate, VolumeRestrictionsPlugin):
     name = "NoDiskConflict"
     summary = "Rejects nodes where a disk is mounted that cannot be shared."
 
 
-class MaxEBSVolumeCount(Predicate, EBSLimits):
+class MaxEBSVolumeCount(Predicate, EBSLimitsPlugin):
     name = "MaxEBSVolumeCount"
 
 
-class MaxGCEPDVolumeCount(Predicate, GCEPDLimits):
+class MaxGCEPDVolumeCount(Predicate, GCEPDLimitsPlugin):
     name = "MaxGCEPDVolumeCount"
 
 
-class MaxAzureDiskVolumeCount(Predicate, AzureDiskLimits):
+class MaxAzureDiskVolumeCount(Predicate, AzureDiskLimitsPlugin):
     name = "MaxAzureDiskVolumeCount"
 
 
-class MaxCinderVolumeCount(Predicate, CinderLimits):
+class MaxCinderVolumeCount(Predicate, CinderLimitsPlugin):
     name = "MaxCinderVolumeCount"
 
 
-class MaxCSIVolumeCountPred(Predicate, NodeVolumeLimits):
+class MaxCSIVolumeCountPred(Predicate, NodeVolumeLimitsPlugin):
     name = "MaxCSIVolumeCountPred"
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
         return super().pre_filter(pod) if self.handle.gates.enabled("AttachVolumeLimit") else SKIP
 
 
-class CheckVolumeBinding(Predicate, VolumeBinding):
+class CheckVolumeBinding(Predicate, VolumeBindingPlugin):
     """The scheduler looked for claims that nobody will bind on every node, and ended the cycle there."""
 
     name = "CheckVolumeBinding"
@@ -87,12 +94,12 @@ class CheckVolumeBinding(Predicate, VolumeBinding):
         return super().filter(state, pod, nodes)
 
 
-class NoVolumeZoneConflict(Predicate, VolumeZone):
+class NoVolumeZoneConflict(Predicate, VolumeZonePlugin):
     """It knew the beta labels only, and a claim that it could not follow ended the cycle."""
 
     name = "NoVolumeZoneConflict"
     only_at = ("filter",)
-    topology_labels = VolumeZone.topology_labels[:2]
+    topology_labels = VolumeZonePlugin.topology_labels[:2]
 
     def topologies_of(self, pod: Pod, catalog: Catalog) -> Topologies | Status:
         found = []

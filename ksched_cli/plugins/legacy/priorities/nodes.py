@@ -8,27 +8,25 @@ from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.plugins.image_locality import ImageLocality
 from ksched_cli.plugins.legacy.node_label import NodeLabel
 from ksched_cli.plugins.legacy.node_prefer_avoid_pods import NodePreferAvoidPods
 from ksched_cli.plugins.legacy.priorities import Priority
-from ksched_cli.plugins.node_affinity.plugin import NodeAffinity
-from ksched_cli.plugins.taint_toleration.plugin import TaintToleration
+from ksched_cli.plugins.legacy.successors import ImageLocalityPlugin, NodeAffinityPlugin, TaintTolerationPlugin
 
 
-class NodeAffinityPriority(Priority, NodeAffinity):
+class NodeAffinityPriority(Priority, NodeAffinityPlugin):
     name = "NodeAffinityPriority"
     column = "Affinity"
     summary = "Prefers nodes that the pod's preferred node affinity names."
 
 
-class TaintTolerationPriority(Priority, TaintToleration):
+class TaintTolerationPriority(Priority, TaintTolerationPlugin):
     name = "TaintTolerationPriority"
     column = "Taints"
     summary = "Prefers nodes with fewer PreferNoSchedule taints that the pod does not tolerate."
 
 
-class ImageLocalityPriority(Priority, ImageLocality):
+class ImageLocalityPriority(Priority, ImageLocalityPlugin):
     name = "ImageLocalityPriority"
     column = "Images"
 

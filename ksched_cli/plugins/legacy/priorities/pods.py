@@ -12,13 +12,13 @@ from ksched_cli.config.plugin_args import InterPodAffinityArgs
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
-from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity, Preferences
+from ksched_cli.plugins.inter_pod_affinity.plugin import Preferences
 from ksched_cli.plugins.legacy.priorities import Priority
 from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity
-from ksched_cli.plugins.selector_spread import SelectorSpread
+from ksched_cli.plugins.legacy.successors import InterPodAffinityPlugin, SelectorSpreadPlugin
 
 
-class InterPodAffinityPriority(Priority, InterPodAffinity):
+class InterPodAffinityPriority(Priority, InterPodAffinityPlugin):
     """It looked at all nodes at once, so that what it gives a node is in proportion already."""
 
     name = "InterPodAffinityPriority"
@@ -34,12 +34,12 @@ class InterPodAffinityPriority(Priority, InterPodAffinity):
         return worth if state is None or isinstance(worth, Status) else self.normalize(state, pod, nodes, worth)
 
 
-class SelectorSpreadPriority(Priority, SelectorSpread):
+class SelectorSpreadPriority(Priority, SelectorSpreadPlugin):
     name = "SelectorSpreadPriority"
     column = "Selector"
 
 
-class ServiceSpreadingPriority(Priority, SelectorSpread):
+class ServiceSpreadingPriority(Priority, SelectorSpreadPlugin):
     name = "ServiceSpreadingPriority"
     summary = "Prefers hosts and zones with fewer pods of the same service."
 

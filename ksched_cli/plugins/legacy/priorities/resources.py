@@ -15,7 +15,7 @@ from ksched_cli.plugins.legacy.node_resources_least_allocated import NodeResourc
 from ksched_cli.plugins.legacy.node_resources_most_allocated import NodeResourcesMostAllocated
 from ksched_cli.plugins.legacy.priorities import Priority
 from ksched_cli.plugins.legacy.requested_to_capacity_ratio import RequestedToCapacityRatio
-from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from ksched_cli.plugins.legacy.successors import NodeResourcesBalancedAllocationPlugin
 from ksched_cli.releases.changes import GateNote, ReleaseRules
 
 
@@ -29,7 +29,7 @@ class ResourceLimitsRules(ReleaseRules, plugins="ResourceLimitsPriority"):
     )
 
 
-class BalancedResourceAllocation(Priority, NodeResourcesBalancedAllocation):
+class BalancedResourceAllocation(Priority, NodeResourcesBalancedAllocationPlugin):
     name = "BalancedResourceAllocation"
     column = "Balance"
     only_at = ("score",)

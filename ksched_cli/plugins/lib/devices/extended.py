@@ -1,6 +1,7 @@
 """Extended resources that devices stand behind (extendeddynamicresources.go, extendedresourcecache).
 
-NodeResourcesFit leaves such a resource to DynamicResources on nodes that do not announce it themselves; both ask here.
+The filter for resources leaves such a resource to the plugin for devices on nodes that do not announce the resource.
+Both plugins ask here.
 """
 
 from __future__ import annotations

@@ -8,6 +8,13 @@ from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.plugin_names import (
+    AZURE_DISK_LIMITS,
+    CINDER_LIMITS,
+    EBS_LIMITS,
+    GCEPD_LIMITS,
+    NODE_VOLUME_LIMITS,
+)
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
@@ -16,7 +23,9 @@ _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 _STORAGE = "storage"
 
 
-class LimitRules(ReleaseRules, plugins="NodeVolumeLimits EBSLimits GCEPDLimits AzureDiskLimits CinderLimits"):
+class LimitRules(
+    ReleaseRules, plugins=f"{NODE_VOLUME_LIMITS} {EBS_LIMITS} {GCEPD_LIMITS} {AZURE_DISK_LIMITS} {CINDER_LIMITS}"
+):
     follows_all_claims = Change(
         "1.23",
         before=False,

@@ -13,6 +13,14 @@ from ksched_cli.api.volumes import Volume
 from ksched_cli.releases.changes import Change, GateNote, ReleaseRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
+from ksched_cli.releases.plugin_names import (
+    AZURE_DISK_LIMITS,
+    CINDER_LIMITS,
+    EBS_LIMITS,
+    GCEPD_LIMITS,
+    NODE_VOLUME_LIMITS,
+    VOLUME_BINDING,
+)
 
 _MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 
@@ -42,7 +50,7 @@ _ZONE_OF_DRIVER = {
 }
 
 
-class MigrationRules(ReleaseRules, plugins="NodeVolumeLimits"):
+class MigrationRules(ReleaseRules, plugins=NODE_VOLUME_LIMITS):
     counted_everywhere = (
         Change(
             "1.24",
@@ -102,7 +110,7 @@ class MigrationRules(ReleaseRules, plugins="NodeVolumeLimits"):
             "largest volume that a pool makes; before, beta labels alone counted, and all of a pool could be one "
             "volume."
         ),
-        plugins="VolumeBinding NodeVolumeLimits",
+        plugins=f"{VOLUME_BINDING} {NODE_VOLUME_LIMITS}",
     )
     notes = (
         GateNote(
@@ -112,7 +120,7 @@ class MigrationRules(ReleaseRules, plugins="NodeVolumeLimits"):
                 "AWS EBS disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
                 "without the gate, they stay in-tree."
             ),
-            plugins="EBSLimits NodeVolumeLimits VolumeBinding",
+            plugins=f"{EBS_LIMITS} {NODE_VOLUME_LIMITS} {VOLUME_BINDING}",
         ),
         GateNote(
             "CSIMigrationGCE",
@@ -121,7 +129,7 @@ class MigrationRules(ReleaseRules, plugins="NodeVolumeLimits"):
                 "GCE PD disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
                 "without the gate, they stay in-tree."
             ),
-            plugins="GCEPDLimits NodeVolumeLimits VolumeBinding",
+            plugins=f"{GCEPD_LIMITS} {NODE_VOLUME_LIMITS} {VOLUME_BINDING}",
         ),
         GateNote(
             "CSIMigrationAzureDisk",
@@ -130,7 +138,7 @@ class MigrationRules(ReleaseRules, plugins="NodeVolumeLimits"):
                 "Azure disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
                 "without the gate, they stay in-tree."
             ),
-            plugins="AzureDiskLimits NodeVolumeLimits VolumeBinding",
+            plugins=f"{AZURE_DISK_LIMITS} {NODE_VOLUME_LIMITS} {VOLUME_BINDING}",
         ),
         GateNote(
             "CSIMigrationOpenStack",
@@ -139,7 +147,7 @@ class MigrationRules(ReleaseRules, plugins="NodeVolumeLimits"):
                 "Cinder disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
                 "without the gate, they stay in-tree."
             ),
-            plugins="CinderLimits NodeVolumeLimits VolumeBinding",
+            plugins=f"{CINDER_LIMITS} {NODE_VOLUME_LIMITS} {VOLUME_BINDING}",
         ),
         GateNote(
             "CSIMigrationPortworx",
@@ -148,7 +156,7 @@ class MigrationRules(ReleaseRules, plugins="NodeVolumeLimits"):
                 "Portworx disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
                 "without the gate, they stay in-tree."
             ),
-            plugins="NodeVolumeLimits VolumeBinding",
+            plugins=f"{NODE_VOLUME_LIMITS} {VOLUME_BINDING}",
         ),
         GateNote(
             "CSIMigration",
@@ -157,7 +165,9 @@ class MigrationRules(ReleaseRules, plugins="NodeVolumeLimits"):
                 "In-tree disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
                 "without the gate, they stay in-tree."
             ),
-            plugins="EBSLimits GCEPDLimits AzureDiskLimits CinderLimits NodeVolumeLimits VolumeBinding",
+            plugins=(
+                f"{EBS_LIMITS} {GCEPD_LIMITS} {AZURE_DISK_LIMITS} {CINDER_LIMITS} {NODE_VOLUME_LIMITS} {VOLUME_BINDING}"
+            ),
         ),
     )
 
