@@ -130,7 +130,6 @@ class ApiServer(Logged):
         elif isinstance(item, PersistentVolumeClaim):
             admit_storage_class(item, self.store.of(StorageClass))
             default_claim(item)
-            self._warn_of_immediate_binding(item)
         self._write(None, item)
         return item
 
@@ -234,16 +233,6 @@ class ApiServer(Logged):
             metadata.uid = uid_of("Pod", metadata.namespace, f"{metadata.name}#{again}")
         self._uids.add(metadata.uid)
         self.draws.invented_uids.add(metadata.uid)
-
-    def _warn_of_immediate_binding(self, claim: PersistentVolumeClaim) -> None:
-        """The volume controller would provision the volume before the scheduler looks: that is not simulated."""
-        found = self.store.get(StorageClass, claim.spec.storage_class_name or "")
-        if found is None or found.volume_binding_mode != "Immediate" or claim.spec.volume_name:
-            return
-        text = f"claims of StorageClass {found.metadata.name} are provisioned as soon as they are made, which is not "
-        text += "simulated: their pods wait for a volume"
-        if text not in self.warnings:
-            self.warnings.append(text)
 
     # Storage and watches
 

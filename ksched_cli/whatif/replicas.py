@@ -13,7 +13,7 @@ from ksched_cli.api.core import Node, Pod, PodStatus
 from ksched_cli.api.defaults import default_claim
 from ksched_cli.api.dynamic_resources import ResourceClaimTemplate
 from ksched_cli.api.policy import ResourceQuota
-from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.workloads import (
     CronJob,
     DaemonSet,
@@ -25,9 +25,11 @@ from ksched_cli.api.workloads import (
     StatefulSet,
     StatefulSetOrdinals,
 )
+from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.controlplane.admission.chain import Chain
 from ksched_cli.controlplane.admission.gaps import admission_gaps
 from ksched_cli.controlplane.admission.storage_class import admit_storage_class
+from ksched_cli.controlplane.controllers.volumes import bound_claim, volume_at_once
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store, owner_identity
 from ksched_cli.errors import InputError, Problem
@@ -123,6 +125,7 @@ class Replicas:
         self._item = shape.item
         self._admission = admission
         self._classes = cluster.of(StorageClass)
+        self._catalog = Catalog([*self._classes, *cluster.of(PersistentVolume)])
         self._templates = {
             (each.metadata.namespace, each.metadata.name): each for each in cluster.of(ResourceClaimTemplate)
         }
@@ -168,7 +171,7 @@ class Replicas:
         pod = made.pod
         by, message = (made.refused_by, made.refusal) if made.refusal else self._admission.quota_refusal(pod)
         pod.spec = replace_struct(pod.spec, preemption_policy=_NEVER)
-        return Replica(pod, [*made.objects, *self._claims(pod)], by, message)
+        return Replica(pod, [*self._with_volumes(made.objects), *self._claims(pod)], by, message)
 
     def _another(self, first: Replica) -> Replica:
         """Once more what admission made of the first; only quotas can tell the two apart."""
@@ -181,7 +184,18 @@ class Replicas:
         for claim in claims:
             admit_storage_class(claim, self._classes)
             default_claim(claim)
-        return [*claims, *templated_claims(pod, self._templates)]
+        return [*self._with_volumes(claims), *templated_claims(pod, self._templates)]
+
+    def _with_volumes(self, items: Iterable[Any]) -> Iterator[Any]:
+        """The items, with claims that are bound at once and their volumes."""
+        for item in items:
+            volume = volume_at_once(item, self._catalog) if isinstance(item, PersistentVolumeClaim) else None
+            if volume is None:
+                yield item
+            else:
+                self._catalog.put(volume)
+                yield volume
+                yield bound_claim(item, volume)
 
 
 class _Controllers:

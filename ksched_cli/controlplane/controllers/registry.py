@@ -20,6 +20,7 @@ from ksched_cli.controlplane.controllers.resourceclaim import ResourceClaimContr
 from ksched_cli.controlplane.controllers.standin import StandIn
 from ksched_cli.controlplane.controllers.statefulset import StatefulSetController
 from ksched_cli.controlplane.controllers.tainteviction import TaintEvictionController
+from ksched_cli.controlplane.controllers.volumes import VolumeController
 from ksched_cli.controlplane.work import Controller, WorkQueue
 
 
@@ -47,6 +48,7 @@ class Controllers:
             self.jobs,
             StandIn(api, queue),
             ResourceClaimController(api, queue),
+            VolumeController(api, queue),
             DisruptionController(api, queue),
         )
         self._by_kind: dict[type[Any], tuple[Controller, ...]] = {}
