@@ -14,6 +14,7 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l assume-namespace
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s k -l kustomize
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l helm
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l values
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l strict -l no-strict
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l context
@@ -64,6 +65,7 @@ complete -c ksched -n '__fish_seen_subcommand_from capacity' -l assume-namespace
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -s k -l kustomize
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l helm
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l values
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l strict -l no-strict
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l context
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l as
@@ -110,6 +112,7 @@ complete -c ksched -n '__fish_seen_subcommand_from drain' -l assume-namespace
 complete -c ksched -n '__fish_seen_subcommand_from drain' -s k -l kustomize
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l helm
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l values
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l strict -l no-strict
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l context
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l as
@@ -159,6 +162,7 @@ complete -c ksched -n '__fish_seen_subcommand_from diff' -l assume-namespace
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s k -l kustomize
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l helm
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l values
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l strict -l no-strict
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l to
@@ -208,6 +212,7 @@ complete -c ksched -n '__fish_seen_subcommand_from check' -l assume-namespace
 complete -c ksched -n '__fish_seen_subcommand_from check' -s k -l kustomize
 complete -c ksched -n '__fish_seen_subcommand_from check' -l helm
 complete -c ksched -n '__fish_seen_subcommand_from check' -l values
+complete -c ksched -n '__fish_seen_subcommand_from check' -l strict -l no-strict
 complete -c ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from check' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from check' -l context
@@ -257,6 +262,7 @@ complete -c ksched -n '__fish_seen_subcommand_from explain' -l assume-namespace
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s k -l kustomize
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l helm
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l values
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l strict -l no-strict
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l context
@@ -340,6 +346,7 @@ complete -c ksched -n '__fish_seen_subcommand_from watch' -l assume-namespace
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s k -l kustomize
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l helm
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l values
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l strict -l no-strict
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l context
@@ -409,6 +416,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l assume-n
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s k -l kustomize
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l helm
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l values
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l strict -l no-strict
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l context
@@ -459,6 +467,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l assume-n
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s k -l kustomize
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l helm
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l values
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l strict -l no-strict
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l as
@@ -505,6 +514,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l assume-name
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s k -l kustomize
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l helm
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l values
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l strict -l no-strict
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l context
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l as
@@ -554,6 +564,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l assume-names
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s k -l kustomize
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l helm
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l values
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l strict -l no-strict
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to
@@ -603,6 +614,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l assume-name
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s k -l kustomize
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l helm
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l values
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l strict -l no-strict
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l context
@@ -652,6 +664,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l assume-na
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s k -l kustomize
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l helm
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l values
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l strict -l no-strict
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l context
@@ -735,6 +748,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l assume-name
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s k -l kustomize
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l helm
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l values
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l strict -l no-strict
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l context

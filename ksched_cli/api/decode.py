@@ -52,21 +52,25 @@ Decoded: TypeAlias = Struct | UnknownKind
 @dataclass(frozen=True, slots=True)
 class DecodedObject:
     """An object, or the problems it has; and where it stands in its source. `stray`: a document without any field that
-    makes a Kubernetes object."""
+    makes a Kubernetes object. `document` is the object as it is written, as JSON text or as plain values."""
 
     value: Decoded | None
     problems: tuple[Problem, ...] = ()
     line: int | None = None
     path: str = ""
     stray: bool = False
+    document: Any = field(default=None, compare=False, repr=False)
 
 
 _ENVELOPE: msgspec.json.Decoder[_Envelope] = msgspec.json.Decoder(_Envelope)
 
 
-def decode_json(raw: bytes | Raw, source: str = "", line: int | None = None) -> Iterator[DecodedObject]:
-    """The objects of one JSON document; lists are opened. Raises msgspec.DecodeError where it is not JSON."""
-    alike = decode_alike(raw) if isinstance(raw, bytes) else None
+def decode_json(
+    raw: bytes | Raw, source: str = "", line: int | None = None, *, documents: bool = False
+) -> Iterator[DecodedObject]:
+    """The objects of one JSON document; lists are opened. Raises msgspec.DecodeError where it is not JSON. With
+    `documents` each object has its document."""
+    alike = decode_alike(raw) if isinstance(raw, bytes) and not documents else None
     if alike is None:
         yield from _decode_json(raw, source, line, "", ("", ""), 0)
     else:
@@ -113,7 +117,7 @@ def _decode_as(raw: bytes | Raw, struct: type[Struct], source: str, line: int | 
     if decoder is None:
         decoder = _DECODERS[struct] = msgspec.json.Decoder(struct)
     try:
-        return DecodedObject(decoder.decode(raw), (), line, path)
+        return DecodedObject(decoder.decode(raw), (), line, path, document=raw)
     except msgspec.ValidationError:
         # Either a null, which Go reads as absent, or a mistake; the slow way tells which.
         return convert_plain(msgspec.json.decode(raw), struct, source, line, path)
@@ -209,11 +213,10 @@ def convert_plain(value: Any, struct: type[Struct], source: str, line: int | Non
     """Typed, or every place where the type is wrong."""
     converted, mistakes = problems_in(value, struct)
     if not mistakes:
-        return DecodedObject(converted, (), line, path)
+        return DecodedObject(converted, (), line, path, document=value)
     name = _name_of(value)
-    return DecodedObject(
-        None, tuple(Problem(text, source, line, f"{name}{path}{path_text(steps)}") for steps, text in mistakes)
-    )
+    problems = (Problem(text, source, line, f"{name}{path}{path_text(steps)}") for steps, text in mistakes)
+    return DecodedObject(None, tuple(problems), line, path, document=value)
 
 
 def _name_of(value: Any) -> str:

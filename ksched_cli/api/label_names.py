@@ -46,7 +46,7 @@ def key_problems(key: str) -> list[str]:
             f"a valid label key {_NAME_FORM} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
         ]
     domain, slash, name = key.rpartition("/")
-    found = [f"prefix part {each}" for each in _domain_problems(domain)] if slash else []
+    found = [f"prefix part {each}" for each in domain_problems(domain)] if slash else []
     if not name:
         found.append("name part must be non-empty")
     elif len(name) > _MAX_NAME:
@@ -56,7 +56,8 @@ def key_problems(key: str) -> list[str]:
     return found
 
 
-def _domain_problems(domain: str) -> list[str]:
+def domain_problems(domain: str) -> list[str]:
+    """IsDNS1123Subdomain."""
     if not domain:
         return ["must be non-empty"]
     found = [f"must be no more than {_MAX_DOMAIN} bytes"] if len(domain) > _MAX_DOMAIN else []

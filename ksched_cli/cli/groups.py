@@ -59,6 +59,7 @@ class ManifestOptions:
     kustomize: options.Kustomize = field(default_factory=list)
     helm: options.Helm = field(default_factory=list)
     values: options.Values = field(default_factory=list)
+    strict: options.Strict = None
 
     @property
     def has_manifests(self) -> bool:
@@ -79,6 +80,7 @@ class ManifestOptions:
             kustomizations=tuple(self.kustomize),
             charts=tuple(self.helm),
             values=tuple(self.values),
+            strict=self.strict,
         )
 
     def check(self) -> None:

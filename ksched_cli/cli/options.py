@@ -107,6 +107,14 @@ AssumeNamespace = Annotated[
     list[str],
     typer.Option("--assume-namespace", metavar="NAME", help="A namespace that exists.", show_default=False),
 ]
+Strict = Annotated[
+    Optional[bool],  # noqa: UP045
+    typer.Option(
+        "--strict/--no-strict",
+        help="Refuse fields of manifests that their kind does not have, or ignore them. Without it: warn.",
+        show_default=False,
+    ),
+]
 AllowEmpty = Annotated[
     bool, typer.Option("--allow-empty", help="Exit with 0 although there was nothing to place, or no node.")
 ]

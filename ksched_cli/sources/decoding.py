@@ -11,23 +11,23 @@ from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.exports import decode_export, is_export, may_be_export, without_logs
 
 
-def decode(content: bytes, source: str) -> Iterator[DecodedObject]:
-    """Raises InputError where the content is neither, or nothing."""
+def decode(content: bytes, source: str, *, documents: bool = False) -> Iterator[DecodedObject]:
+    """Raises InputError where the content is neither, or nothing. With `documents` each object has its document."""
     content = without_logs(content)
     if not content.strip():
         raise InputError(Problem("empty: no Kubernetes objects in it", source))
     if content.lstrip()[:1] in (b"{", b"["):
-        yield from _decode_json(content, source)
+        yield from _decode_json(content, source, documents)
     else:
         yield from _decode_yaml(content, source)
 
 
-def _decode_json(content: bytes, source: str) -> Iterator[DecodedObject]:
+def _decode_json(content: bytes, source: str, documents: bool) -> Iterator[DecodedObject]:
     try:
         if may_be_export(content) and is_export(export := msgspec.json.decode(content)):
             yield from decode_export(export, source, None)
         else:
-            yield from decode_json(content, source)
+            yield from decode_json(content, source, documents=documents)
     except (msgspec.DecodeError, RecursionError) as mistake:
         # Several documents one after the other, or flow style that only YAML allows, begin with a brace too.
         if not _may_be_more_than_json(content, mistake):

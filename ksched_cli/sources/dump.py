@@ -27,7 +27,7 @@ from ksched_cli.sources.custom.workloads import CustomWorkload
 from ksched_cli.sources.declared_files import DeclaredFiles
 from ksched_cli.sources.decoding import decode
 from ksched_cli.sources.events import FailedScheduling, ScheduledPod, is_event, read_event
-from ksched_cli.sources.input_codes import DUPLICATE, INVALID, SKIPPED, UNREADABLE
+from ksched_cli.sources.input_codes import DUPLICATE, INVALID, SKIPPED, UNKNOWN_FIELD, UNREADABLE
 from ksched_cli.sources.loaded import Loaded, Origin
 from ksched_cli.sources.places import path_in_resource, with_field_line
 from ksched_cli.sources.read_options import DUMPS, ReadOptions
@@ -81,8 +81,11 @@ class Manifests(Protocol):
     def complete(self, item: Struct) -> None:
         """Fill in what it needs to be an object, such as a generated name."""
 
-    def complaints(self, item: Struct) -> Iterator[Complaint]:
-        """What would be refused beyond what can be wrong with any object."""
+    def problems(self, found: DecodedObject, source: str) -> Iterator[Problem]:
+        """What the API server says about an object as it is written."""
+
+    def complaints(self, item: Struct, *, is_written: bool) -> Iterator[Complaint]:
+        """What is wrong beyond what can be wrong with any object."""
 
     def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem | CustomWorkload]:
         """What is wrong with an object of a kind that is not read, or the workloads that stand for it."""
@@ -147,12 +150,13 @@ class _Reader:
             return
         errors = [problem for problem in self._problems if problem.level == "error"]
         if errors:
-            raise InputError(_shortened(errors))
-        self._loaded.warnings += [str(problem) for problem in self._problems]
+            raise InputError(map(self._with_line, _shortened(errors)))
+        self._loaded.warnings += [str(self._with_line(problem)) for problem in self._problems]
 
     def _with_line(self, problem: Problem) -> Problem:
         content = self._loaded.texts.get(problem.source)
-        return with_field_line(problem, content) if problem.code == INVALID and content is not None else problem
+        has_field = problem.code in (INVALID, UNKNOWN_FIELD)
+        return with_field_line(problem, content) if has_field and content is not None else problem
 
     def _load_source(self, given: str) -> None:
         if given == LIVE and self._live is not None:
@@ -241,7 +245,7 @@ class _Reader:
             self._problems.append(problem)
             return
         try:
-            self._take(decode(content.data, content.name), content.name)
+            self._take(decode(content.data, content.name, documents=True), content.name)
         except InputError as mistake:
             raise broken_template(mistake, content.name, content.data) from None
 
@@ -256,7 +260,7 @@ class _Reader:
     def _take_given(self, item: Any, source: str) -> None:
         if type(item) in READ_KINDS:
             copy = msgspec.convert(msgspec.to_builtins(item), type(item))
-            self._take_object(copy, Origin(source))
+            self._take([DecodedObject(copy, document=msgspec.to_builtins(item))], source)
         elif isinstance(item, Mapping):
             self._take(decode_plain(dict(item), source), source)
         else:
@@ -291,8 +295,14 @@ class _Reader:
                 self._pass_over(each, each.value, source)
             elif isinstance(each.value, Event):
                 self._take_event(each.value)
-            elif each.value is not None:
-                self._take_object(each.value, Origin(source, each.line, each.path))
+            elif self._is_accepted(each, source) and each.value is not None:
+                self._take_object(each.value, Origin(source, each.line, each.path), is_written=True)
+
+    def _is_accepted(self, found: DecodedObject, source: str) -> bool:
+        """Whether the API server would take the object as it is written."""
+        problems = list(self._manifests.problems(found, source)) if self._manifests is not None else []
+        self._problems += problems
+        return all(problem.level != "error" for problem in problems)
 
     def _pass_over(self, found: DecodedObject, unknown: UnknownKind, source: str) -> None:
         if self._events and is_event(unknown):
@@ -331,7 +341,7 @@ class _Reader:
         elif found is not None:
             self._loaded.preemptions.append(found)
 
-    def _take_object(self, item: Struct, origin: Origin) -> None:
+    def _take_object(self, item: Struct, origin: Origin, *, is_written: bool = False) -> None:
         kind, source = type(item), origin.source
         if self._manifests is not None:
             self._manifests.complete(item)
@@ -339,13 +349,14 @@ class _Reader:
         if kind not in CLUSTER_SCOPED:
             metadata.namespace = metadata.namespace or DEFAULT_NAMESPACE
         name = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
-        mistakes = list(object_complaints(item))
-        if self._manifests is not None:
-            mistakes += self._manifests.complaints(item)
+        mistakes = [] if self._manifests is None else list(self._manifests.complaints(item, is_written=is_written))
+        reported = {path for path, _ in mistakes}
+        mistakes += [each for each in object_complaints(item) if each[0] not in reported]
         label = workload_label(item) if metadata.namespace else f"{kind.__name__} {name}"
         for path, text in mistakes:
             where = path_in_resource(self._loaded, item, path)
-            self._add([Problem(text, source, origin.line, f"{label}: {where}")], INVALID)
+            inner = f"{origin.path}{where}" if self._manifests is not None else where
+            self._add([Problem(text, source, origin.line, f"{label}: {inner}")], INVALID)
         if mistakes:
             return
         identity = kind, metadata.namespace, metadata.name

@@ -6,24 +6,28 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any, BinaryIO
 
+import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.core import Pod
-from ksched_cli.api.decode import UnknownKind
+from ksched_cli.api.conversion import path_text
+from ksched_cli.api.decode import DecodedObject, UnknownKind
 from ksched_cli.api.kinds import CLUSTER_SCOPED
 from ksched_cli.api.meta import metadata_of
+from ksched_cli.api.validation.rules import validate
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.controllers.naming import generated
-from ksched_cli.sources.controllers.problems import workload_complaints
 from ksched_cli.sources.custom.workloads import CustomWorkload, custom_workloads, known_kinds, read_pod_templates
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.input_codes import UNREADABLE
 from ksched_cli.sources.loaded import Loaded, Origin
+from ksched_cli.sources.manifest_problems import manifest_problems
 from ksched_cli.sources.read_options import ManifestReading, ReadOptions
 from ksched_cli.sources.rendering import Rendering, chart, kustomization
 from ksched_cli.sources.unread import judge
 from ksched_cli.sources.validate import Complaint
 
+# Several times what Kubernetes is made for in a whole cluster.
+MAX_PODS = 1_000_000
 _AS_WRITTEN = ManifestReading()
 
 
@@ -40,6 +44,7 @@ class _New:
             *(chart(each, given.values, given.namespace) for each in given.charts),
         ]
         self._kinds = known_kinds(read_pod_templates(given.pod_templates))
+        self._strict = given.strict
 
     def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem | CustomWorkload]:
         made = list(custom_workloads(unknown, origin, self._kinds))
@@ -57,10 +62,19 @@ class _New:
             metadata.name = next(name for name in attempts if name not in self._names)
             self._names.add(metadata.name)
 
-    def complaints(self, item: Struct) -> Iterator[Complaint]:
-        if not metadata_of(item).name and not isinstance(item, Pod):
-            yield "metadata.name", f"a {type(item).__name__} needs a name"
-        yield from workload_complaints(item)
+    def problems(self, found: DecodedObject, source: str) -> Iterator[Problem]:
+        return manifest_problems(found, source, namespace=self.namespace, strict=self._strict)
+
+    def complaints(self, item: Struct, *, is_written: bool) -> Iterator[Complaint]:
+        """What is too large to simulate. An object that is not written in a manifest stands for another and need not be
+        complete, but what it has must be valid."""
+        for error in () if is_written else validate(msgspec.to_builtins(item), type(item).__name__):
+            if not error.is_missing:
+                yield path_text(error.path), error.message
+        for field in ("replicas", "parallelism", "completions"):
+            number = getattr(getattr(item, "spec", None), field, None)
+            if number is not None and number > MAX_PODS:
+                yield f"spec.{field}", f"{number} is more than the {MAX_PODS} that are simulated of one workload"
 
 
 def load_manifests(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -93,6 +94,7 @@ def _written_steps(path: str) -> Path:
     return tuple(int(index) if index else key or name for index, key, name in _STEP.findall(path))
 
 
+@lru_cache(maxsize=8)
 def _read(content: bytes) -> list[tuple[int, _Lines]]:
     if content.lstrip()[:1] in (b"{", b"["):
         text = content.decode("utf-8", "replace")

@@ -24,7 +24,8 @@ class ManifestReading:
     becomes a finding. `pod_templates` are the texts of --pod-template.
     `assumed_namespaces` exist, and with `creates_namespaces` all others do that the manifests name.
     Files of `optional` need not be manifests.
-    `kustomizations` and `charts` are rendered by installed tools, charts with the files of `values`."""
+    `kustomizations` and `charts` are rendered by installed tools, charts with the files of `values`.
+    `strict` makes unknown fields errors; None warns of them, False ignores them."""
 
     namespace: str = ""
     recursive: bool = False
@@ -38,3 +39,4 @@ class ManifestReading:
     kustomizations: Sequence[str] = ()
     charts: Sequence[str] = ()
     values: Sequence[str] = ()
+    strict: bool | None = None

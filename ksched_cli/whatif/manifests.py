@@ -31,6 +31,7 @@ from ksched_cli.controlplane.store import Store, identity_of
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied, defaulted, stamp
+from ksched_cli.sources.input_codes import IMMUTABLE
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.adopted import adopt
@@ -72,6 +73,7 @@ def apply_others(cluster: Loaded, manifests: Loaded) -> None:
             _apply_claim(_Target(plane, False), item)
         elif not isinstance(item, Pod):
             plane.store.put(item)
+    plane.run()
     after = plane.store.as_loaded()
     for kind, items in after.objects.items():
         cluster.set_all(kind, items)
@@ -280,4 +282,4 @@ def _refusal(item: Any, refused: RefusedUpdate, places: Places) -> Problem:
     namespace, name, path = item.metadata.namespace, item.metadata.name, refused.error.path
     label = f"{type(item).__name__} {namespace}/{name}" if namespace else f"{type(item).__name__} {name}"
     place = places.of(item, path)
-    return Problem(refused.error.message, place.source, place.line, f"{label}: {place.path}", refused.hint)
+    return Problem(refused.error.message, place.source, place.line, f"{label}: {place.path}", refused.hint, IMMUTABLE)

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, BinaryIO, cast
 
 from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.controlplane.store import Store
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import Problem
 from ksched_cli.plan.check.checker import Checker, MakeRun
@@ -21,7 +22,7 @@ from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.scale import Scale
-from ksched_cli.whatif.manifests import WORKLOADS, in_order
+from ksched_cli.whatif.manifests import WORKLOADS, in_order, refused_changes
 from ksched_cli.whatif.namespaces import unknown_namespaces
 from ksched_cli.wiring import LoadedInput, Prepared, RunOptions, assemble, gather, scheduler_maker
 from ksched_cli.wiring.emptiness import check_nodes
@@ -113,8 +114,18 @@ def prepare_check(
     manifests.findings += unknown_namespaces(gathered.loaded.of(Namespace), manifests)
     # They are findings now: applying the manifests does not warn of them again.
     manifests.assume_namespaces()
+    _leave_out_refused(gathered.loaded, manifests)
     changes = Changes(manifests, scales, namespace=namespace, restart=restart)
     return PreparedCheck(setup, gathered, assemble(setup, gathered), manifests, changes, replicas)
+
+
+def _leave_out_refused(cluster: Loaded, manifests: Loaded) -> None:
+    """An object that the API server does not take in the place of the live one is a finding; the rest is checked."""
+    refused = list(refused_changes(Store(cluster), manifests))
+    manifests.findings += [problem for _, problem in refused]
+    out = {id(item) for item, _ in refused}
+    for kind in {type(item) for item, _ in refused}:
+        manifests.discard(kind, lambda item: id(item) in out)
 
 
 def run_check(setup: RunOptions, stdin: BinaryIO | None = None, *, restart: bool = False) -> Check:

@@ -165,7 +165,7 @@ def test_manifests_without_pods_are_nothing_to_count(tmp_path: Path, capsys: pyt
 
 
 def test_same_names_are_told_apart_by_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c"}]}}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     replica_set = {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",

@@ -199,9 +199,9 @@ def test_strategies_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFi
     (tmp_path / "m.yaml").write_text(text)
     assert run(["check", "--from", CLUSTER, "-f", str(tmp_path / "m.yaml")]) == 2
     told = " ".join(capsys.readouterr().out.split())
-    assert "spec.strategy.type: 'Rolling' is neither RollingUpdate nor Recreate" in told
-    assert "spec.strategy.rollingUpdate.maxSurge: '1 or so' is neither a number nor a percentage" in told
-    assert "spec.strategy.rollingUpdate.maxUnavailable: -1 is negative" in told
+    assert 'spec.strategy.type: Unsupported value: "Rolling": supported values: "Recreate", "RollingUpdate"' in told
+    assert 'spec.strategy.rollingUpdate.maxSurge: Invalid value: "1 or so": a valid percent string must be' in told
+    assert "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: -1: must be greater than or equal to 0" in told
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,7 @@ def test_fail_on_raises_the_level_in_every_output(
             "selector": {"matchLabels": {"a": "b"}},
             "template": {
                 "metadata": {"labels": {"a": "b"}},
-                "spec": {"nodeSelector": {"x": "y"}, "containers": [{"name": "c"}]},
+                "spec": {"nodeSelector": {"x": "y"}, "containers": [{"name": "c", "image": "i"}]},
             },
         },
     }

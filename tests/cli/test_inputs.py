@@ -526,7 +526,7 @@ HELM = """---
 apiVersion: v1
 kind: Pod
 metadata: {name: large}
-spec: {containers: [{name: a, resources: {requests: {cpu: 9}}}]}
+spec: {containers: [{name: a, image: i, resources: {requests: {cpu: 9}}}]}
 """
 ORIGIN = {"config.kubernetes.io/origin": "path: ../base/web.yaml\n"}
 KPT = {"config.kubernetes.io/path": "deploy/web.yaml"}

@@ -135,12 +135,19 @@ REFUSED = [
 @pytest.mark.parametrize(("live", "manifest", "message"), REFUSED)
 @pytest.mark.parametrize("command", ALL_COMMANDS)
 def test_a_refused_update_ends_every_command(
-    command: str, live: Any, manifest: Any, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: str,
+    live: Any,
+    manifest: Any,
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "500")
     cluster = write(tmp_path / "c.json", NODE, live)
     (tmp_path / "m.yaml").write_text(f"# first line\n{yaml.safe_dump(manifest, sort_keys=False)}")
     arguments = ["n"] if command == "drain" else []
-    assert run([command, *arguments, "--from", cluster, "-f", str(tmp_path / "m.yaml")]) == 2
+    assert run([command, *arguments, "--from", cluster, "-f", str(tmp_path / "m.yaml"), "--allow-empty"]) == 2
     said = capsys.readouterr()
     assert message in said.err + said.out
     line = int((said.err + said.out).split("m.yaml:")[1].split(":")[0].split()[0])

@@ -38,6 +38,7 @@ from tests.plan.rollouts import (
 
 ROOT = Path(__file__).parents[2]
 ONE_EACH = ["n0", "n1", "n2"]
+CLAIM_SPEC = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 PORT = {"container": {"ports": [{"containerPort": 80, "hostPort": 80}]}}
 SPREAD = {
     "topologySpreadConstraints": [
@@ -298,7 +299,7 @@ def test_the_node_that_came_closest_decides(spec: dict[str, Any], cpu: str, code
 
 
 def test_claims_of_a_set_are_found_in_its_templates(tmp_path: Path) -> None:
-    claim = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
+    claim = {"metadata": {"name": "data"}, "spec": CLAIM_SPEC}
     new = workload("StatefulSet", template(), replicas=1, volumeClaimTemplates=[claim])
     (found,) = checked(tmp_path, nodes("4"), new).findings
     assert (found.code, found.place.path) == ("KS122", "spec.volumeClaimTemplates[0]")
@@ -344,7 +345,7 @@ def test_pods_without_their_workload_are_taken_as_outdated_and_that_is_told(tmp_
 
 def test_a_set_keeps_its_volumes(tmp_path: Path) -> None:
     """The new pod has to go to where the volume of the old one is, and there is no room there."""
-    claim = {"metadata": {"name": "data"}, "spec": {"storageClassName": "local", "accessModes": ["ReadWriteOnce"]}}
+    claim = {"metadata": {"name": "data"}, "spec": {**CLAIM_SPEC, "storageClassName": "local"}}
     on_n0 = {"required": {"nodeSelectorTerms": [term(("kubernetes.io/hostname", "In", ["n0"]))]}}
     volume = {
         "apiVersion": "v1",

@@ -26,6 +26,7 @@ spec:
         disk: ssd
       containers:
       - name: c
+        image: i
         resources:
           requests:
             cpu: 1
@@ -39,9 +40,9 @@ spec:
     metadata: {labels: {a: b}}
     spec:
       nodeSelector: {disk: ssd}
-      containers: [{name: c}]
+      containers: [{name: c, image: i}]
 """
-SERVICE = {"kind": "Service", "apiVersion": "v1", "metadata": {"name": "s"}}
+SERVICE = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "s"}}
 DISK = ("spec", "nodeSelector", "disk")
 CPU = ("spec", "containers", 0, "resources", "requests", "cpu")
 
@@ -56,9 +57,9 @@ def places(tmp_path: Path, text: str, name: str = "m.yaml") -> tuple[Places, lis
     ("which", "path", "line"),
     [
         pytest.param(0, DISK, 11, id="a label"),
-        pytest.param(0, CPU, 16, id="a request"),
-        pytest.param(1, DISK, 26, id="the second document"),
-        pytest.param(1, CPU, 27, id="what is not written: the nearest thing around it"),
+        pytest.param(0, CPU, 17, id="a request"),
+        pytest.param(1, DISK, 27, id="the second document"),
+        pytest.param(1, CPU, 28, id="what is not written: the nearest thing around it"),
         pytest.param(0, ("spec", "tolerations"), 9, id="a field of the pod that is not there"),
     ],
 )
@@ -70,7 +71,7 @@ def test_yaml(which: int, path: tuple[str | int, ...], line: int, tmp_path: Path
 def test_the_path_is_that_of_the_workload(tmp_path: Path) -> None:
     found, items = places(tmp_path, YAML)
     place = found.of_pod_field(items[0], CPU)
-    assert place == SourcePlace(str(tmp_path / "m.yaml"), 16, "spec.template.spec.containers[0].resources.requests.cpu")
+    assert place == SourcePlace(str(tmp_path / "m.yaml"), 17, "spec.template.spec.containers[0].resources.requests.cpu")
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_json(layout: Any, line: int, tmp_path: Path) -> None:
             "selector": {"matchLabels": {"a": "b"}},
             "template": {
                 "metadata": {"labels": {"a": "b"}},
-                "spec": {"nodeSelector": {"disk": "ssd"}, "containers": [{"name": "c"}]},
+                "spec": {"nodeSelector": {"disk": "ssd"}, "containers": [{"name": "c", "image": "i"}]},
             },
         },
     }

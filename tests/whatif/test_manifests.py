@@ -24,7 +24,9 @@ from tests.builders import make_node, make_pod
 from tests.whatif.changing import with_manifests
 
 NODE = make_node("n").doc()
-TEMPLATE: dict[str, Any] = {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c"}]}}
+TEMPLATE: dict[str, Any] = {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+
+CLAIM_SPEC = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 
 
 def write(path: Path, *items: Any) -> str:
@@ -108,7 +110,10 @@ def test_claims_are_made_and_those_that_are_there_are_kept(tmp_path: Path) -> No
         "kind": "StorageClass",
         "metadata": {"name": "fast", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
     }
-    scratch = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"metadata": {"labels": {"a": "b"}}}}}
+    scratch = {
+        "name": "scratch",
+        "ephemeral": {"volumeClaimTemplate": {"metadata": {"labels": {"a": "b"}}, "spec": CLAIM_SPEC}},
+    }
     template = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "volumes": [scratch]}}
     item = workload(
         "StatefulSet",
@@ -116,7 +121,7 @@ def test_claims_are_made_and_those_that_are_there_are_kept(tmp_path: Path) -> No
         replicas=2,
         selector={"matchLabels": {"app": "w"}},
         template=template,
-        volumeClaimTemplates=[{"metadata": {"name": "data"}}],
+        volumeClaimTemplates=[{"metadata": {"name": "data"}, "spec": CLAIM_SPEC}],
     )
     loaded, _ = applied(tmp_path, [NODE, there, fast], item)
     claims = {claim.metadata.name: claim for claim in loaded.of(PersistentVolumeClaim)}
@@ -167,8 +172,8 @@ def complaints(tmp_path: Path, *manifests: Any, cluster: tuple[Any, ...] = (NODE
     return [str(problem).removeprefix(path) for problem in caught.value.problems]
 
 
-OTHER = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c"}]}}
-ALWAYS = {"spec": {"restartPolicy": "Always", "containers": [{"name": "c"}]}}
+OTHER = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+ALWAYS = {"spec": {"restartPolicy": "Always", "containers": [{"name": "c", "image": "i"}]}}
 GREEDY = {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}
 
 
@@ -177,27 +182,29 @@ GREEDY = {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}
     [
         pytest.param(
             deployment(template=OTHER),
-            "Deployment default/w: spec.template.metadata.labels: the selector does not match the template, "
-            "which has app=x",
+            'Deployment default/w: spec.template.metadata.labels: Invalid value: {"app": "x"}: `selector` does not match template `labels`',
             id="selector and template",
         ),
         pytest.param(
             deployment(template={"spec": TEMPLATE["spec"]}),
-            "Deployment default/w: spec.template.metadata.labels: the selector does not match the template, "
-            "which has no labels",
+            "Deployment default/w: spec.template.metadata.labels: Invalid value: {}: `selector` does not match template `labels`",
             id="no labels",
         ),
         pytest.param(
             workload("ReplicaSet", template=TEMPLATE),
-            "ReplicaSet default/w: spec.selector: a selector is needed: it says which pods belong to the workload",
+            "ReplicaSet default/w: spec.selector: Required value",
             id="no selector",
         ),
         pytest.param(
             deployment(selector={"matchExpressions": [{"key": "app", "operator": "Like"}]}),
-            'Deployment default/w: spec.selector: "Like" is not a valid label selector operator',
+            'Deployment default/w: spec.selector.matchExpressions[0].operator: Invalid value: "Like": not a valid selector operator',
             id="not a selector",
         ),
-        pytest.param(deployment(replicas=-1), "Deployment default/w: spec.replicas: -1 is negative", id="replicas"),
+        pytest.param(
+            deployment(replicas=-1),
+            "Deployment default/w: spec.replicas: Invalid value: -1: must be greater than or equal to 0",
+            id="replicas",
+        ),
         pytest.param(
             deployment(replicas=2_000_000_000),
             "Deployment default/w: spec.replicas: 2000000000 is more than the 1000000 that are simulated of one workload",
@@ -205,46 +212,47 @@ GREEDY = {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}
         ),
         pytest.param(
             workload("DaemonSet", selector={"matchLabels": {"app": "w"}}),
-            "DaemonSet default/w: spec.template: there is no pod template",
+            "DaemonSet default/w: spec.template: Required value",
             id="no template",
         ),
         pytest.param(
             workload("Job", template={"spec": {"restartPolicy": "Never"}}),
-            "Job default/w: spec.template.spec.containers: a pod needs at least one container",
+            "Job default/w: spec.template.spec.containers: Required value",
             id="no containers",
         ),
         pytest.param(
             workload("Job", template=TEMPLATE),
-            "Job default/w: spec.template.spec.restartPolicy: Always, the default, cannot be used here: "
-            "write OnFailure or Never",
+            'Job default/w: spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',
             id="a job restarts on failure at most",
         ),
         pytest.param(
-            workload("CronJob", jobTemplate={"spec": {"template": ALWAYS}}),
-            "CronJob default/w: spec.jobTemplate.spec.template.spec.restartPolicy: Always cannot be used here: "
-            "write OnFailure or Never",
+            workload("CronJob", schedule="0 * * * *", jobTemplate={"spec": {"template": ALWAYS}}),
+            'CronJob default/w: spec.jobTemplate.spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',
             id="so does a cron job",
         ),
         pytest.param(
             workload(
                 "Job", completionMode="Indexed", template={"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
             ),
-            "Job default/w: spec.completions: an indexed job needs them: they say how many indexes there are",
+            "Job default/w: spec.completions: Required value: when completion mode is Indexed",
             id="indexes of nothing",
         ),
         pytest.param(
-            make_pod("p").container(name="main").doc(),
-            "Pod default/p: spec.containers[1].name: there is already a container main",
+            make_pod("p").container(name="main", image="i").doc(),
+            'Pod default/p: spec.containers[1].name: Duplicate value: "main"',
             id="containers of one name",
         ),
         pytest.param(
-            make_pod("p").container(name="b", **GREEDY).doc(),
-            "Pod default/p: spec.containers[1].resources.requests.cpu: 2 is more than the limit of 1",
+            make_pod("p").container(name="b", image="i", **GREEDY).doc(),
+            'Pod default/p: spec.containers[1].resources.requests.cpu: Invalid value: "2": must be less than or equal to cpu limit of 1',
             id="more than the limit",
         ),
         pytest.param(
             deployment(
-                template={**TEMPLATE, "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "x"}}}]}}
+                template={
+                    **TEMPLATE,
+                    "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "x"}}}]},
+                }
             ),
             "Deployment default/w: spec.template.spec.containers[0].resources.requests.cpu: 'x' is not a quantity: "
             "write a number with a suffix such as 100m, 2, 1.5Gi or 500M",
@@ -253,7 +261,7 @@ GREEDY = {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}
     ],
 )
 def test_a_mistake_is_told_with_its_path(tmp_path: Path, item: dict[str, Any], expected: str) -> None:
-    assert complaints(tmp_path, item) == [f": {expected}"]
+    assert complaints(tmp_path, item) == [f":1: {expected}"]
 
 
 def test_all_mistakes_at_once_with_their_lines(tmp_path: Path) -> None:
@@ -314,21 +322,27 @@ def test_what_of_admission_is_not_modelled(tmp_path: Path) -> None:
 
 
 def test_claims_that_a_provisioner_would_fill_at_once(tmp_path: Path) -> None:
-    fast = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"}}
+    fast = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "fast"},
+        "provisioner": "csi.example.com",
+    }
     claims = [
         {
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",
             "metadata": {"name": name},
-            "spec": {"storageClassName": of},
+            "spec": {**CLAIM_SPEC, "storageClassName": of},
         }
         for name, of in (("a", "fast"), ("b", "fast"), ("c", "other"))
     ]
     loaded, _ = applied(tmp_path, [NODE, fast], *claims)
     assert loaded.warnings == [
-        "claims of StorageClass fast are provisioned as soon as they are made, which is not simulated: "
-        "their pods wait for a volume"
+        "claims of StorageClass fast are provisioned at once: each gets a volume that every node reaches"
     ]
+    found = {claim.metadata.name: claim.spec.volume_name for claim in loaded.of(PersistentVolumeClaim)}
+    assert [bool(found[name]) for name in "abc"] == [True, True, False]
 
 
 def test_a_snapshot_of_the_cluster_gives_the_same(tmp_path: Path) -> None:

@@ -8,19 +8,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from ksched_cli.api.conversion import Step
+from ksched_cli.api.quantity import QuantityError, parse_quantity
 
 Path: TypeAlias = tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """field.Error: the path of the field and the text without it."""
+    """field.Error: the path of the field and the text without it. `is_missing`: the field is not written."""
 
     path: Path
     message: str
+    is_missing: bool = False
 
 
 FieldErrors: TypeAlias = Iterator[FieldError]
@@ -35,7 +38,7 @@ def _shown(value: object) -> str:
 
 
 def required(path: Path, detail: str = "") -> FieldError:
-    return FieldError(path, _said("Required value", detail))
+    return FieldError(path, _said("Required value", detail), True)
 
 
 def invalid(path: Path, value: object, detail: str) -> FieldError:
@@ -109,6 +112,29 @@ def not_negative(value: Any, field: str, path: Path) -> FieldErrors:
     number = number_at(value, field)
     if number is not None and number < 0:
         yield invalid((*path, field), number, "must be greater than or equal to 0")
+
+
+def amount_in(value: Any) -> Fraction | None:
+    """The amount of a quantity; None where the value is none."""
+    try:
+        return parse_quantity(value)
+    except (QuantityError, TypeError):
+        return None
+
+
+def quantity(value: Any, path: Path, *, whole: bool = False) -> FieldErrors:
+    """ValidateResourceQuantityValue."""
+    try:
+        amount = parse_quantity(value)
+    except QuantityError as mistake:
+        yield FieldError(path, str(mistake))
+    except TypeError:
+        return
+    else:
+        if amount < 0:
+            yield invalid(path, str(value), "must be greater than or equal to 0")
+        elif whole and amount.denominator != 1:
+            yield invalid(path, str(value), "must be an integer")
 
 
 def one_of(value: Any, field: str, path: Path, supported: Sequence[str]) -> FieldErrors:

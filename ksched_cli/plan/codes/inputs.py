@@ -5,12 +5,14 @@ from __future__ import annotations
 from ksched_cli.framework.reasons import ReasonCode
 from ksched_cli.sources.input_codes import (
     DUPLICATE,
+    IMMUTABLE,
     INVALID,
     NOT_RENDERED,
     NOT_RUN,
     NOTHING_CHECKED,
     REMOVED_VERSION,
     SKIPPED,
+    UNKNOWN_FIELD,
     UNKNOWN_KIND,
     UNKNOWN_NAMESPACE,
     UNKNOWN_WORKLOAD,
@@ -107,5 +109,22 @@ CODES = [
         "the check could not run",
         "The command line is wrong, or ksched could not read the cluster or its configuration. The message says which.",
         ("correct what the message names",),
+    ),
+    ReasonCode(
+        UNKNOWN_FIELD,
+        "unknown-field",
+        "the kind has no such field",
+        "Kubernetes 1.36 has no field of this name at this place. The API server drops it, so that it has no effect: "
+        "it is misspelt, or belongs elsewhere in the manifest.",
+        ("correct the name", "move the field", "--strict makes it an error, --no-strict ignores it"),
+        level="warning",
+    ),
+    ReasonCode(
+        IMMUTABLE,
+        "immutable-field",
+        "a field of a live object cannot be changed",
+        "The API server takes the field at creation only. ksched does not apply the object, checks the others and "
+        "exits with code 2.",
+        ("leave the field as it is in the cluster", "delete the live object and create it again"),
     ),
 ]

@@ -1,0 +1,90 @@
+"""Makes ksched_cli/api/known_fields.txt from Kubernetes' api/openapi-spec/swagger.json:
+
+    python -m tests.known_fields swagger.json > ksched_cli/api/known_fields.txt
+
+A line has a type and its fields. What a field holds stands after `=`: nothing for text, `i` a whole number, `n` a
+number, `b` true or false, `q` a quantity, `x` a number or text, `o` anything, else the name of a type. `*` before it
+makes a list of it, `%` a map. Statuses and managed fields hold anything: nobody writes them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ksched_cli.api.kinds import KINDS
+
+_REF = "#/definitions/"
+_SCALARS = {"string": "", "integer": "i", "boolean": "b", "number": "n"}
+_NAMED = {"Quantity": "q", "IntOrString": "x", "Time": "", "MicroTime": "", "FieldsV1": "o", "RawExtension": "o"}
+_ANYTHING = ("status", "managedFields")
+_MORE_KINDS = (("autoscaling/v2", "HorizontalPodAutoscaler"), ("autoscaling/v1", "HorizontalPodAutoscaler"))
+
+
+class _Types:
+    def __init__(self, definitions: dict[str, Any]) -> None:
+        self._definitions = definitions
+        self.lines: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+
+    def reserve(self, reference: str) -> str:
+        """A name of its own: several groups and versions have types of one name. The first has the short name."""
+        group, version, name = reference.split(".")[-3:]
+        taken = name in self._names.values() and self._names.get(reference) != name
+        return self._names.setdefault(reference, f"{name}.{group}.{version}" if taken else name)
+
+    def add(self, reference: str) -> str:
+        """The short name of a type; its line and those of the types it uses are there afterwards."""
+        name = self.reserve(reference)
+        if name in self.lines:
+            return name
+        self.lines[name] = ""
+        fields = self._definitions[reference]["properties"]
+        self.lines[name] = " ".join(_written(field, self._holds(field, each)) for field, each in sorted(fields.items()))
+        return name
+
+    def _holds(self, field: str, described: dict[str, Any]) -> str:
+        if field in _ANYTHING:
+            return "o"
+        if "$ref" in described:
+            reference = described["$ref"].removeprefix(_REF)
+            short = reference.split(".")[-1]
+            if short in _NAMED:
+                return _NAMED[short]
+            return self.add(reference) if "properties" in self._definitions[reference] else "o"
+        kind = described.get("type")
+        if kind == "array":
+            return "*" + self._holds("", described["items"])
+        if kind == "object":
+            return (
+                "%" + self._holds("", described["additionalProperties"]) if "additionalProperties" in described else "o"
+            )
+        return _SCALARS.get(kind, "o")
+
+
+def _written(field: str, holds: str) -> str:
+    return f"{field}={holds}" if holds else field
+
+
+def lines_of(swagger: dict[str, Any]) -> Iterator[str]:
+    definitions = swagger["definitions"]
+    by_kind = {
+        (f"{each['group']}/{each['version']}".lstrip("/"), each["kind"]): name
+        for name, definition in definitions.items()
+        for each in definition.get("x-kubernetes-group-version-kind", ())
+    }
+    types = _Types(definitions)
+    roots = [by_kind[identity] for identity in (*KINDS, *_MORE_KINDS) if identity in by_kind]
+    for root in roots:
+        types.reserve(root)
+    for root in roots:
+        types.add(root)
+    for name, fields in sorted(types.lines.items()):
+        yield f"{name} {fields}".rstrip()
+
+
+if __name__ == "__main__":
+    sys.stdout.writelines(f"{line}\n" for line in lines_of(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))
