@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 
@@ -50,6 +52,14 @@ def host_ports_of(pod: Pod, *, sidecars: bool = True) -> tuple[HostPort, ...]:
     )
 
 
+class PodSums(NamedTuple):
+    """(resource row, amount) pairs, and cpu and memory with defaults for containers that ask for none."""
+
+    requests: tuple[tuple[int, int], ...]
+    incoming_requests: tuple[tuple[int, int], ...]
+    nonzero: tuple[int, int]
+
+
 class PodInfo:
     """A pod with its sums. `requests` are (resource row, amount) pairs as the cache counts them, status included."""
 
@@ -78,29 +88,42 @@ class PodInfo:
         stamp = self.pod.metadata.creation_timestamp
         return parse_time(stamp) if stamp else 0.0
 
-    @cached_property
+    @property
     def requests(self) -> tuple[tuple[int, int], ...]:
         """What the pod takes from its node (PodInfo.CalculateResource)."""
-        return self._resources.amounts(requests_of(self.pod, use_status=True))
+        return self._sums.requests
 
-    @cached_property
+    @property
     def incoming_requests(self) -> tuple[tuple[int, int], ...]:
         """What the pod asks for before it is placed (noderesources.computePodResourceRequest): no status yet."""
-        return self._resources.amounts(requests_of(self.pod, use_status=False))
+        return self._sums.incoming_requests
 
     @cached_property
-    def _nonzero(self) -> tuple[int, int]:
-        if not PodInfoRules.of(self._release).sidecars_run_beside_containers:
-            return nonzero_requests_without_sidecars(self.pod)
-        return nonzero_requests_of(self.pod, use_status=True)
+    def _sums(self) -> PodSums:
+        """Added up once for all pods whose containers ask for the same."""
+        asked = _asked(self.pod)
+        if asked is None:
+            return self._added_up()
+        key = self._release, asked
+        known: PodSums | None = self._resources.known_sums.get(key)
+        if known is None:
+            known = self._resources.known_sums[key] = self._added_up()
+        return known
+
+    def _added_up(self) -> PodSums:
+        requests = self._resources.amounts(requests_of(self.pod, use_status=True))
+        incoming = self._resources.amounts(requests_of(self.pod, use_status=False))
+        if PodInfoRules.of(self._release).sidecars_run_beside_containers:
+            return PodSums(requests, incoming, nonzero_requests_of(self.pod, use_status=True))
+        return PodSums(requests, incoming, nonzero_requests_without_sidecars(self.pod))
 
     @property
     def nonzero_cpu(self) -> int:
-        return self._nonzero[0]
+        return self._sums.nonzero[0]
 
     @property
     def nonzero_memory(self) -> int:
-        return self._nonzero[1]
+        return self._sums.nonzero[1]
 
     @cached_property
     def host_ports(self) -> tuple[HostPort, ...]:
@@ -117,7 +140,15 @@ class PodInfo:
         return f"PodInfo({self.key})"
 
 
-_SUMS = ("requests", "incoming_requests", "_nonzero", "host_ports")
+_SUMS = ("_sums", "host_ports")
+
+
+def _asked(pod: Pod) -> Hashable | None:
+    """What the containers of a plain pod ask for; None where something else counts as well."""
+    spec = pod.spec
+    if spec.init_containers or spec.overhead or spec.resources is not None or _has_actuated(pod.status):
+        return None
+    return tuple(tuple(container.resources.requests.items()) for container in spec.containers)
 
 
 def takes_the_same(old: Pod, new: Pod) -> bool:

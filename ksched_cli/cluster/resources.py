@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
 FIRST_SCALAR = 3
@@ -34,6 +35,8 @@ class ResourceIndex:
     def __init__(self) -> None:
         self._rows: dict[str, int] = {"cpu": CPU, "memory": MEMORY, "ephemeral-storage": EPHEMERAL_STORAGE}
         self.names: list[str] = list(self._rows)
+        # Sums of pods by what their containers ask for. They hold rows of this index.
+        self.known_sums: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
         return len(self.names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -28,14 +29,18 @@ def object_complaints(item: Struct) -> Iterator[Complaint]:
 
 def _quantities(quantities: Quantities, path: str) -> Iterator[Complaint]:
     for name, quantity in quantities.items():
-        where = f"{path}[{name}]" if "." in name or "/" in name else f"{path}.{name}"
-        try:
-            amount = parse_quantity(quantity)
-        except QuantityError as mistake:
-            yield where, str(mistake)
-        else:
-            if amount < 0:
-                yield where, f"{quantity} is negative"
+        mistake = _mistake_in(quantity)
+        if mistake:
+            yield f"{path}[{name}]" if "." in name or "/" in name else f"{path}.{name}", mistake
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _mistake_in(quantity: str | int | float) -> str:
+    """Most quantities of a cluster are a few that return all the time."""
+    try:
+        return f"{quantity} is negative" if parse_quantity(quantity) < 0 else ""
+    except QuantityError as mistake:
+        return str(mistake)
 
 
 def _integer(value: int | None, path: str, bits: int) -> Iterator[Complaint]:
