@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -45,6 +46,9 @@ _REMOVED: Mapping[tuple[str, str], str] = {
     ("batch/v2alpha1", "CronJob"): "batch/v1",
 }
 _VERSIONS: Mapping[str, str] = {kind: version for version, kind in reversed(KINDS)}
+# Such kinds describe pods that other objects ask for.
+_DEFINITIONS = ("Class", "Config", "Definition", "Policy", "Profile", "Runtime", "StorageContainer", "Task", "Template")
+_IMAGE = re.compile(r"[\w.-]+(:\d+)?(/[\w.-]+)+(:[\w.-]+|@sha256:\w+)")
 # How deep a pod template may be in a custom resource.
 _DEEPEST = 12
 
@@ -71,7 +75,7 @@ def judge(unknown: UnknownKind, origin: Origin) -> Iterator[Problem]:
         yield Problem(text, *where, f"write apiVersion: {newer}", REMOVED_VERSION)
     elif version in _OTHER_KINDS and kind not in _OTHER_KINDS[version]:
         yield Problem(f"there is no kind {kind} in {version}", *where, _nearest(version, kind), UNKNOWN_KIND)
-    elif _is_custom(version):
+    elif _is_custom(version) and not kind.endswith(_DEFINITIONS):
         path = pod_template_path(document_of(unknown))
         if path is not None:
             group = version.partition("/")[0]
@@ -112,7 +116,7 @@ def _template_below(value: Mapping[str, Any], path: str, depth: int) -> str | No
     inner = value.get("spec")
     if isinstance(inner, dict) and _has_containers(inner):
         return path
-    if _has_containers(value) or _asks_for_resources(value):
+    if _has_containers(value) or _asks_for_resources(value) or _names_image(value):
         return ""
     found: str | None = None
     for name, each in value.items():
@@ -134,6 +138,11 @@ def _mappings(value: Any, path: str) -> Iterator[tuple[Mapping[str, Any], str]]:
 def _has_containers(value: Mapping[str, Any]) -> bool:
     containers = value.get("containers")
     return isinstance(containers, list) and any(isinstance(each, dict) and "name" in each for each in containers)
+
+
+def _names_image(value: Mapping[str, Any]) -> bool:
+    image = value.get("image")
+    return isinstance(image, str) and _IMAGE.fullmatch(image) is not None
 
 
 def _asks_for_resources(value: Mapping[str, Any]) -> bool:

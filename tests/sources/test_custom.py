@@ -242,3 +242,22 @@ def test_a_wrong_type_in_a_template(tmp_path: Path, capsys: pytest.CaptureFixtur
     (finding,) = checked(tmp_path, capsys, resource("Rollout", "argoproj.io/v1alpha1", spec))["findings"]
     assert finding["code"] == "KS002"
     assert finding["message"].startswith("Rollout ml/x: spec.template.spec.containers: expected a list")
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "spec", "warned"),
+    [
+        pytest.param("CephCluster", "ceph.rook.io/v1", "cephVersion: {image: 'quay.io/ceph/ceph:v19'}", True, id="an image"),
+        pytest.param("Elasticsearch", "k8s.elastic.co/v1", f"nodeSets: [{{podTemplate: {{spec: {{{POD}}}}}}}]", True, id="pods"),
+        pytest.param("Redis", "redis.example.com/v1", "resources: {requests: {cpu: 1}}", True, id="requests"),
+        pytest.param("ServingRuntime", "serving.kserve.io/v1", POD, False, id="a definition"),
+        pytest.param("Certificate", "cert-manager.io/v1", "secretName: x", False, id="no pods at all"),
+        pytest.param("VirtualService", "networking.istio.io/v1", "hosts: [a]", False, id="routes"),
+        pytest.param("Gateway", "gateway.networking.k8s.io/v1", "listeners: []", False, id="of Kubernetes"),
+    ],
+)  # fmt: skip
+def test_what_looks_like_a_workload(
+    kind: str, version: str, spec: str, warned: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = checked(tmp_path, capsys, make_pod("p").doc(), resource(kind, version, spec))["findings"]
+    assert [finding["code"] for finding in found] == ["KS006"] * warned
