@@ -11,7 +11,7 @@ import copy
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -86,6 +86,10 @@ def _converted(value: Any, convert: Callable[[str], str]) -> Any:
         return kind(*items) if hasattr(value, "_fields") else kind(items)
     if isinstance(value, Mapping):
         return _converted_mapping(value, convert)
+    if isinstance(value, Sequence):
+        # Names that are looked up in a column one by one.
+        names = [_converted(each, convert) for each in value]
+        return value if all(new == old for new, old in zip(names, value, strict=True)) else tuple(names)
     changes = {}
     for field in _fields_of(kind):
         old = getattr(value, field)
