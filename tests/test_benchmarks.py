@@ -11,6 +11,7 @@ import pytest
 
 from ksched_cli.sources.decoding import decode
 from ksched_cli.wiring import RunOptions, prepare
+from tests.benchmarks import commands
 from tests.benchmarks.__main__ import measure
 from tests.benchmarks.reading import full_pod, timed, write_list
 from tests.benchmarks.workloads import PENDING, write
@@ -73,3 +74,15 @@ def test_readers_are_timed(reader: str, tmp_path: Path) -> None:
     seconds, mib = timed(reader, path)
     assert seconds > 0
     assert mib >= 0
+
+
+def test_commands_are_measured_as_whole_processes(tmp_path: Path) -> None:
+    files = commands.prepare(tmp_path, 20, 20, 5)
+    for name in ("simulate", "check, 10 Deployments"):
+        measured = commands.measure(commands.COMMANDS[name].format(**files).split())
+        assert measured.code == 0, name
+        assert measured.cpu > 0
+        assert 20 < measured.peak < 1000
+    stopped = commands.measure(commands.COMMANDS["simulate"].format(**files).split(), limit=0.05)
+    assert stopped.code is None
+    assert stopped.line.endswith("stopped")

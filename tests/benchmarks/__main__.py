@@ -2,6 +2,7 @@
 
     python -m tests.benchmarks                       # all workloads at 500, 5000 and 15000 nodes
     python -m tests.benchmarks basic --nodes 5000    # one of them
+    python -m tests.benchmarks.commands              # each command as a whole process; the first line does this, too
 
 What is checked is that the pods were placed, not how fast: the exit code is 1 where they were not.
 """
@@ -115,6 +116,16 @@ def growth(done: Sequence[Run], by: str) -> Iterator[str]:
             yield f"{workload:<20}{by} x{more:<6.1f} time per pod x{longer:.1f}"
 
 
+def measure_commands() -> bool:
+    """The table of all commands; whether all of them came to a result."""
+    from tests.benchmarks import commands
+
+    say("\ncommands at 5000 nodes, 10000 running and 1000 pending pods")
+    with tempfile.TemporaryDirectory() as folder:
+        files = commands.prepare(Path(folder), commands.NODES, commands.RUNNING, commands.PENDING)
+        return commands.print_table(list(commands.COMMANDS), files)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("workloads", nargs="*", choices=[[], *PENDING], help="all of them if none is named")
@@ -133,6 +144,7 @@ def main() -> int:
             for running in CROWDS:
                 crowded.append(measure("basic", 5000, running, Path(folder)))
                 say(crowded[-1].line)
+    answered = bool(given.workloads) or measure_commands()
     say("\ngrowth")
     for line in (*growth(done, "nodes"), *growth(crowded, "running")):
         say(line)
@@ -140,7 +152,7 @@ def main() -> int:
     for command in ("version", "--help"):
         taken = startup(["-m", "ksched_cli", command])
         say(f"ksched {command}: {taken:.3f} s, import typer {base:.3f} s, x{taken / base:.2f}")
-    return int(any(run.placed != run.wanted for run in (*done, *crowded)))
+    return int(not answered or any(run.placed != run.wanted for run in (*done, *crowded)))
 
 
 if __name__ == "__main__":

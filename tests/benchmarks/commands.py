@@ -1,0 +1,149 @@
+"""How long each command takes as a whole process, and how much memory it holds at most.
+
+    python -m tests.benchmarks.commands                                 # 5,000 nodes, 10,000 running, 1,000 pending
+    python -m tests.benchmarks.commands "simulate" --nodes 500          # some of the commands, a smaller cluster
+
+CPU seconds count, for they hardly depend on what else runs on the machine. A command that takes longer than the time
+limit is stopped, and its line says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.benchmarks.__main__ import calibrate, say
+from tests.benchmarks.workloads import pod, write
+
+NODES, RUNNING, PENDING = 5000, 10_000, 1000
+DEPLOYMENTS = 10
+LIMIT = 120.0
+
+# What runs after `ksched`; `{cluster}` and the other names are files of the benchmark.
+COMMANDS: Mapping[str, str] = {
+    "simulate": "simulate --from {cluster} --exit-zero",
+    "simulate, full detail": "simulate --from {cluster} -o json --detail full --exit-zero",
+    "explain, unschedulable": "explain ns-0/new-huge --from {cluster}",
+    "capacity": "capacity --from {cluster} -f {pod} --max 10000",
+    "check, 10 Deployments": "check --from {cluster} -f {deployments} --exit-zero",
+    "diff --remove-node": "diff --from {cluster} --remove-node node-00007 --exit-zero",
+    "diff of two minors": "diff --from {cluster} --kube-version 1.33 --to-kube-version 1.34 --exit-zero",
+    "drain, one node": "drain node-00007 --from {cluster} --force --exit-zero",
+    "drain --each zone": "drain --each zone --from {cluster} --force --exit-zero",
+    "drain --each node": "drain --each node --from {cluster} --force --exit-zero",
+    "verify": "verify --from {cluster} --exit-zero",
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """CPU and wall seconds of a process, and the MB that it held at most. `code` is None for one that was stopped."""
+
+    cpu: float
+    wall: float
+    peak: float
+    code: int | None
+
+    @property
+    def succeeded(self) -> bool:
+        """A pod that does not fit is a result."""
+        return self.code in (0, 1)
+
+    @property
+    def line(self) -> str:
+        note = "" if self.succeeded else "  stopped" if self.code is None else f"  exit code {self.code}"
+        return f"{self.cpu:>8.2f}{self.wall:>8.2f}{self.peak:>8.0f}{note}"
+
+
+HEADER = f"{'command':<26}{'cpu s':>8}{'wall s':>8}{'MB':>8}"
+
+
+def measure(arguments: Sequence[str], limit: float = LIMIT) -> Measured:
+    """Run `ksched` with these arguments."""
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ksched_cli", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    signal.signal(signal.SIGALRM, lambda *_: process.kill())
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    _, status, used = os.wait4(process.pid, 0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    code = os.waitstatus_to_exitcode(status)
+    process.returncode = code
+    wall = time.perf_counter() - started
+    return Measured(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1000, code if code >= 0 else None)
+
+
+def prepare(folder: Path, nodes: int, running: int, pending: int) -> dict[str, str]:
+    """The files that the commands read, by name."""
+    cluster = folder / "cluster.json"
+    with cluster.open("w") as file:
+        write("varied", nodes, running, pending, file)
+    items = json.loads(cluster.read_text())["items"]
+    huge = pod("new-huge", 0, cpu="64")
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*items, huge]}))
+    one = folder / "pod.json"
+    one.write_text(json.dumps(pod("more", 1)))
+    deployments = folder / "deployments.json"
+    deployments.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(_deployments())}))
+    return {"cluster": str(cluster), "pod": str(one), "deployments": str(deployments)}
+
+
+def _deployments() -> Iterator[dict[str, object]]:
+    for index in range(DEPLOYMENTS):
+        made = pod("template", index)
+        labels = {"app": f"team-{index}"}
+        spec = {key: made["spec"][key] for key in ("containers", "restartPolicy", "schedulerName")}
+        yield {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": f"team-{index}", "namespace": "ns-0"},
+            "spec": {
+                "replicas": 10,
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": spec},
+            },
+        }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.commands", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("commands", nargs="*", help=f"all of them if none is named: {', '.join(COMMANDS)}")
+    parser.add_argument("--nodes", type=int, default=NODES)
+    parser.add_argument("--running", type=int, default=RUNNING)
+    parser.add_argument("--pending", type=int, default=PENDING)
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds after which a command is stopped")
+    given = parser.parse_args()
+    unknown = set(given.commands) - COMMANDS.keys()
+    if unknown:
+        parser.error(f"no command is named {', '.join(sorted(unknown))}")
+    say(f"calibration {calibrate():.3f} s")
+    with tempfile.TemporaryDirectory() as folder:
+        files = prepare(Path(folder), given.nodes, given.running, given.pending)
+        return int(not print_table(given.commands or list(COMMANDS), files, given.limit))
+
+
+def print_table(names: Sequence[str], files: Mapping[str, str], limit: float = LIMIT) -> bool:
+    """One line a command; whether all of them came to a result."""
+    say(HEADER)
+    succeeded = True
+    for name in names:
+        measured = measure(COMMANDS[name].format(**files).split(), limit)
+        say(f"{name:<26}{measured.line}")
+        succeeded &= measured.succeeded
+    return succeeded
+
+
+if __name__ == "__main__":
+    sys.exit(main())
