@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import tokenize
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -62,3 +67,53 @@ def test_no_command_reads_a_reason_from_its_text() -> None:
         and re.search(r"^\s*(import re\b|from re import)", (PACKAGE / name).read_text(), re.MULTILINE)
     }
     assert using == set(PATTERNS)
+
+
+# A minor in a text or a comment. Minors are data of `releases` and of the rooms; help texts show some as examples.
+MINOR = re.compile(r"(?<![\d.])1\.(?:1[6-9]|2\d|3\d)(?!\d)")
+WITH_MINORS = ("releases/", "plugins/", "cli/")
+
+
+def test_minors_are_named_in_releases_and_rooms_only() -> None:
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        name = str(path.relative_to(PACKAGE))
+        if name.startswith(WITH_MINORS):
+            continue
+        for token in tokenize.generate_tokens(StringIO(path.read_text()).readline):
+            if token.type != tokenize.NUMBER and MINOR.search(token.string):
+                found.append(f"{name}:{token.start[0]}")
+    assert found == []
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path): path for path in PACKAGE.rglob("*.py")}
+
+
+def imports_of(node: ast.AST) -> Iterator[str]:
+    """Modules of the package that a file imports when it is loaded, or for its types."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(child, ast.Import):
+            yield from (each.name for each in child.names)
+        elif isinstance(child, ast.ImportFrom) and child.module:
+            names = [f"{child.module}.{each.name}" for each in child.names]
+            yield from (name if name in MODULES else child.module for name in names)
+        yield from imports_of(child)
+
+
+def test_no_file_imports_itself_by_way_of_others() -> None:
+    """Imports under TYPE_CHECKING count, too."""
+    graph = {
+        name: {each for each in imports_of(ast.parse(path.read_text())) if each in MODULES and each != name}
+        for name, path in MODULES.items()
+    }
+    assert sum(map(len, graph.values())) > 1000
+    # The package's own names are imported when they are asked for.
+    graph["ksched_cli"] = set()
+    TopologicalSorter(graph).prepare()

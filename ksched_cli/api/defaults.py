@@ -1,4 +1,4 @@
-"""What a 1.36 API server fills in before it stores an object, as far as scheduling reads it."""
+"""What the newest API server fills in before it stores an object, as far as scheduling reads it."""
 
 from __future__ import annotations
 

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ksched_cli.api.core import Node
-from ksched_cli.releases.changes import Change, ReleaseRules
 from ksched_cli.releases.minors import NEWEST, Release
-from ksched_cli.releases.plugin_names import SELECTOR_SPREAD
+from ksched_cli.releases.pod_rules import ZoneRules
 
 _ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 _BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
-
-
-class ZoneRules(ReleaseRules, plugins=SELECTOR_SPREAD):
-    labels_without_beta = Change("1.17", before=False, now=True, told_by=SELECTOR_SPREAD)
 
 
 def zone_key(labels: Mapping[str, str], release: Release = NEWEST) -> tuple[str, str]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from ksched_cli.api.selectors import Selector
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
+from ksched_cli.cluster.nodes import NodeTable
 from ksched_cli.cluster.pods import PodTable
-
-if TYPE_CHECKING:
-    from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.usage import Usage
 
 # Past this share of touched nodes counting afresh is less work than going through their pods.
 _RECOUNT_SHARE = 8
@@ -44,10 +44,29 @@ class _Count:
     version: int
 
 
+class CountedCluster(Protocol):
+    """What counting reads of a cluster (Cluster)."""
+
+    @property
+    def pods(self) -> PodTable: ...
+
+    @property
+    def nodes(self) -> NodeTable: ...
+
+    @property
+    def usage(self) -> Usage: ...
+
+    @property
+    def journal(self) -> Sequence[int]: ...
+
+    @property
+    def structure(self) -> int: ...
+
+
 class PodCounts:
     """Pods that are not leaving, by node, for every (namespace, selector) that was asked for."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: CountedCluster) -> None:
         self._cluster = cluster
         self.matches = LabelSetMatches(cluster.pods)
         self._counts: dict[tuple[str, Selector], _Count] = {}

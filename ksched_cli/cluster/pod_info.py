@@ -13,31 +13,8 @@ from ksched_cli.api.pod_facts import parse_time, pod_key, pod_priority
 from ksched_cli.api.pod_resources import nonzero_requests_of, nonzero_requests_without_sidecars, requests_of
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
 from ksched_cli.cluster.resources import ResourceIndex
-from ksched_cli.releases.changes import Change, ReleaseRules
-from ksched_cli.releases.fixes import SIDECAR_PORTS_COUNT
 from ksched_cli.releases.minors import NEWEST, Release
-from ksched_cli.releases.plugin_names import NODE_PORTS, NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT
-
-
-class PodInfoRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
-    sidecars_run_beside_containers = Change(
-        "1.32",
-        before=False,
-        now=True,
-        about="score",
-        sentence=(
-            "Sidecars of pods that run count as beside their containers, with defaults for what each does not ask "
-            "for; before, as init containers."
-        ),
-    )
-    sidecar_ports_count = Change(
-        SIDECAR_PORTS_COUNT,
-        before=False,
-        now=True,
-        about="filter",
-        sentence="Host ports of sidecars count; before, only those of containers.",
-        plugins=NODE_PORTS,
-    )
+from ksched_cli.releases.pod_rules import PodInfoRules
 
 
 def host_ports_of(pod: Pod, *, sidecars: bool = True) -> tuple[HostPort, ...]:

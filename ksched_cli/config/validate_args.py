@@ -29,6 +29,7 @@ from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import REQUESTED_TO_CAPACITY_RATIO
+from ksched_cli.releases.removals import VOLUME_CAPACITY_GATE
 
 # (path below args, what is wrong)
 Complaint = tuple[str, str]
@@ -222,7 +223,8 @@ def _volume_binding(args: VolumeBindingArgs, gates: FeatureGates) -> Iterator[Co
     if gates.enabled("StorageCapacityScoring") or gates.enabled("VolumeCapacityPriority"):
         yield from _shape(args.shape, "shape")
     elif args.shape:
-        text = "remove it, or turn on the feature gate StorageCapacityScoring, VolumeCapacityPriority before 1.33"
+        older = f"VolumeCapacityPriority before {VOLUME_CAPACITY_GATE}"
+        text = f"remove it, or turn on the feature gate StorageCapacityScoring, {older}"
         yield "shape", text
 
 

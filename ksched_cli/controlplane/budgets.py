@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from msgspec.structs import replace
 
@@ -16,9 +16,6 @@ from ksched_cli.api.selectors import Selector, selector_of_controller
 from ksched_cli.api.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
-
-if TYPE_CHECKING:
-    from ksched_cli.controlplane.api_server import ApiServer
 
 TOO_MANY_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 _ALWAYS_ALLOW = "AlwaysAllow"
@@ -40,10 +37,19 @@ def needs_no_budget(pod: Pod) -> bool:
     return is_terminal(pod) or pod.status.phase == "Pending" or pod.metadata.deletion_timestamp is not None
 
 
+class UpdatesObjects(Protocol):
+    """What budgets need of an API server (ApiServer)."""
+
+    @property
+    def store(self) -> Store: ...
+
+    def update(self, item: PodDisruptionBudget) -> PodDisruptionBudget: ...
+
+
 class Budgets:
     """The budgets of a cluster, and the eviction API's side of them (EvictionREST.Create and checkAndDecrement)."""
 
-    def __init__(self, api: ApiServer) -> None:
+    def __init__(self, api: UpdatesObjects) -> None:
         self._api, self._store = api, api.store
         self._selectors: dict[int, tuple[PodDisruptionBudget, Selector]] = {}
         for item in self._store.of(PodDisruptionBudget):

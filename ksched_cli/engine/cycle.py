@@ -20,17 +20,17 @@ from ksched_cli.engine.faults import CycleError, ExtenderError
 from ksched_cli.engine.lane import TemplateResult
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.reasons import EngineReasons
-from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.engine.selection import TieBreak, best_rows, lowest_name, num_feasible_nodes_to_find
 from ksched_cli.engine.trial import CycleTrial
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
-from ksched_cli.framework.diagnosis import EXTENDER, Diagnosis, NodeStatuses, Wording
+from ksched_cli.framework.diagnosis import EXTENDER, Diagnosis, NodeStatuses
 from ksched_cli.framework.interfaces import PostFilterResult
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Code, Status, unresolvable
+from ksched_cli.releases.engine_rules import EngineRules, Wording
 from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from ksched_cli.engine.faults import Calling, CycleError, PluginFault, aggregate
 from ksched_cli.engine.pre_filters import follows
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.reuse import FilterMemory
-from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.wording import error_of
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import FilterPlugin, ReservePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Code
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.releases.engine_rules import EngineRules
 
 # Looked up so often that the look-up counts.
 _ERROR = Code.ERROR

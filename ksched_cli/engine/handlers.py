@@ -19,7 +19,6 @@ from ksched_cli.cluster.pods import NOWHERE
 from ksched_cli.cluster.undo import Logged
 from ksched_cli.engine.changes import node_changes, pod_changes
 from ksched_cli.engine.queueing.scheduling_queue import PreCheck, SchedulingQueue
-from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.waiting import WaitingPods
 from ksched_cli.framework.events import (
     ASSIGNED_POD_ADD,
@@ -28,6 +27,7 @@ from ksched_cli.framework.events import (
     Action,
     ClusterEvent,
 )
+from ksched_cli.releases.engine_rules import EngineRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.plugin_names import GANG_SCHEDULING
 

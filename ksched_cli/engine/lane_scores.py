@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,11 +20,27 @@ from ksched_cli.framework.interfaces import LASTING, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 
-if TYPE_CHECKING:
-    from ksched_cli.engine.lane import TemplateResult
-
 # The total of a node that is not feasible: below every sum of scores.
 _FLOOR = np.iinfo(np.int64).min // 2
+
+
+class FilteredTemplate(Protocol):
+    """What the filters found for one template (TemplateResult)."""
+
+    @property
+    def state(self) -> CycleState: ...
+
+    @property
+    def versions(self) -> dict[str, Hashable]: ...
+
+    @property
+    def statuses(self) -> NodeStatuses: ...
+
+    @property
+    def feasible(self) -> RowColumn | None: ...
+
+    @property
+    def repaired(self) -> list[RowColumn]: ...
 
 
 @dataclass(frozen=True)
@@ -54,7 +70,7 @@ class TemplateScores:
     and they are computed again for every pod unless `placements_version` says that nothing has changed."""
 
     def __init__(
-        self, profile: Profile, cluster: Cluster, scores: Scores, result: TemplateResult, pod: PodInfo
+        self, profile: Profile, cluster: Cluster, scores: Scores, result: FilteredTemplate, pod: PodInfo
     ) -> None:
         self._profile = profile
         self._cluster = cluster
@@ -102,7 +118,7 @@ class TemplateScores:
             base[statuses.failed] = _FLOOR
         return base
 
-    def repair(self, result: TemplateResult, pod: PodInfo) -> bool:
+    def repair(self, result: FilteredTemplate, pod: PodInfo) -> bool:
         """Bring the columns over all nodes up to date with the rows that were filtered again; False where all scores
         have to be computed again. Earlier decisions hold the old columns, which stay as they are."""
         if not self._follows(result, pod):
@@ -129,7 +145,7 @@ class TemplateScores:
         self._base = base
         return True
 
-    def _follows(self, result: TemplateResult, pod: PodInfo) -> bool:
+    def _follows(self, result: FilteredTemplate, pod: PodInfo) -> bool:
         """Run PreScore again where other pods or the feasible nodes decide what it returns."""
         same_nodes = result.feasible is self._feasible
         for name, version in result.versions.items():
@@ -141,7 +157,7 @@ class TemplateScores:
                 return False
         return True
 
-    def _pre_score_again(self, name: str, result: TemplateResult, pod: PodInfo) -> bool:
+    def _pre_score_again(self, name: str, result: FilteredTemplate, pod: PodInfo) -> bool:
         plugin = next((each for each in self._profile.pre_score if each.name == name), None)
         if plugin is None:
             return True

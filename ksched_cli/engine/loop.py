@@ -17,10 +17,10 @@ from ksched_cli.engine.queueing.hints import Hints
 from ksched_cli.engine.queueing.pending import pending
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.queueing.scheduling_queue import LEFTOVER_INTERVAL, Moved, SchedulingQueue
-from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE
 from ksched_cli.framework.pod_groups import group_of
+from ksched_cli.releases.engine_rules import EngineRules
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.faults import Calling, CycleError
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.reasons import EngineReasons
-from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.wording import error_of
 from ksched_cli.framework.interfaces import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.status import Code, Status, unresolvable, unschedulable
+from ksched_cli.releases.engine_rules import EngineRules
 
 
 @dataclass

@@ -21,7 +21,6 @@ from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.queueing.pending import PendingQueue, enqueue, pending
 from ksched_cli.engine.queueing.scheduling_queue import QueueSettings
 from ksched_cli.engine.registry import Registry
-from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.engine.selection import TieBreak, lowest_name
@@ -29,6 +28,7 @@ from ksched_cli.engine.timings import Timings
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
 from ksched_cli.framework.handle import PreemptingExtenders
 from ksched_cli.framework.pod_groups import GroupKey, PodGroups, group_of
+from ksched_cli.releases.engine_rules import EngineRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import NEWEST, Release
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.engine.rules import EngineRules
+from ksched_cli.releases.engine_rules import EngineRules
 from ksched_cli.releases.minors import Release
 
 _TEXTS = {

@@ -12,7 +12,7 @@ import numpy as np
 from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn, RowColumn, Vocabulary, distinct
 from ksched_cli.framework.status import SUCCESS, Code, Status
 from ksched_cli.framework.verdict import ReasonTuple, Verdict
-from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.engine_rules import Wording
 from ksched_cli.releases.minors import NEWEST
 
 T = TypeVar("T")
@@ -190,32 +190,6 @@ class NodeStatuses:
         absent = np.nonzero(self.absent)[0]
         if len(absent):
             yield self.absent_status, absent
-
-
-class Wording(ReleaseRules):
-    """What of a diagnosis a minor puts into its message: what PreFilter said, the counts beside it, and what came of
-    preemption."""
-
-    pre_filter = Change(
-        "1.26",
-        before=False,
-        now=True,
-        about="message",
-        sentence="What PreFilter said is told as such; before, it was counted as the reason of every node.",
-    )
-    post_filter = Change(
-        "1.24",
-        before=False,
-        now=True,
-        about="message",
-        sentence="The message ends with what came of preemption; before, it said nothing of it.",
-    )
-    post_filter_end = Change("1.26", before="", now=".", told_by="kube-scheduler").then(
-        "1.29",
-        now="",
-        about="message",
-        sentence="The message ends with one full stop after preemption; before, with two.",
-    )
 
 
 @dataclass

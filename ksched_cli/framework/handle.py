@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.diagnosis import Diagnosis
+from ksched_cli.framework.status import Status
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
-
-if TYPE_CHECKING:
-    from ksched_cli.framework.status import Status
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.status import Status
-from ksched_cli.plan.results import Failure
+from ksched_cli.plan.node_values import Failure
 from ksched_cli.progress import steps
 from ksched_cli.whatif.replicas import Replica, Replicas
 

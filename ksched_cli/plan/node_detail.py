@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn, distinct
-from ksched_cli.plan.results import Failure, NodeNames, Score, ScoredNode
+from ksched_cli.plan.node_values import Failure, NodeNames, Score, ScoredNode
 
 if TYPE_CHECKING:
     from ksched_cli.cluster.nodes import NodeTable

@@ -21,18 +21,8 @@ from ksched_cli.framework.status import Status
 from ksched_cli.plan.groups import pod_group_outcomes
 from ksched_cli.plan.missing_kinds import MissingKinds
 from ksched_cli.plan.node_detail import NodeDetail
-from ksched_cli.plan.results import (
-    Failure,
-    FailureGroup,
-    GatedPod,
-    IgnoredPod,
-    NodeNames,
-    PodGroupOutcome,
-    PodOutcome,
-    Preemption,
-    Score,
-    ScoredNode,
-)
+from ksched_cli.plan.node_values import Failure, FailureGroup, NodeNames, Score, ScoredNode
+from ksched_cli.plan.results import GatedPod, IgnoredPod, PodGroupOutcome, PodOutcome, Preemption
 from ksched_cli.progress import steps
 
 TOP_NODES = 3

@@ -9,7 +9,7 @@ from typing import Any
 from ksched_cli.api.core import Pod
 from ksched_cli.api.json_patch import drop
 from ksched_cli.api.pod_facts import holds_place
-from ksched_cli.cluster.pod_info import PodInfo, PodInfoRules, host_ports_of
+from ksched_cli.cluster.pod_info import PodInfo, host_ports_of
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort, PortIndex
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
@@ -20,6 +20,7 @@ from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, Status, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.blocking_pods import pods_that
+from ksched_cli.releases.pod_rules import PodInfoRules
 
 WantedPorts = tuple[HostPort, ...]
 

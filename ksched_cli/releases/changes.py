@@ -107,6 +107,11 @@ class Change(Generic[T]):
         self.steps.append(ChangeStep(minor, now, about, sentence, plugins, told_by, fix))
         return self
 
+    @property
+    def since(self) -> str:
+        """The first minor with another value."""
+        return self.steps[0].since
+
     def value(self, release: Release) -> T:
         found = self.before
         for step in self.steps:

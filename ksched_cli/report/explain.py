@@ -13,7 +13,7 @@ from ksched_cli.framework.rejections import named
 from ksched_cli.plan.explain.results import Explanation, PluginAnswer, PreemptionStudy, Rejection
 from ksched_cli.plan.explain.summary import by_distance, nodes_text
 from ksched_cli.plan.fixes.values import Fix
-from ksched_cli.plan.results import ScoredNode
+from ksched_cli.plan.node_values import ScoredNode
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.report.visible import shows_visible
 

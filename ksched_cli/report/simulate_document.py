@@ -8,16 +8,14 @@ from typing import Any, TextIO
 from msgspec import Raw
 
 from ksched_cli.plan.node_detail import ByKind, NodeDetail
+from ksched_cli.plan.node_values import Failure, FailureGroup, Score
 from ksched_cli.plan.results import (
-    Failure,
-    FailureGroup,
     GatedPod,
     IgnoredPod,
     PluginTiming,
     PodGroupOutcome,
     PodOutcome,
     RefusedPod,
-    Score,
     Simulation,
     Stats,
 )

@@ -12,7 +12,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ksched_cli.plan.results import FailureGroup, PluginTiming, PodGroupOutcome, PodOutcome, ScoredNode, Simulation
+from ksched_cli.plan.node_values import FailureGroup, ScoredNode
+from ksched_cli.plan.results import PluginTiming, PodGroupOutcome, PodOutcome, Simulation
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import NEWEST
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT

@@ -83,7 +83,7 @@ def read_event(event: Event) -> SchedulerEvent | None:
 
 
 def _failed_scheduling(event: Event, about: ObjectReference) -> FailedScheduling:
-    """Until 1.18 events were those of the core group, which count the repetitions of one text and know when it was
+    """Events of older minors were those of the core group, which count the repetitions of one text and know when it was
     last said."""
     source = event.source.component or event.deprecated_source.component
     last = event.last_timestamp or event.deprecated_last_timestamp

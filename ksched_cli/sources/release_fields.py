@@ -16,50 +16,11 @@ from ksched_cli.api.affinity import (
     TopologySpreadConstraint,
 )
 from ksched_cli.api.core import Pod, PodSpec, PodStatus
-from ksched_cli.releases.changes import Change, ReleaseRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
-from ksched_cli.releases.plugin_names import (
-    INTER_POD_AFFINITY,
-    NODE_RESOURCES_BALANCED_ALLOCATION,
-    NODE_RESOURCES_FIT,
-    POD_TOPOLOGY_SPREAD,
-)
+from ksched_cli.releases.pod_rules import FieldRules
 
 A = TypeVar("A", PodAffinity, PodAntiAffinity)
-
-
-class FieldRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
-    has_sidecars = Change(
-        "1.28",
-        before=False,
-        now=True,
-        about="fields",
-        sentence=(
-            "restartPolicy of init containers is known, so that there are sidecars, which need the gate "
-            "SidecarContainers; before, they counted as init containers that end."
-        ),
-    )
-    has_spread_constraints = Change(
-        "1.18",
-        before=False,
-        now=True,
-        about="fields",
-        sentence=("topologySpreadConstraints of pods count; before, the gate EvenPodsSpread was off and they did not."),
-        plugins=POD_TOPOLOGY_SPREAD,
-    )
-    knows_namespace_selectors = Change(
-        "1.21",
-        before=False,
-        now=True,
-        about="fields",
-        sentence=(
-            "A term with a namespaceSelector, while the gate PodAffinityNamespaceSelector is off, is about the "
-            "namespaces that it names and no other; before, the field was unknown and such a term was about the "
-            "pod's own."
-        ),
-        plugins=INTER_POD_AFFINITY,
-    )
 
 
 def as_stored(pods: Iterable[Pod], release: Release, gates: FeatureGates) -> list[Pod]:

@@ -2,26 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.api.policy import PodDisruptionBudgetStatus
+from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pods import NOWHERE
-from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedList, LoggedSet
+from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedList, LoggedSet, UndoLog
 from ksched_cli.controlplane.budgets import needs_no_budget
+from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.successors import replaced_key
 from ksched_cli.controlplane.workloads import workload_name
 from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.loop import SchedulingLoop
+from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE, UNSCHEDULED_POD_DELETE
 from ksched_cli.world.results import FinalPod, TimelineEvent
 
-if TYPE_CHECKING:
-    from ksched_cli.world.world import World
+
+class RecordedWorld(Protocol):
+    """What the recorder reads of a world (World)."""
+
+    @property
+    def undo(self) -> UndoLog: ...
+
+    @property
+    def plane(self) -> ControlPlane: ...
+
+    @property
+    def clock(self) -> VirtualClock: ...
+
+    @property
+    def cluster(self) -> Cluster: ...
+
+    @property
+    def loop(self) -> SchedulingLoop: ...
+
+    @property
+    def scheduler(self) -> Scheduler: ...
+
+    @property
+    def wanted(self) -> Callable[[Pod], bool]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +83,7 @@ class PreemptedPod:
 class Recorder(Logged):
     """Pods are known by their uid, for names come again."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: RecordedWorld) -> None:
         self.undo = undo = world.undo
         self._world = world
         self._store, self._api = world.plane.store, world.plane.api

@@ -1,4 +1,4 @@
-"""A profile of predicates and priorities as one of plugins: what 1.22 would make of a Policy that says the same."""
+"""A profile of predicates and priorities as one of plugins: what the last Policy reader makes of the same."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ from ksched_cli.releases.plugin_names import (
     SERVICE_SPREADING_PRIORITY,
     TAINT_TOLERATION,
 )
+from ksched_cli.releases.removals import NODE_CONDITIONS, RESOURCE_LIMITS
 
-# Kinds of priorities under the names that 1.22 has for them, where it has others.
+# Kinds of priorities under their last names, where these differ.
 _NAMES = {
     NODE_LABEL_PRIORITY: NODE_LABEL,
     REQUESTED_TO_CAPACITY_RATIO_PRIORITY: REQUESTED_TO_CAPACITY_RATIO,
@@ -96,19 +97,19 @@ class _InPlugins:
             self._add_labels(name)
             self._making.add_predicate(kind)
         else:
-            text = f"{name} went away with Kubernetes 1.17"
+            text = f"{name} went away with {NODE_CONDITIONS}"
             self._notes.tell(
                 text, hint=f"nodes are tainted by their conditions, and {TAINT_TOLERATION} looks at taints"
             )
 
     def _weights(self) -> dict[str, int]:
-        """Priorities under the names of 1.22."""
+        """Priorities under their last names."""
         weights: dict[str, int] = {}
         for name, weight in self._enabled.items():
             kind = self._kind(name)
             known = _NAMES.get(kind, kind)
             if kind == RESOURCE_LIMITS_PRIORITY:
-                text = f"{RESOURCE_LIMITS_PRIORITY} went away with Kubernetes 1.20"
+                text = f"{RESOURCE_LIMITS_PRIORITY} went away with {RESOURCE_LIMITS}"
                 self._notes.tell(text, hint="nothing prefers nodes that have room for a pod's limits", lost=True)
             elif weight and known == REQUESTED_TO_CAPACITY_RATIO:
                 self._add_ratio(name, weight, weights)

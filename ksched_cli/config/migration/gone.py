@@ -20,6 +20,7 @@ from ksched_cli.releases.plugin_names import (
     SELECTOR_SPREAD,
     SERVICE_AFFINITY,
 )
+from ksched_cli.releases.removals import IN_TREE_LIMITS, OLD_PLUGINS
 
 
 @dataclass(frozen=True)
@@ -30,17 +31,15 @@ class Gone:
     instead: str
 
 
-_COUNTED = Gone("Kubernetes 1.31", f"{NODE_VOLUME_LIMITS} counts in-tree volumes as those of their CSI drivers")
+_COUNTED = Gone(IN_TREE_LIMITS, f"{NODE_VOLUME_LIMITS} counts in-tree volumes as those of their CSI drivers")
 GONE: Mapping[str, Gone] = {
     AZURE_DISK_LIMITS: _COUNTED,
     CINDER_LIMITS: _COUNTED,
     EBS_LIMITS: _COUNTED,
     GCEPD_LIMITS: _COUNTED,
-    NODE_PREFER_AVOID_PODS: Gone("Kubernetes 1.23", "taint nodes with PreferNoSchedule instead of annotating them"),
-    NODE_LABEL: Gone(
-        "Kubernetes 1.23", f"prefer labels in the pods' node affinity, or in addedAffinity of {NODE_AFFINITY}"
-    ),
-    SERVICE_AFFINITY: Gone("Kubernetes 1.23", "give the pods podAffinity or topologySpreadConstraints"),
+    NODE_PREFER_AVOID_PODS: Gone(OLD_PLUGINS, "taint nodes with PreferNoSchedule instead of annotating them"),
+    NODE_LABEL: Gone(OLD_PLUGINS, f"prefer labels in the pods' node affinity, or in addedAffinity of {NODE_AFFINITY}"),
+    SERVICE_AFFINITY: Gone(OLD_PLUGINS, "give the pods podAffinity or topologySpreadConstraints"),
     SELECTOR_SPREAD: Gone("v1", f"{POD_TOPOLOGY_SPREAD} spreads pods that have no constraints by its default ones"),
 }
 

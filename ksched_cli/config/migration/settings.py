@@ -11,6 +11,7 @@ from ksched_cli.config.model import Extender
 from ksched_cli.config.policy.profile import plugins_named
 from ksched_cli.config.serving import LOCK
 from ksched_cli.releases.plugin_names import INTER_POD_AFFINITY, INTER_POD_AFFINITY_PRIORITY
+from ksched_cli.releases.removals import INSECURE_PORT
 
 # With what v1 takes them for where the file does not have them.
 _DEFAULTS: dict[str, Any] = {
@@ -75,7 +76,7 @@ def _tell_addresses(document: dict[str, Any], notes: Notes) -> None:
     for name in _ADDRESSES:
         address = document.get(name)
         if address and not address.endswith(":0"):
-            text = f"nothing is served at {address}: the port without encryption went away with Kubernetes 1.23"
+            text = f"nothing is served at {address}: the port without encryption went away with {INSECURE_PORT}"
             notes.tell(text, (name,), "use the flags --bind-address and --secure-port, and https", lost=True)
 
 

@@ -39,12 +39,13 @@ from ksched_cli.errors import ConfigError, Problem
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
+from ksched_cli.releases.removals import POLICY
 
 MIGRATE = "ksched config migrate rewrites it"
 
 
 class PolicyReading(Reading):
-    """A Policy, alone or in its ConfigMap. It was read up to 1.22."""
+    """A Policy, alone or in its ConfigMap."""
 
     def __init__(self, document: Document, source: str, release: Release, gates: FeatureGates) -> None:
         super().__init__(document, source)
@@ -68,7 +69,7 @@ class PolicyReading(Reading):
 
     def policy(self) -> Policy:
         if not ConfigurationRules.of(self._release).reads_policy:
-            text = f"Kubernetes {self._release.version} reads no Policy: it went away with 1.23"
+            text = f"Kubernetes {self._release.version} reads no Policy: it went away with {POLICY}"
             self.complain(text, ("kind",), MIGRATE)
         self.stop_if_mistaken()
         policy: Policy = self.decode(policy_document(self.document.value, self.source), Policy, ())

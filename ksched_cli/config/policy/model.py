@@ -1,4 +1,4 @@
-"""A Policy file: predicates and priorities, as kube-scheduler was configured up to 1.22, alone or in a ConfigMap."""
+"""A Policy file: predicates and priorities, as older kube-schedulers were configured, alone or in a ConfigMap."""
 
 from __future__ import annotations
 

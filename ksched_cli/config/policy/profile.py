@@ -1,4 +1,4 @@
-"""A Policy as a profile: what 1.19 to 1.22 made of predicates and priorities (createFromConfig, LegacyRegistry)."""
+"""A Policy as a profile: what the last readers made of predicates and priorities (createFromConfig, LegacyRegistry)."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _term(term: PodAffinityTerm, labels: Mapping[str, str]) -> PodAffinityTerm:
 
 
 def _constraint(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> TopologySpreadConstraint:
-    """Gate MatchLabelKeysInPodTopologySpreadSelectorMerge, on since 1.34."""
+    """Gate MatchLabelKeysInPodTopologySpreadSelectorMerge, on by default."""
     if constraint.label_selector is None or not constraint.match_label_keys:
         return constraint
     selector = _with(constraint.label_selector, constraint.match_label_keys, "In", labels)

@@ -190,7 +190,7 @@ class StatefulSetController(Controller):
 
     def _roll(self, sync: _Sync) -> None:
         """Delete the highest pod that is not of the update revision, one at a time. The gate MaxUnavailableStatefulSet
-        is off by default in 1.36: the API server drops maxUnavailable."""
+        is off by default: the API server drops maxUnavailable."""
         for at in range(len(sync.replicas) - 1, partition(sync.item) - 1, -1):
             pod = sync.replicas[at]
             stays = pod is not None and pod.metadata.deletion_timestamp is None

@@ -16,13 +16,13 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.engine.extenders.client import MAX_EXTENDER_PRIORITY, ExtenderAnswer, HTTPExtender, NodeTexts
 from ksched_cli.engine.faults import ExtenderError, blamed
-from ksched_cli.engine.rules import EngineRules
 from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.engine.timings import Timings
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.handle import Candidate
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status, error, unresolvable, unschedulable
+from ksched_cli.releases.engine_rules import EngineRules
 from ksched_cli.releases.minors import Release
 
 

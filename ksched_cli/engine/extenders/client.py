@@ -27,8 +27,8 @@ from ksched_cli.engine.extenders.messages import (
 )
 from ksched_cli.engine.extenders.transport import Client
 from ksched_cli.engine.faults import ExtenderError
-from ksched_cli.engine.rules import EngineRules
 from ksched_cli.framework.handle import Candidate
+from ksched_cli.releases.engine_rules import EngineRules
 
 MAX_EXTENDER_PRIORITY = 10
 

@@ -7,9 +7,9 @@ from typing import Any
 from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.cluster.affinity_terms import TermParser
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
-from ksched_cli.engine.rules import EngineRules
 from ksched_cli.framework.events import ASSIGNED_POD, Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
+from ksched_cli.releases.engine_rules import EngineRules
 from ksched_cli.releases.plugin_names import POD_TOPOLOGY_SPREAD
 
 _COMES_OR_CHANGES = Action.ADD | Action.UPDATE

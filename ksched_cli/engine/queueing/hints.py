@@ -10,11 +10,11 @@ from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.cluster.undo import LoggedList, UndoLog
 from ksched_cli.engine.queueing.before_hints import NearbyPods, is_told
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
-from ksched_cli.engine.rules import EngineRules
 from ksched_cli.framework.diagnosis import EXTENDER
 from ksched_cli.framework.events import Action, ClusterEvent, matches_any
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Plugin
+from ksched_cli.releases.engine_rules import EngineRules
 from ksched_cli.releases.minors import NEWEST
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 

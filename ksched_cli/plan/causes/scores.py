@@ -21,7 +21,7 @@ _SCORING: frozenset[Aspect] = frozenset({"score", "weight", "fields"})
 
 @dataclass
 class _Column:
-    """What a plugin, by its name of today, gives each node. 1.16 gave a tenth: `scale` makes up for it."""
+    """What a plugin, by its name of today, gives each node. Priorities gave a tenth: `scale` makes up for it."""
 
     normalized: Int64Column
     weighted: Int64Column

@@ -8,7 +8,8 @@ from dataclasses import replace
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.explain.results import Explanation, Margin, NodeFocus, WeightChange
 from ksched_cli.plan.explain.subject import closest_names
-from ksched_cli.plan.results import PodOutcome, ScoredNode
+from ksched_cli.plan.node_values import ScoredNode
+from ksched_cli.plan.results import PodOutcome
 
 # Where the pod goes when a plugin has that weight: (plugin, weight) to the node's name, or to nothing.
 Placed = Callable[[str, int], str]

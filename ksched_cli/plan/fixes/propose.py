@@ -23,7 +23,7 @@ from ksched_cli.plan.fixes.values import FixChange, Proposal, edited, patched
 from ksched_cli.plan.rules import guide_of
 from ksched_cli.whatif.edits.add_node import AddNode
 from ksched_cli.whatif.edits.clone_node import CloneNode
-from ksched_cli.whatif.edits.lib.edit import EditMistake
+from ksched_cli.whatif.edits.lib.mistake import EditMistake
 from ksched_cli.whatif.edits.lib.node_templates import read_template
 
 # In a large cluster the nodes that lack least are looked at, and of each the smallest ways.

@@ -120,7 +120,7 @@ def _not_scheduled_here(pod: Pod, schedulers: Collection[str], nodes: Collection
 
 
 def _is_nominated(pod: Pod, cleared: Mapping[str, str]) -> bool:
-    """Since 1.35 the API server clears the nomination of a pod that is bound; events of its victims may be left."""
+    """Newer API servers clear the nomination of a pod that is bound; events of its victims may be left."""
     node = cleared.get(pod.metadata.uid) or cleared.get(pod_key(pod)) or pod.status.nominated_node_name
     return node == pod.spec.node_name
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.whatif.edits.lib.arguments import number_of_nodes, some_name, with_count
-from ksched_cli.whatif.edits.lib.edit import Edit, EditMistake, EditSpec
+from ksched_cli.whatif.edits.lib.edit import Edit, EditSpec
+from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Node

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ksched_cli.whatif.edits.lib.edit import WHOLE, Edit, EditMistake, EditSpec, Reference
+from ksched_cli.whatif.edits.lib.edit import WHOLE, Edit, EditSpec, Reference
+from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 if TYPE_CHECKING:
     from ksched_cli.whatif.edits.lib.editor import Editor

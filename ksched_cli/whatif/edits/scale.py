@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.whatif.edits.lib.arguments import whole_number
-from ksched_cli.whatif.edits.lib.edit import WHOLE, Edit, EditMistake, EditSpec, Reference
+from ksched_cli.whatif.edits.lib.edit import WHOLE, Edit, EditSpec, Reference
+from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 if TYPE_CHECKING:
     from ksched_cli.api.workloads import ReplicaSet

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ksched_cli.whatif.edits.lib.arguments import check_key, check_value, node_and_rest
-from ksched_cli.whatif.edits.lib.edit import EditMistake, EditSpec, NodeEdit
+from ksched_cli.whatif.edits.lib.edit import EditSpec, NodeEdit
+from ksched_cli.whatif.edits.lib.mistake import EditMistake
 from ksched_cli.whatif.edits.lib.taints import without_taint
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.yaml_reader import Document, read_documents
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.whatif.edits.lib.contradictions import edit_clashes
-from ksched_cli.whatif.edits.lib.edit import EditMistake, Reference
+from ksched_cli.whatif.edits.lib.edit import Reference
+from ksched_cli.whatif.edits.lib.mistake import EditMistake
 from ksched_cli.whatif.edits.lib.references import reference
 from ksched_cli.whatif.edits.lib.registry import edit_specs
 from ksched_cli.whatif.scenario.document import (

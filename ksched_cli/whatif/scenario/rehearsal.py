@@ -12,8 +12,8 @@ from ksched_cli.controlplane.store import Store
 from ksched_cli.errors import Problem
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.whatif.edits.lib.edit import EditMistake
 from ksched_cli.whatif.edits.lib.editor import name_hint
+from ksched_cli.whatif.edits.lib.mistake import EditMistake
 from ksched_cli.whatif.edits.lib.targets import pods_meant
 from ksched_cli.whatif.scenario.changes import StepChanges, read_step
 from ksched_cli.whatif.scenario.model import (

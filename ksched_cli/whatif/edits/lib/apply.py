@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import Problem, UsageError
-from ksched_cli.whatif.edits.lib.edit import Edit, EditMistake
+from ksched_cli.whatif.edits.lib.edit import Edit
 from ksched_cli.whatif.edits.lib.editor import Editor
+from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 
 def apply_edits(

@@ -12,14 +12,6 @@ if TYPE_CHECKING:
     from ksched_cli.whatif.edits.lib.editor import Editor
 
 
-class EditMistake(ValueError):
-    """Why an edit cannot be made, and what to do about it."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
-
-
 # The reason why two edits cannot both be made, and a hint.
 Clash: TypeAlias = tuple[str, str]
 GIVE_ONE = "give one of the two"

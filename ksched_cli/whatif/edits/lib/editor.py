@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Node
 from ksched_cli.controlplane.plane import ControlPlane
-from ksched_cli.whatif.edits.lib.edit import EditMistake
+from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 
 class Editor:

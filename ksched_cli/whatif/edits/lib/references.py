@@ -7,7 +7,8 @@ import difflib
 from msgspec import Struct
 
 from ksched_cli.api.kinds import KINDS
-from ksched_cli.whatif.edits.lib.edit import EditMistake, Reference
+from ksched_cli.whatif.edits.lib.edit import Reference
+from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 _SHORT = {
     "Deployment": "deploy",

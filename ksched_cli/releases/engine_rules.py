@@ -255,3 +255,29 @@ class EngineRules(ReleaseRules):
             ),
         ),
     )
+
+
+class Wording(ReleaseRules):
+    """What of a diagnosis a minor puts into its message: what PreFilter said, the counts beside it, and what came of
+    preemption."""
+
+    pre_filter = Change(
+        "1.26",
+        before=False,
+        now=True,
+        about="message",
+        sentence="What PreFilter said is told as such; before, it was counted as the reason of every node.",
+    )
+    post_filter = Change(
+        "1.24",
+        before=False,
+        now=True,
+        about="message",
+        sentence="The message ends with what came of preemption; before, it said nothing of it.",
+    )
+    post_filter_end = Change("1.26", before="", now=".", told_by="kube-scheduler").then(
+        "1.29",
+        now="",
+        about="message",
+        sentence="The message ends with one full stop after preemption; before, with two.",
+    )

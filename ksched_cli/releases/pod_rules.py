@@ -1,0 +1,72 @@
+"""What changed between minors about pods and nodes as the scheduler reads them: fields, sums, ports and zones."""
+
+from __future__ import annotations
+
+from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.fixes import SIDECAR_PORTS_COUNT
+from ksched_cli.releases.plugin_names import (
+    INTER_POD_AFFINITY,
+    NODE_PORTS,
+    NODE_RESOURCES_BALANCED_ALLOCATION,
+    NODE_RESOURCES_FIT,
+    POD_TOPOLOGY_SPREAD,
+    SELECTOR_SPREAD,
+)
+
+
+class FieldRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
+    has_sidecars = Change(
+        "1.28",
+        before=False,
+        now=True,
+        about="fields",
+        sentence=(
+            "restartPolicy of init containers is known, so that there are sidecars, which need the gate "
+            "SidecarContainers; before, they counted as init containers that end."
+        ),
+    )
+    has_spread_constraints = Change(
+        "1.18",
+        before=False,
+        now=True,
+        about="fields",
+        sentence=("topologySpreadConstraints of pods count; before, the gate EvenPodsSpread was off and they did not."),
+        plugins=POD_TOPOLOGY_SPREAD,
+    )
+    knows_namespace_selectors = Change(
+        "1.21",
+        before=False,
+        now=True,
+        about="fields",
+        sentence=(
+            "A term with a namespaceSelector, while the gate PodAffinityNamespaceSelector is off, is about the "
+            "namespaces that it names and no other; before, the field was unknown and such a term was about the "
+            "pod's own."
+        ),
+        plugins=INTER_POD_AFFINITY,
+    )
+
+
+class PodInfoRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
+    sidecars_run_beside_containers = Change(
+        "1.32",
+        before=False,
+        now=True,
+        about="score",
+        sentence=(
+            "Sidecars of pods that run count as beside their containers, with defaults for what each does not ask "
+            "for; before, as init containers."
+        ),
+    )
+    sidecar_ports_count = Change(
+        SIDECAR_PORTS_COUNT,
+        before=False,
+        now=True,
+        about="filter",
+        sentence="Host ports of sidecars count; before, only those of containers.",
+        plugins=NODE_PORTS,
+    )
+
+
+class ZoneRules(ReleaseRules, plugins=SELECTOR_SPREAD):
+    labels_without_beta = Change("1.17", before=False, now=True, told_by=SELECTOR_SPREAD)
