@@ -1,4 +1,4 @@
-"""The fields that the kinds of Kubernetes 1.36 have, and what in a document is none of them."""
+"""The fields that the kinds of the newest Kubernetes have, and what in a document is none of them."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.framework.reasons import ReasonCode
+from ksched_cli.releases import NEWEST_VERSION
 from ksched_cli.sources.input_codes import (
     DUPLICATE,
     IMMUTABLE,
@@ -114,8 +115,8 @@ CODES = [
         UNKNOWN_FIELD,
         "unknown-field",
         "the kind has no such field",
-        "Kubernetes 1.36 has no field of this name at this place. The API server drops it, so that it has no effect: "
-        "it is misspelt, or belongs elsewhere in the manifest.",
+        f"Kubernetes {NEWEST_VERSION} has no field of this name at this place. The API server drops it, so that it has "
+        "no effect: it is misspelt, or belongs elsewhere in the manifest.",
         ("correct the name", "move the field", "--strict makes it an error, --no-strict ignores it"),
         level="warning",
     ),
