@@ -51,6 +51,8 @@ _IN_TREE = "kubernetes.io/"
 class VolumeController(Controller):
     """Keys are identities of new claims, and of pods that got a node."""
 
+    informers = (PersistentVolumeClaim, Pod)
+
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
         if isinstance(new, PersistentVolumeClaim) and old is None:
             return (identity_of(new),)
