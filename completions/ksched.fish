@@ -240,6 +240,9 @@ complete -c ksched -n '__fish_seen_subcommand_from check' -l drain -x -a '(set -
 complete -c ksched -n '__fish_seen_subcommand_from check' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from check' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from check' -l scenario
+complete -c ksched -n '__fish_seen_subcommand_from check' -l ignore
+complete -c ksched -n '__fish_seen_subcommand_from check' -l baseline
+complete -c ksched -n '__fish_seen_subcommand_from check' -l write-baseline
 complete -c ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json junit sarif github markdown'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l restart
 complete -c ksched -n '__fish_seen_subcommand_from check' -l replicas -x -a 'min current max all'
@@ -642,6 +645,9 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l drain -x -a
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scenario
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l ignore
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l baseline
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l write-baseline
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json junit sarif github markdown'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l restart
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l replicas -x -a 'min current max all'

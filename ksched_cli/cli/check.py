@@ -6,8 +6,9 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,12 +16,13 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
-from ksched_cli.cli.printing import warn
+from ksched_cli.cli.printing import complain, warn
 from ksched_cli.cli.running import SOME_DO_NOT_FIT
 from ksched_cli.errors import InputError, KschedError, UsageError
 
 if TYPE_CHECKING:
     from ksched_cli.plan.check.results import Check, Finding
+    from ksched_cli.plan.check.suppression import Suppressions
     from ksched_cli.wiring import RunOptions
 
 SHORT = "Would these manifests schedule? For CI."
@@ -32,6 +34,10 @@ OrderedReady, Parallel), all workloads side by side; a rollout that would stop i
 pod that gets a node is taken to become available, and pods of the manifests' Jobs finish. Where Kubernetes leaves a
 decision to chance, up to 8 orders are tried. Each finding points at the file, line and field that decides and has
 a stable code: `ksched explain-code` tells what it means and what to do.
+
+Findings can be accepted: the annotation ksched.dev/ignore: "KS203: reason" of an object or its pod template, --ignore
+CODE, or a baseline file. Accepted findings are counted ("2 findings ignored") and fail nothing. An error in the input,
+such as an object that the API server refuses, cannot be accepted: it was not checked.
 
 A workload is replaced when its template differs in what scheduling reads. A change of environment, command or probes is
 not seen: --restart takes every workload as changed."""
@@ -96,12 +102,54 @@ Restart = Annotated[
 ]
 
 
+Ignore = Annotated[
+    list[str],
+    typer.Option(
+        "--ignore",
+        metavar="CODE",
+        help="Accept the findings with this code or name: they are counted only.",
+        show_default=False,
+    ),
+]
+Baseline = Annotated[
+    str,
+    typer.Option("--baseline", metavar="FILE", help="Accept the findings of this file.", show_default=False),
+]
+WriteBaseline = Annotated[
+    str,
+    typer.Option(
+        "--write-baseline",
+        metavar="FILE",
+        help="Write the findings of today into this file for --baseline, and exit with 0.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class AcceptedOptions:
+    """Which findings are accepted."""
+
+    ignore: Ignore = field(default_factory=list)
+    baseline: Baseline = ""
+    write_baseline: WriteBaseline = ""
+
+    def read(self) -> Suppressions:
+        from ksched_cli.cli.explain_code import find_codes
+        from ksched_cli.plan.check.suppression import Suppressions, read_baseline
+
+        codes = frozenset(each.code for each in find_codes(self.ignore))
+        known = read_baseline(self.baseline) if self.baseline else frozenset[str]()
+        return Suppressions(codes, baseline=known, baseline_source=self.baseline)
+
+
 @takes_groups
 def check(
     cluster: ClusterOptions,
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
     edits: EditOptions,
+    accepted: AcceptedOptions,
     files: Files = [],  # noqa: B006  # typer takes the default from here and never changes it
     output: Output = CheckOutput.TABLE,
     restart: Restart = False,
@@ -117,7 +165,7 @@ def check(
             raise UsageError("--exit-zero and --fail-on contradict each other: give one of them")
         setup = make_setup(cluster, live, scheduler, edits)
         setup = replace(setup, reading=replace(setup.reading, optional=tuple(files)))
-        done = stricter(_checked(setup, restart, replicas), fail_on)
+        done = stricter(_checked(setup, restart, replicas, accepted), fail_on)
     except KschedError as mistake:
         if output not in (CheckOutput.TABLE, CheckOutput.WIDE):
             from ksched_cli.plan.check.inputs import check_not_run
@@ -127,21 +175,38 @@ def check(
     show(done, output)
     if done.is_input_wrong:
         raise typer.Exit(InputError.exit_code)
+    if accepted.write_baseline:
+        raise typer.Exit(0)
     bad = done.count("error") or (options.FailOn.WARNING in fail_on and (done.warnings or done.count("warning")))
     raise typer.Exit(SOME_DO_NOT_FIT if bad and not exit_zero else 0)
 
 
-def _checked(setup: RunOptions, restart: bool, replicas: ReplicaBound) -> Check:
+def _checked(setup: RunOptions, restart: bool, replicas: ReplicaBound, accepted: AcceptedOptions) -> Check:
     from ksched_cli.wiring.check import prepare_check
 
+    suppressions = accepted.read()
     # What is read stays to the end: the collector need not go through it while it comes in, nor later.
     gc.disable()
     prepared = prepare_check(setup, sys.stdin.buffer, restart=restart, replicas=replicas)
     gc.freeze()
     gc.enable()
-    found = prepared.run()
+    found = replace(prepared, accepted=suppressions).run()
     warn(found.warnings)
+    if accepted.write_baseline:
+        _write_baseline(found, accepted.write_baseline)
     return found
+
+
+def _write_baseline(found: Check, path: str) -> None:
+    from ksched_cli.plan.check.suppression import baseline_document
+    from ksched_cli.report.encoding import json_text
+
+    document = baseline_document(found)
+    try:
+        Path(path).write_text(json_text(document, indent=2) + "\n", encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"--write-baseline {path}: {(problem.strerror or str(problem)).lower()}") from None
+    complain(f"{len(document['findings'])} findings are in the baseline {path}")
 
 
 def stricter(done: Check, fail_on: Sequence[options.FailOn]) -> Check:

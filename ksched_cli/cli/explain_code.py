@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,7 +46,7 @@ def explain_code(
 ) -> None:
     from ksched_cli.plan.codes import all_codes
 
-    found = _find(codes) if codes else list(all_codes().values())
+    found = find_codes(codes) if codes else list(all_codes().values())
     if output is CodeOutput.JSON:
         from ksched_cli.report.check_document import code_entry
         from ksched_cli.report.encoding import json_text
@@ -64,7 +65,7 @@ def explain_code(
         print_code(each, console)
 
 
-def _find(texts: list[str]) -> list[ReasonCode]:
+def find_codes(texts: Sequence[str]) -> list[ReasonCode]:
     """All that are unknown at once, with the nearest names."""
     from ksched_cli.plan.codes import all_codes, find_code
 

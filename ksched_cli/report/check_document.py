@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ksched_cli.plan.check.results import Check, Finding, RolloutStep, WorkloadCheck
+from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding, RolloutStep, WorkloadCheck
 from ksched_cli.plan.codes import ReasonCode, plugins_of
 from ksched_cli.plan.evicted import WorkloadLoss
 from ksched_cli.report.final import draw_entry, final_entry
@@ -21,6 +21,7 @@ def check_document(check: Check) -> dict[str, Any]:
         "kind": KIND,
         "workloads": [_workload(workload) for workload in check.workloads],
         "findings": [finding_entry(finding) for finding in check.findings],
+        **({"ignored": [_ignored(each) for each in check.ignored]} if check.ignored else {}),
         "evicted": list(check.evicted),
         **({"losses": [_loss(loss) for loss in check.losses]} if check.losses else {}),
         **(_world(check.world) if check.world is not None else {}),
@@ -32,11 +33,16 @@ def check_document(check: Check) -> dict[str, Any]:
             "errors": check.count("error"),
             "warnings": check.count("warning"),
             "notes": check.count("note"),
+            **({"ignored": len(check.ignored)} if check.ignored else {}),
             "loadSeconds": round(check.stats.load_seconds, 4),
             "scheduleSeconds": round(check.stats.schedule_seconds, 4),
             "peakMiB": round(check.stats.peak_mib, 1),
         },
     }
+
+
+def _ignored(ignored: IgnoredFinding) -> dict[str, Any]:
+    return {**finding_entry(ignored.finding), "ignoredBy": ignored.by, "reason": ignored.reason}
 
 
 def _world(world: WorldResult) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ksched_cli.report.simulate_table import omissions
 from ksched_cli.report.visible import shows_visible
 
 _NAMED = 4
-_COLOURS = {"fits": "green", "fails": "red", "warns": "yellow", "held back": "yellow"}
+_COLOURS = {"fits": "green", "fails": "red", "warns": "yellow", "held back": "yellow", "ignored": "yellow"}
 _LEVELS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
@@ -146,8 +146,14 @@ def check_summary(check: Check) -> str:
         verdict = f"the input is wrong in part; of the rest, {verdict}"
     counts = [_counted(check.count(level), level) for level in ("error", "warning") if check.count(level)]
     evicted = [f"{_counted(len(check.evicted), 'pod')} evicted"] if check.evicted else []
-    said = ", ".join([*counts, *evicted])
+    ignored = [counted_ignored(check)] if check.ignored else []
+    said = ", ".join([*counts, *evicted, *ignored])
     return f"{verdict}{': ' + said if said else ''} ({nodes})"
+
+
+def counted_ignored(check: Check) -> str:
+    """`2 findings ignored`."""
+    return f"{_counted(len(check.ignored), 'finding')} ignored"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
-from ksched_cli.report.check_table import progress, spot, unread
+from ksched_cli.report.check_table import counted_ignored, progress, spot, unread
 from ksched_cli.report.ci_paths import STDIN, repository_path
 from ksched_cli.report.visible import visible_lines, with_texts
 from ksched_cli.sources.places import SourcePlace
@@ -25,10 +25,12 @@ def junit_text(check: Check) -> str:
     suites = ElementTree.Element("testsuites", name="ksched check")
     _count(suites, check.workloads, check.inputs)
     suites.set("time", _seconds(check.stats.schedule_seconds))
+    if check.ignored:
+        suites.set("name", _clean(f"ksched check ({counted_ignored(check)})"))
     for file, (workloads, inputs) in _by_file(check).items():
         suite = ElementTree.SubElement(suites, "testsuite", name=_clean(file))
         _count(suite, workloads, inputs)
-        suite.set("skipped", str(sum(workload.result == "held back" for workload in workloads)))
+        suite.set("skipped", str(sum(workload.result in ("held back", "ignored") for workload in workloads)))
         if file not in ("", _NO_FILE, STDIN):
             suite.set("file", _clean(file))
         suite.set("time", _seconds(0))
@@ -86,6 +88,8 @@ def _case(suite: ElementTree.Element, workload: WorkloadCheck) -> None:
         failure.text = _clean("\n\n".join(map(_told, errors)))
     elif workload.result == "held back":
         ElementTree.SubElement(case, "skipped", message=_clean(others[0].message))
+    elif workload.result == "ignored":
+        ElementTree.SubElement(case, "skipped", message="its errors are ignored")
     unread_kinds = [f"could be otherwise: {unread(workload)}"] if workload.missing else []
     told = "\n\n".join([progress(workload), *map(_told, others), *unread_kinds])
     ElementTree.SubElement(case, "system-out").text = _clean(told)

@@ -15,7 +15,7 @@ from ksched_cli.report.visible import visible_lines, with_texts
 # GitHub takes 1 MiB a step; what others have written before is in it too.
 MAX_BYTES = 900_000
 _SIGNS = {"error": "❌", "warning": "⚠️", "note": "💡"}
-_RESULTS = {"fails": "❌", "warns": "⚠️", "held back": "⏸️", "fits": "✅"}
+_RESULTS = {"fails": "❌", "warns": "⚠️", "held back": "⏸️", "ignored": "🔕", "fits": "✅"}
 
 
 def markdown_text(check: Check) -> str:

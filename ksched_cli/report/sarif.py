@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ksched_cli import __version__
-from ksched_cli.plan.check.results import Check, Finding
+from ksched_cli.plan.check.fingerprints import fingerprinted
+from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding
 from ksched_cli.plan.codes import ReasonCode, all_codes
 from ksched_cli.report.check_table import said
 from ksched_cli.report.ci_paths import as_uri, repository_path
@@ -18,13 +17,13 @@ ROOT = "%SRCROOT%"
 FINGERPRINT = "kschedFinding/v1"
 # What stands for the file of a finding that is about no file.
 NO_FILE = "stdin"
-_INDEX = re.compile(r"\[\d+\]")
 
 
 def sarif_document(check: Check) -> dict[str, Any]:
     """One run. Its rules are the codes that occur, so that it stays small."""
     known = all_codes()
-    used = sorted({finding.code for finding in check.findings})
+    every = [*check.findings, *(each.finding for each in check.ignored)]
+    used = sorted({finding.code for finding in every})
     indexes = {code: number for number, code in enumerate(used)}
     return {
         "$schema": SCHEMA,
@@ -41,7 +40,7 @@ def sarif_document(check: Check) -> dict[str, Any]:
                 "automationDetails": {"id": "ksched/check/"},
                 "invocations": [{"executionSuccessful": not check.is_input_wrong}],
                 "columnKind": "unicodeCodePoints",
-                "results": _results(check.findings, indexes),
+                "results": _results(check, indexes),
             }
         ],
     }
@@ -63,20 +62,28 @@ def _rule(code: ReasonCode) -> dict[str, Any]:
     }
 
 
-def _results(findings: Sequence[Finding], indexes: Mapping[str, int]) -> list[dict[str, Any]]:
-    seen: dict[str, int] = {}
-    return [_result(finding, indexes[finding.code], seen) for finding in findings]
+def _results(check: Check, indexes: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Ignored findings are results with a suppression."""
+    ignored = {id(each.finding): each for each in check.ignored}
+    findings = [*check.findings, *(each.finding for each in check.ignored)]
+    return [
+        _result(finding, indexes[finding.code], name, ignored.get(id(finding)))
+        for finding, name in fingerprinted(findings)
+    ]
 
 
-def _result(finding: Finding, index: int, seen: dict[str, int]) -> dict[str, Any]:
+def _result(finding: Finding, index: int, name: str, ignored: IgnoredFinding | None) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": index,
         "level": finding.level,
         "message": {"text": said(finding)},
         "locations": [_location(finding)],
-        "partialFingerprints": {FINGERPRINT: _fingerprint(finding, seen)},
+        "partialFingerprints": {FINGERPRINT: name},
     }
+    if ignored is not None:
+        kind = "inSource" if ignored.by == "annotation" else "external"
+        entry["suppressions"] = [{"kind": kind, "justification": ignored.reason}]
     properties = {"path": finding.place.path, "pods": list(finding.pods), "step": finding.step}
     return {**entry, "properties": {key: value for key, value in properties.items() if value}}
 
@@ -91,12 +98,3 @@ def _location(finding: Finding) -> dict[str, Any]:
         kind, _, name = finding.workload.partition(" ")
         location["logicalLocations"] = [{"fullyQualifiedName": f"{kind}/{name}", "name": name, "kind": "object"}]
     return location
-
-
-def _fingerprint(finding: Finding, seen: dict[str, int]) -> str:
-    """The same finding in the next run, wherever its line has moved to: neither lines nor generated names are in it."""
-    about = finding.workload or finding.place.source
-    identity = "\0".join((finding.code, about, _INDEX.sub("[]", finding.place.path)))
-    digest = hashlib.sha256(identity.encode()).hexdigest()[:32]
-    seen[digest] = seen.get(digest, 0) + 1
-    return f"{digest}:{seen[digest]}"

@@ -17,6 +17,7 @@ from ksched_cli.plan.check.inputs import input_findings, nothing_checked
 from ksched_cli.plan.check.results import Check
 from ksched_cli.plan.check.run import CheckRun
 from ksched_cli.plan.check.scales import Bound, Scaled, scale_edits, scaled_workloads, with_bound
+from ksched_cli.plan.check.suppression import NOTHING_ACCEPTED, Suppressions, annotations_of, suppress
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.places import Places
@@ -38,6 +39,7 @@ class PreparedCheck:
     manifests: Loaded
     changes: Changes
     replicas: str = "current"
+    accepted: Suppressions = NOTHING_ACCEPTED
 
     def run(self) -> Check:
         prepared, loaded = self.prepared, self.gathered.loaded
@@ -59,7 +61,10 @@ class PreparedCheck:
         warnings = (*loaded.warnings, *self.gathered.setting.warnings, *refused, *own)
         evicted = tuple(pod for each in found.losses for pod in each.evicted)
         inputs = input_findings(self._problems(bool(workloads)))
-        return Check(workloads, evicted, coverage, stats, warnings, found.losses, found.world, inputs)
+        annotated, mistakes = annotations_of(in_order(self.manifests))
+        warnings = (*warnings, *mistakes)
+        whole = Check(workloads, evicted, coverage, stats, warnings, found.losses, found.world, inputs)
+        return suppress(whole, replace(self.accepted, annotated=annotated))
 
     def _problems(self, checked: bool) -> list[Problem]:
         """What is wrong with the files, and that nothing was checked unless that is meant."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ksched_cli.errors import Level
 from ksched_cli.plan.evicted import WorkloadLoss
@@ -29,6 +29,15 @@ class Finding:
     plugin: str = ""
     reasons: tuple[str, ...] = ()
     step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoredFinding:
+    """A finding that somebody has accepted, and the reason that was given."""
+
+    finding: Finding
+    by: Literal["annotation", "option", "baseline"]
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +69,7 @@ class Orders:
 class WorkloadCheck:
     """A workload of the manifests. `pods`: how many there are to be; `running`: how many of them have a node and are
     of the manifest's template; `old`: how many are left that should have gone; `missing`: kinds that could not be read
-    and could make it otherwise."""
+    and could make it otherwise; `is_excused`: all errors of the workload are ignored."""
 
     workload: str
     place: SourcePlace
@@ -72,12 +81,15 @@ class WorkloadCheck:
     findings: tuple[Finding, ...]
     missing: tuple[str, ...] = ()
     orders: Orders | None = None
+    is_excused: bool = False
 
     @property
     def result(self) -> str:
         levels = {finding.level for finding in self.findings}
         if "error" in levels:
             return "fails"
+        if self.is_excused:
+            return "ignored"
         if any(finding.level == "note" and finding.pods for finding in self.findings):
             return "held back"
         return "warns" if "warning" in levels else "fits"
@@ -86,7 +98,8 @@ class WorkloadCheck:
 @dataclass(frozen=True, slots=True)
 class Check:
     """All of it. `evicted`: pods that others had to make room for, `losses`: the same by workload, with what became of
-    them. `world`: the cluster at rest, before any pod of a Job has finished. `inputs`: what is wrong with the files."""
+    them. `world`: the cluster at rest, before any pod of a Job has finished. `inputs`: what is wrong with the
+    files. `ignored`: findings that are accepted; they are in none of the other fields."""
 
     workloads: tuple[WorkloadCheck, ...]
     evicted: tuple[str, ...]
@@ -96,6 +109,7 @@ class Check:
     losses: tuple[WorkloadLoss, ...] = ()
     world: WorldResult | None = None
     inputs: tuple[Finding, ...] = ()
+    ignored: tuple[IgnoredFinding, ...] = ()
 
     @property
     def is_input_wrong(self) -> bool:

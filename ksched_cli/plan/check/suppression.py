@@ -1,0 +1,138 @@
+"""Findings of a check that somebody has accepted: by an annotation, by an option, or in a baseline file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ksched_cli.api.kinds import CLUSTER_SCOPED
+from ksched_cli.errors import InputError, Problem
+from ksched_cli.plan.check.fingerprints import fingerprinted
+from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding
+from ksched_cli.plan.codes import find_code
+from ksched_cli.sources.custom.labels import workload_label
+from ksched_cli.sources.places import template_of
+from ksched_cli.whatif.manifests import WORKLOADS
+
+ANNOTATION = "ksched.dev/ignore"
+_KIND = {"apiVersion": "ksched/v1", "kind": "Baseline"}
+
+
+@dataclass(frozen=True)
+class Suppressions:
+    """`codes` of --ignore; `annotated`: object label to code to reason; `baseline`: fingerprints with their source."""
+
+    codes: frozenset[str] = frozenset()
+    annotated: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    baseline: frozenset[str] = frozenset()
+    baseline_source: str = ""
+
+    def excuse(self, finding: Finding, fingerprint: str) -> IgnoredFinding | None:
+        """Why the finding is ignored. An error of the input is not: the object was not checked."""
+        if not finding.workload and finding.level == "error":
+            return None
+        label = finding.workload or finding.message.partition(": ")[0]
+        reason = self.annotated.get(label, {}).get(finding.code)
+        if reason is not None:
+            return IgnoredFinding(finding, "annotation", reason)
+        if finding.code in self.codes:
+            return IgnoredFinding(finding, "option", f"--ignore {finding.code}")
+        if fingerprint in self.baseline:
+            return IgnoredFinding(finding, "baseline", f"in {self.baseline_source}")
+        return None
+
+
+NOTHING_ACCEPTED = Suppressions()
+
+
+def annotated_codes(text: str) -> tuple[dict[str, str], list[str]]:
+    """Code to reason, from `KS203: reason; KS111: reason`, and the words in the place of a code that are none."""
+    found, unknown = {}, []
+    for part in filter(None, (each.strip() for each in text.replace("\n", ";").split(";"))):
+        word, _, reason = part.partition(":")
+        code = find_code(word.strip())
+        if code is None:
+            unknown.append(word.strip())
+        else:
+            found[code.code] = reason.strip()
+    return found, unknown
+
+
+def annotations_of(items: Iterable[Any]) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """By label, the codes that each object or its pod template accepts with a reason, and what is wrong with them."""
+    found: dict[str, dict[str, str]] = {}
+    mistakes = []
+    for item in items:
+        is_named = item.metadata.namespace or not isinstance(item, tuple(CLUSTER_SCOPED))
+        label = workload_label(item) if is_named else f"{type(item).__name__} {item.metadata.name}"
+        makes_pods = isinstance(item, WORKLOADS) and template_of(item) is not None
+        places = [template_of(item).metadata, item.metadata] if makes_pods else [item.metadata]
+        for text in filter(None, (each.annotations.get(ANNOTATION, "") for each in places)):
+            codes, unknown = annotated_codes(text)
+            found.setdefault(label, {}).update(codes)
+            mistakes += [f"{label}: annotation {ANNOTATION}: there is no code {word}" for word in unknown]
+    return found, list(dict.fromkeys(mistakes))
+
+
+def suppress(check: Check, accepted: Suppressions) -> Check:
+    """The check without the accepted findings, which are listed apart."""
+    ignored: list[IgnoredFinding] = []
+    names = {id(finding): name for finding, name in fingerprinted(_every(check))}
+
+    def left(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        kept = []
+        for finding in findings:
+            excuse = accepted.excuse(finding, names[id(finding)])
+            if excuse is None:
+                kept.append(finding)
+            else:
+                ignored.append(excuse)
+        return tuple(kept)
+
+    workloads = []
+    for workload in check.workloads:
+        findings = left(workload.findings)
+        fails = any(finding.level == "error" for finding in workload.findings)
+        excused = fails and not any(finding.level == "error" for finding in findings)
+        workloads.append(replace(workload, findings=findings, is_excused=excused))
+    return replace(check, workloads=tuple(workloads), inputs=left(check.inputs), ignored=tuple(ignored))
+
+
+def _every(check: Check) -> Iterator[Finding]:
+    for workload in check.workloads:
+        yield from workload.findings
+    yield from check.inputs
+
+
+def baseline_document(check: Check) -> dict[str, Any]:
+    """Every finding that can be accepted, by name and for people."""
+    entries = [
+        {
+            "fingerprint": name,
+            "code": finding.code,
+            "object": finding.workload or finding.message.partition(": ")[0],
+            "path": finding.place.path,
+        }
+        for finding, name in fingerprinted(_every(check))
+        if finding.workload or finding.level != "error"
+    ]
+    return {**_KIND, "findings": sorted(entries, key=lambda each: (each["object"], each["code"], each["fingerprint"]))}
+
+
+def read_baseline(path: str) -> frozenset[str]:
+    """The fingerprints of a baseline file."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise InputError(Problem((problem.strerror or str(problem)).lower(), path)) from None
+    except ValueError as mistake:
+        raise InputError(
+            Problem(f"the baseline is no JSON: {mistake}", path, hint="--write-baseline makes one")
+        ) from None
+    entries = document.get("findings") if isinstance(document, dict) else None
+    if not isinstance(entries, list) or any(document.get(key) != text for key, text in _KIND.items()):
+        raise InputError(Problem("this file is no baseline", path, hint="--write-baseline makes one"))
+    return frozenset(str(each.get("fingerprint")) for each in entries if isinstance(each, dict))

@@ -1,0 +1,146 @@
+"""Findings that somebody has accepted: by an annotation, by --ignore, in a baseline file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node
+from tests.cli.transcripts import write
+
+
+def deployment(name: str = "web", cpu: str = "64") -> dict[str, Any]:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container]}},
+        },
+    }
+
+
+def accepting(text: str) -> dict[str, Any]:
+    item = deployment()
+    item["metadata"]["annotations"] = {"ksched.dev/ignore": text}
+    return item
+
+
+def in_template(text: str) -> dict[str, Any]:
+    item = deployment()
+    item["spec"]["template"]["metadata"]["annotations"] = {"ksched.dev/ignore": text}
+    return item
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    write(Path("c.json"), make_node("n").doc())
+
+
+def check(*items: Any, options: tuple[str, ...] = (), output: str = "json") -> int:
+    write(Path("m.json"), *items)
+    return run(["check", "--from", "c.json", "-f", "m.json", "-o", output, *options])
+
+
+@pytest.mark.parametrize(
+    ("item", "options", "by", "reason"),
+    [
+        pytest.param(accepting("KS102: a node comes"), (), "annotation", "a node comes", id="annotation"),
+        pytest.param(accepting("KS203: a; larger-than-node: b"), (), "annotation", "b", id="several, by name"),
+        pytest.param(in_template("KS102: c"), (), "annotation", "c", id="annotation of the pod template"),
+        pytest.param(deployment(), ("--ignore", "ks102"), "option", "--ignore KS102", id="option"),
+        pytest.param(deployment(), ("--ignore", "larger-than-node"), "option", "--ignore KS102", id="option by name"),
+    ],
+)
+def test_an_accepted_finding_is_counted_and_fails_nothing(
+    item: Any, options: tuple[str, ...], by: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check(item, options=options) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["findings"], document["stats"]["ignored"]) == ([], 1)
+    (ignored,) = document["ignored"]
+    assert (ignored["code"], ignored["ignoredBy"], ignored["reason"]) == ("KS102", by, reason)
+    assert [workload["result"] for workload in document["workloads"]] == ["ignored"]
+
+
+def test_every_format_counts_the_accepted_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    for output in ("table", "wide", "markdown", "github", "junit"):
+        assert check(accepting("KS102: a node comes"), output=output) == 0
+        assert "1 finding ignored" in capsys.readouterr().out, output
+    check(accepting("KS102: a node comes"), output="junit")
+    suites = ElementTree.fromstring(capsys.readouterr().out)
+    assert [(each.get("failures"), each.get("skipped")) for each in suites.iter("testsuite")] == [("0", "1")]
+    check(accepting("KS102: a node comes"), output="sarif")
+    (found,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    assert found["suppressions"] == [{"kind": "inSource", "justification": "a node comes"}]
+
+
+def test_other_findings_still_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(accepting("KS101: no"), deployment("api")) == 1
+    assert check(accepting("KS102: yes"), deployment("api")) == 1
+    found = json.loads(capsys.readouterr().out.partition("}\n{")[2].join(("{", "")))
+    assert [each["workload"] for each in found["findings"]] == ["Deployment default/api"]
+
+
+def test_a_code_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(deployment(cpu="1"), options=("--ignore", "larger-than-nod")) == 2
+    assert "did you mean larger-than-node?" in capsys.readouterr().err
+    assert check(accepting("KS999: why")) == 1
+    said = "Deployment default/web: annotation ksched.dev/ignore: there is no code KS999"
+    assert said in capsys.readouterr().err
+
+
+def test_an_error_of_the_input_cannot_be_accepted(capsys: pytest.CaptureFixture[str]) -> None:
+    """The object was not checked: a wrong input never ends with exit code 0."""
+    broken = accepting("KS002: yes")
+    broken["metadata"]["name"] = "Web"
+    for options in ((), ("--ignore", "KS002"), ("--write-baseline", "b.json"), ("--baseline", "b.json")):
+        assert check(broken, options=options) == 2
+    capsys.readouterr()
+
+
+def test_a_baseline_lets_an_old_repository_start(capsys: pytest.CaptureFixture[str]) -> None:
+    misspelt = deployment("typo", cpu="1")
+    misspelt["spec"]["template"]["spec"]["nodeSelecter"] = {"a": "b"}
+    assert check(deployment(), misspelt, options=("--write-baseline", "b.json")) == 0
+    assert "2 findings are in the baseline b.json" in capsys.readouterr().err
+    assert check(deployment(), misspelt, options=("--baseline", "b.json")) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert sorted((each["code"], each["ignoredBy"]) for each in document["ignored"]) == [
+        ("KS012", "baseline"),
+        ("KS102", "baseline"),
+    ]
+    # The same findings at other lines, with another number of pods: their fingerprints stay.
+    moved = deployment()
+    moved["spec"]["replicas"] = 3
+    assert check(make_node("x").doc(), misspelt, moved, options=("--baseline", "b.json")) == 0
+    capsys.readouterr()
+    assert check(deployment(), deployment("new"), options=("--baseline", "b.json")) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert [each["workload"] for each in document["findings"]] == ["Deployment default/new"]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param(None, "b.json: no such file or directory", id="no file"),
+        pytest.param("{", "b.json: the baseline is no JSON", id="no JSON"),
+        pytest.param('{"kind": "Check"}', "b.json: this file is no baseline", id="another document"),
+    ],
+)
+def test_a_baseline_that_cannot_be_read(content: str | None, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if content is not None:
+        Path("b.json").write_text(content)
+    assert check(deployment(cpu="1"), options=("--baseline", "b.json")) == 2
+    assert expected in capsys.readouterr().err
