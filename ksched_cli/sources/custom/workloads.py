@@ -199,6 +199,15 @@ def _complete(group: PodGroup, draft: Draft) -> None:
             each.setdefault("name", f"container-{index}")
 
 
+def stand_in_kind(name: str) -> type[Struct] | None:
+    """The workload that stands for a custom kind, `rollout` or `rollout.argoproj.io`, and has its name."""
+    kind, _, group = name.lower().partition(".")
+    for (known, of_group), groups in CUSTOM_KINDS.items():
+        if known.lower() == kind and group in ("", of_group) and len(groups) == 1 and groups[0].name == "{name}":
+            return _TYPES[groups[0].manner]
+    return None
+
+
 def read_pod_templates(texts: Sequence[str]) -> Kinds:
     """The kinds of --pod-template. Raises UsageError for what is no such text."""
     found: dict[tuple[str, str], list[PodGroup]] = {}

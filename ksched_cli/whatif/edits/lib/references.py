@@ -7,6 +7,7 @@ import difflib
 from msgspec import Struct
 
 from ksched_cli.api.kinds import KINDS
+from ksched_cli.sources.custom.workloads import stand_in_kind
 from ksched_cli.whatif.edits.lib.edit import Reference
 from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
@@ -39,8 +40,9 @@ for _version, _name in KINDS:
 
 
 def kind_named(name: str) -> type[Struct]:
-    """The kind, given in singular, plural, short or with its group."""
-    found = _BY_NAME.get(name.lower())
+    """The kind, given in singular, plural, short or with its group. A custom kind with one group of pods is the
+    workload that stands for it."""
+    found = _BY_NAME.get(name.lower()) or stand_in_kind(name)
     if found is None:
         close = difflib.get_close_matches(name.lower(), _BY_NAME, 1)
         raise EditMistake(f"there is no kind {name}", f"did you mean {close[0]}?" if close else "")

@@ -1,0 +1,58 @@
+"""Manifests and clusters for tests of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.builders import make_node, make_pod
+
+NODE = make_node("n1").allocatable(cpu="4", memory="8Gi", pods=20).doc()
+POD = make_pod("p").requests(cpu="1").doc()
+LARGE = make_pod("large").requests(cpu="9").doc()
+CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}}
+STATUS = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "message": "nodes is forbidden"}
+TABLE = {"apiVersion": "meta.k8s.io/v1", "kind": "Table", "rows": []}
+
+
+def deployment(name: str = "web", cpu: str = "1", **fields: Any) -> dict[str, Any]:
+    labels = {"app": name}
+    container = {"name": "main", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec, **fields}
+
+
+def dumped(*documents: Any) -> str:
+    return yaml.safe_dump_all(documents, sort_keys=False)
+
+
+def lay_out(files: Mapping[str, str], folder: Path) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def first_line(out: str, err: str) -> str:
+    """Of the result, or of the error if there is no result."""
+    assert "Traceback" not in err
+    assert "a bug in ksched" not in err
+    return (out or err).partition("\n")[0]
+
+
+def autoscaler(least: int, most: int, keda: bool = False) -> dict[str, Any]:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    if keda:
+        spec = {"scaleTargetRef": {"name": "web"}, "minReplicaCount": least, "maxReplicaCount": most}
+        return {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {"name": "s"}, "spec": spec}
+    bounds = {"scaleTargetRef": target, "minReplicas": least, "maxReplicas": most}
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "h"},
+        "spec": bounds,
+    }
