@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.kinds import KINDS as KINDS_BY_VERSION
 from ksched_cli.api.pod_facts import is_terminal, pod_key
 from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.api.selectors import compile_selector
@@ -90,7 +91,7 @@ def node(name: str, cpu: int) -> dict[str, Any]:
     }
 
 
-KINDS = ("Deployment", "StatefulSet", "DaemonSet")
+KINDS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet")
 amounts, priorities = st.integers(1, 3), st.sampled_from([0, 10, 100])
 
 
@@ -229,6 +230,7 @@ def test_every_command_ends_in_the_same_state(drawn: Any) -> None:
         for driver, ends in drivers_for(change).items():
             found = ends(cluster, change, folder)
             assert (entries(found), found.finished) == (entries(settled), settled.finished), driver
+            check_nothing_is_lost(cluster, found)
         check_nothing_is_lost(cluster, settled)
 
 
@@ -314,9 +316,9 @@ def test_such_a_pod_is_no_success_of_a_scenario(settle: list[str], tmp_path: Pat
 
 
 def documents(cluster: Loaded) -> list[dict[str, Any]]:
-    versions = {"Pod": "v1", "Node": "v1", "DaemonSet": "apps/v1", "PriorityClass": "scheduling.k8s.io/v1"}
+    version_of = {name: version for version, name in KINDS_BY_VERSION}
     return [
-        {"apiVersion": versions[kind.__name__], "kind": kind.__name__, **msgspec.to_builtins(item)}
+        {"apiVersion": version_of[kind.__name__], "kind": kind.__name__, **msgspec.to_builtins(item)}
         for kind, items in cluster.objects.items()
         for item in items
     ]
