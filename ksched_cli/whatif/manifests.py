@@ -56,9 +56,13 @@ def apply_manifests(plane: ControlPlane, manifests: Loaded, *, restart: bool = F
 
 
 def apply_items(plane: ControlPlane, items: Iterable[Any], *, restart: bool = False) -> None:
-    """Write these objects, one after the other."""
+    """Write these objects, one after the other. Controllers look at a workload that stays as it is, too: the input may
+    lack some of its pods."""
     for item in items:
+        live = plane.store.current(item)
         _APPLIERS.get(type(item), _apply_object)(_Target(plane, restart), item)
+        if live is not None and plane.store.current(item) is live and isinstance(item, WORKLOADS):
+            plane.controllers.sync_workload(item)
         if plane.api.places_everything:
             plane.run()
 

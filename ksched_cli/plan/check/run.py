@@ -45,8 +45,6 @@ class CheckRun:
         self.world.apply(changes)
         self._own.update(self.plane.pods_of_templates.values())
         self.before: dict[int, WorkloadState] = {id(item): state_of(self.plane, item) for item in self.items}
-        for item in self.items:
-            self.plane.controllers.sync_workload(item)
         self.ending: Ending = self.world.run(LIMITS)
         self.result: WorldResult = self.world.result(self.ending)
         # Items that were not satisfied then.
