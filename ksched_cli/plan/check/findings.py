@@ -47,6 +47,7 @@ from ksched_cli.plan.codes import (
 from ksched_cli.plan.deciding import RejectionCause, cause_of, cause_of_status, would_fit_without
 from ksched_cli.plan.evicted import Losses, is_of
 from ksched_cli.plan.fields import field_of, refused_field
+from ksched_cli.plan.selector_typos import selector_typos
 from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.places import Places
 
@@ -117,6 +118,8 @@ class WorkloadCases:
         tail = f" {decision.diagnosis.post_filter_message}" if decision.diagnosis else ""
         message = decision.message.removesuffix(tail) if tail.strip() else decision.message
         case = _case(cause_of(run.world.scheduler, decision), pod, message)
+        typos = selector_typos(pod, (node.metadata.labels for node in self._plane.store.of(Node)))
+        case.message = "; ".join([case.message, *typos])
         rows = run.world.cluster.pods.row_of
         old = [rows[uid_of_pod(each)] for each in self.state.old if each is not pod and uid_of_pod(each) in rows]
         others = np.array(sorted(old), dtype=np.int64)

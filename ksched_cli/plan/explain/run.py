@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ksched_cli.api.amounts import amount_text
+from ksched_cli.api.core import Node
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.inspection import InspectedStatus, Inspection, inspect
@@ -33,6 +34,7 @@ from ksched_cli.plan.fixes.propose import FixSituation
 from ksched_cli.plan.fixes.search import find_fixes
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.rules import own_figures, parts_of
+from ksched_cli.plan.selector_typos import selector_typos
 from ksched_cli.plan.simulate import outcome_of
 from ksched_cli.sources.loaded import Loaded
 
@@ -46,7 +48,9 @@ def explain(subject: Subject, make: Make, node: str = "", *, fixes: bool = True)
     scheduler = make(subject.loaded)
     profiles = tuple(sorted(scheduler.runtimes))
     found, on = _look(subject, scheduler)
-    found = replace(found, summary=summarise(found, profiles), notes=explanation_notes(found))
+    found = replace(
+        found, summary=(*summarise(found, profiles), *_typos(found, subject)), notes=explanation_notes(found)
+    )
     if node and found.outcome is not None:
         weights = scheduler.runtimes[found.scheduler].profile.weights
         found = focus_on(found, node, weights, lambda *change: _placed_with(subject, make, *change))
@@ -54,6 +58,13 @@ def explain(subject: Subject, make: Make, node: str = "", *, fixes: bool = True)
     if fixes and (found.unplaced or on_node):
         found = replace(found, fixes=find_fixes(FixSituation(subject, found, on, profiles, on_node), make))
     return found
+
+
+def _typos(found: Explanation, subject: Subject) -> Iterator[str]:
+    """A sentence for each label that the pod asks for, that no node has, and that is near to one of a node."""
+    labels = [node.metadata.labels for node in subject.loaded.of(Node)] if found.unplaced else []
+    for text in selector_typos(subject.pod, labels):
+        yield f"{text[0].upper()}{text[1:]}"
 
 
 def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupants]:

@@ -1,0 +1,59 @@
+"""A label that no node has gets the nearest that some node has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.cli.main import run
+from ksched_cli.plan.selector_typos import selector_typos
+from tests.builders import make_node, make_pod
+from tests.cli.transcripts import write
+
+LABELS = [{"disk-type": "ssd", "pool": "general"}, {"disk-type": "hdd", "pool": "memory"}]
+
+
+def term(key: str, operator: str, *values: str) -> dict[str, Any]:
+    terms = [{"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        pytest.param(
+            {"nodeSelector": {"disktype": "ssd"}},
+            ["no node has the label disktype: did you mean disk-type?"],
+            id="a key",
+        ),
+        pytest.param(
+            {"nodeSelector": {"pool": "genral"}}, ["no node has pool=genral: did you mean pool=general?"], id="a value"
+        ),
+        pytest.param({"nodeSelector": {"pool": "memory"}}, [], id="a node has it"),
+        pytest.param({"nodeSelector": {"gpu": "yes"}}, [], id="nothing is near"),
+        pytest.param({"nodeSelector": {"pool": "gpu"}}, [], id="no value is near"),
+        pytest.param(
+            {"affinity": term("pool", "In", "memry", "memori")},
+            ["no node has pool=memry: did you mean pool=memory?"],
+            id="a term",
+        ),
+        pytest.param({"affinity": term("pool", "In", "memry", "general")}, [], id="one value of the term is there"),
+        pytest.param({"affinity": term("pol", "NotIn", "x")}, [], id="a term that wants the label away"),
+    ],
+)
+def test_the_nearest_label(fields: dict[str, Any], expected: list[str]) -> None:
+    assert selector_typos(make_pod("p").spec(**fields).obj(), LABELS) == expected
+
+
+def test_check_and_explain_say_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    cluster = write(tmp_path / "c.json", make_node("n").label(pool="general").doc())
+    manifest = write(tmp_path / "m.json", make_pod("p").spec(nodeSelector={"pool": "genral"}).doc())
+    assert run(["check", "--from", cluster, "-f", manifest]) == 1
+    assert "no node has pool=genral: did you mean pool=general?" in capsys.readouterr().out
+    run(["explain", "p", "--from", cluster, "-f", manifest])
+    assert "No node has pool=genral: did you mean pool=general?" in capsys.readouterr().out
