@@ -48,6 +48,7 @@ def test_a_plugin_is_named_in_its_room_and_in_two_other_files_at_most(plugin: ty
 
 # Modules of `plan` and `report` that use regular expressions, and on what.
 PATTERNS = {
+    "plan/check/fingerprints.py": "the index in the path of a field",
     "plan/verify/pending.py": "texts of events and conditions that a kube-scheduler of another time wrote",
     "report/console.py": "spaces at the end of a line of the terminal",
     "report/custom_columns.py": "the specification that a user gives",
@@ -55,7 +56,6 @@ PATTERNS = {
     "report/escaping.py": "characters that Markdown would read as markup",
     "report/jsonpath_syntax.py": "the expression that a user gives",
     "report/junit.py": "characters that XML cannot hold",
-    "report/sarif.py": "the index in the path of a field",
     "report/visible.py": "characters that a terminal would obey",
 }
 

@@ -13,7 +13,6 @@ from ksched_cli.releases.plugin_names import (
     CINDER_LIMITS,
     EBS_LIMITS,
     GCEPD_LIMITS,
-    GENERAL_PREDICATES,
     HOST_NAME,
     IMAGE_LOCALITY,
     IMAGE_LOCALITY_PRIORITY,
@@ -83,14 +82,6 @@ PREDICATES = {
     POD_FITS_RESOURCES: NODE_RESOURCES_FIT,
     POD_TOLERATES_NODE_TAINTS: TAINT_TOLERATION,
 }
-# One that was four at once, told apart by how their reasons begin.
-GENERAL = GENERAL_PREDICATES
-PARTS = {
-    "Insufficient ": NODE_RESOURCES_FIT,
-    "node(s) didn't match the requested hostname": NODE_NAME,
-    "node(s) didn't have free ports": NODE_PORTS,
-    "node(s) didn't match node selector": NODE_AFFINITY,
-}
 PRIORITIES = {
     BALANCED_RESOURCE_ALLOCATION: NODE_RESOURCES_BALANCED_ALLOCATION,
     IMAGE_LOCALITY_PRIORITY: IMAGE_LOCALITY,
@@ -116,8 +107,6 @@ _SUCCESSORS = {
 }
 
 
-def family_of(plugin: str, reason: str = "") -> str:
+def family_of(plugin: str) -> str:
     """One name for a plugin and those whose work it took over."""
-    if plugin == GENERAL:
-        return next((family for beginning, family in PARTS.items() if reason.startswith(beginning)), plugin)
     return _SUCCESSORS.get(plugin, plugin)

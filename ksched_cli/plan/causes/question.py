@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.engine.decision import Decision
@@ -22,17 +22,18 @@ from ksched_cli.world.world import World
 @dataclass(frozen=True, slots=True)
 class NodeVerdict:
     """What a station decides about a node; `beyond_help` if no eviction could change it. Without a plugin the search
-    did not reach the node."""
+    did not reach the node. `owner` is the plugin whose reason it is, where that is known."""
 
     passes: bool
     plugin: str = ""
     reason: str = ""
     beyond_help: bool = False
+    owner: str = field(default="", compare=False)
 
     @property
     def family(self) -> str:
         """The plugin by today's name, whatever the minor calls it."""
-        return family_of(self.plugin, self.reason)
+        return family_of(self.owner or self.plugin)
 
 
 class Stations:
@@ -121,7 +122,8 @@ class Question:
         status = decision.diagnosis.pre_filter or decision.diagnosis.nodes.status(own_row)
         beyond_help = status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
         plugin = status.plugin or self._left_out_by(station, node_row)
-        return NodeVerdict(False, plugin, status.message or "not looked at", beyond_help)
+        owner = next((each.kind.owner for each in status.reasons), "")
+        return NodeVerdict(False, plugin, status.message or "not looked at", beyond_help, owner)
 
     def _runtime(self, station: int) -> Runtime:
         scheduler = self._stations.scheduler(station)
