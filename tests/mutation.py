@@ -178,6 +178,10 @@ class Bench:
         finally:
             path.write_bytes(source)
 
+    def failing_unchanged(self) -> str:
+        """A test that fails without any mutant: it would be taken for the killer of each."""
+        return self._failing(["-m", "not slow", "-n", str(self.workers)])
+
     def _stages(self, mutant: Mutant) -> Iterator[list[str]]:
         near = self._tests_of(mutant.path)
         if near:
@@ -221,6 +225,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
         bench = Bench(Path(folder) / "ksched", options.workers, options.all)
         shutil.copytree(ROOT, bench.root, ignore=_LEFT_OUT)
+        if failing := bench.failing_unchanged():
+            parser.error(f"a test fails without any mutant: {failing}")
         for turn, mutant in enumerate(chosen, start=1):
             killer = bench.killer(mutant, turn)
             survivors += not killer
