@@ -1,6 +1,6 @@
 # Completion of ksched for fish; `ksched completion fish` prints it.
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version scenario config'
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version scenario config' -s h -l help
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version help scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version help scenario config'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version help scenario config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -380,6 +380,7 @@ complete -c ksched -n '__fish_seen_subcommand_from completion' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from versions' -s o -l output -x -a 'table wide json yaml name'
 complete -c ksched -n '__fish_seen_subcommand_from versions' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from version' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from help' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
 complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -s h -l help
@@ -404,8 +405,8 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version scenario config'
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version scenario config' -s h -l help
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version help scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version help scenario config'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version help scenario config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -785,6 +786,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from completion' -s h -l h
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from versions' -s o -l output -x -a 'table wide json yaml name'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from versions' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from version' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from help' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -s h -l help

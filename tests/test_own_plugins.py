@@ -297,9 +297,9 @@ class TestAFile:
         assert problem in ran.err
 
 
-def test_the_plugin_in_the_readme(tmp_path: Path) -> None:
+def test_the_plugin_in_the_manual(tmp_path: Path) -> None:
     """The very text: its two files, and its command line."""
-    _, _, section = (ROOT / "README.md").read_text().partition("\n## A plugin of your own\n")
+    _, _, section = (ROOT / "ksched_cli" / "help" / "plugins.md").read_text().partition("# A plugin of your own\n")
     blocks = dict(re.findall(r"```(\w+)\n(.*?)```", section.partition("\n## ")[0], re.DOTALL))
     assert len(blocks["python"].strip().splitlines()) <= 21
     (tmp_path / "fast_disk.py").write_text(blocks["python"])
@@ -308,7 +308,7 @@ def test_the_plugin_in_the_readme(tmp_path: Path) -> None:
     pods = [make_pod("db").label(app="db").doc(), make_pod("web").doc()]
     write(tmp_path / "cluster.json", {"apiVersion": "v1", "kind": "List", "items": [*nodes, *pods]})
     program, *arguments = blocks["sh"].split()
-    assert program == ".venv/bin/ksched"
+    assert program == "ksched"
     code, out, err = in_a_process(*arguments)
     assert (code, err) == (0, "")
     assert "default/db  -> b  1 of 3 nodes fit\n  2 nodes  FastDisk  node(s) had a slow disk (a, c)\n" in out

@@ -271,7 +271,7 @@ def test_the_session_in_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """Line by line, on the packaged cluster."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cluster.yaml").write_text(DEMO.read_text())
-    (session,) = re.findall(r"```pycon\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (session,) = re.findall(r"```pycon\n(.*?)```", (ROOT / "ksched_cli" / "help" / "python.md").read_text(), re.DOTALL)
     examples = doctest.DocTestParser().get_doctest(session, {}, "README.md", "README.md", 0)
     assert len(examples.examples) > 5
     failures: list[str] = []

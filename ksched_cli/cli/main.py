@@ -44,6 +44,7 @@ COMMANDS = {
     "completion": "A script that completes commands and options in your shell.",
     "versions": "Which minors of Kubernetes are modelled, and what each changed.",
     "version": "Print the versions.",
+    "help": "Show a page of the manual, or the help of a command.",
     "scenario": "Scenario files: check them, get their schema.",
     "config": "Look at a KubeSchedulerConfiguration, check it, migrate it, get its schema.",
 }

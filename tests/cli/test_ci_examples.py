@@ -1,4 +1,4 @@
-"""What the README gives to GitHub Actions and to pre-commit, run as they would run it."""
+"""What the manual gives to GitHub Actions and to pre-commit, run as they would run it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ksched_cli.cli.main import run
 from tests.cli.test_check import CLUSTER, DEPLOY
 from tests.cli.transcripts import GOLDEN, ROOT
 
-README = (ROOT / "README.md").read_text()
+MANUAL = (ROOT / "ksched_cli" / "help" / "ci.md").read_text()
 
 
 def blocks() -> Iterator[Any]:
-    """The YAML of the README."""
-    for text in README.split("```yaml\n")[1:]:
+    """The YAML of the manual."""
+    for text in MANUAL.split("```yaml\n")[1:]:
         yield yaml.load(text.partition("```")[0], Loader=yaml.BaseLoader)
 
 
@@ -89,7 +89,7 @@ def test_the_pre_commit_hook(repository: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_readme_shows_what_check_prints() -> None:
-    shown = README.partition("would stop is told with its step:\n\n```text\n")[2].partition("```")[0]
+def test_the_manual_shows_what_check_prints() -> None:
+    shown = MANUAL.partition("would stop, check names the step:\n\n```text\n")[2].partition("```")[0]
     assert shown.startswith("Deployment shop/web  fails")
     assert shown in (GOLDEN / "check.txt").read_text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -42,9 +43,39 @@ def test_transcript(
     same_as_golden(name, shown, columns=None if name in ("demo-yaml", "demo-name") else columns)
 
 
-def test_the_readme_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["demo"])
-    assert capsys.readouterr().out in (ROOT / "README.md").read_text()
+def shown_sessions() -> list[tuple[str, str]]:
+    """Each command of the README with the output that stands under it."""
+    found = []
+    for block in (ROOT / "README.md").read_text().split("```console\n$ ")[1:]:
+        command, _, output = block.partition("```")[0].partition("\n")
+        found.append((command, output))
+    return found
+
+
+@pytest.mark.parametrize(("command", "output"), [pytest.param(*each, id=each[0]) for each in shown_sessions()])
+def test_the_readme_shows_what_the_command_prints(
+    command: str, output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`[...]` stands for the rest."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(ROOT)
+    run(shlex.split(command)[1:])
+    printed = capsys.readouterr().out
+    beginning, cut, _ = output.partition("[...]\n")
+    assert printed.startswith(beginning)
+    assert cut or printed == beginning
+
+
+def test_the_readme_answers_five_everyday_questions_in_180_lines() -> None:
+    assert [command.split()[1] for command, _ in shown_sessions()] == [
+        "demo",
+        "explain",
+        "drain",
+        "capacity",
+        "diff",
+        "check",
+    ]
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 180
 
 
 def test_the_readmes_first_two_blocks_are_one_line_each() -> None:

@@ -1,4 +1,4 @@
-"""The help of every command is complete, and the README's table of commands tells of all of them."""
+"""The help of every command is complete, and the manual's table of commands has all of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMMANDS = {each.path: each for each in commands_of(PROGRAM)}
 LEAVES = [path for path, each in COMMANDS.items() if not each.commands]
 # Nothing can be said to it that an example would show.
 WITHOUT_EXAMPLES = {"version"}
-README = (ROOT / "README.md").read_text()
+MANUAL = (ROOT / "ksched_cli" / "help" / "commands.md").read_text()
 
 
 def click_command(path: str) -> Any:
@@ -80,17 +80,17 @@ def _parse(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("path", [path for path in COMMANDS if path and " " not in path])
-def test_the_readme_has_a_row_for_every_command(path: str) -> None:
-    rows = re.findall(r"^\| `ksched ([a-z-]+)", README, re.MULTILINE)
+def test_the_manual_has_a_row_for_every_command(path: str) -> None:
+    rows = re.findall(r"^\| `ksched ([a-z-]+)", MANUAL, re.MULTILINE)
     assert rows.count(path) == 1
 
 
-def test_the_readme_has_rows_for_these_commands_only() -> None:
-    assert set(re.findall(r"^\| `ksched ([a-z-]+)", README, re.MULTILINE)) <= COMMANDS.keys()
+def test_the_manual_has_rows_for_these_commands_only() -> None:
+    assert set(re.findall(r"^\| `ksched ([a-z-]+)", MANUAL, re.MULTILINE)) <= COMMANDS.keys()
 
 
-def test_options_that_the_readmes_table_names_are_there() -> None:
-    for row in re.findall(r"^\| `ksched ([^|]+)\|", README, re.MULTILINE):
+def test_options_that_the_manuals_table_names_are_there() -> None:
+    for row in re.findall(r"^\| `ksched ([^|]+)\|", MANUAL, re.MULTILINE):
         for part in re.findall(r"(?<![\w-])(--[a-z][a-z-]+|-[a-zA-Z])\b", row):
             command = COMMANDS[re.split(r"[ `]", row)[0]]
             assert command.option(part), f"ksched {command.path} has no {part}"

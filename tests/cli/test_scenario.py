@@ -109,7 +109,7 @@ def _read(path: Path) -> object:
 
 
 def test_the_readmes_scenario_can_be_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    blocks = (ROOT / "README.md").read_text().split("```yaml\n")[1:]
+    blocks = (ROOT / "ksched_cli" / "help" / "edits.md").read_text().split("```yaml\n")[1:]
     (text,) = (block.partition("```")[0] for block in blocks if "kind: Scenario" in block)
     (tmp_path / "readme.yaml").write_text(text)
     assert run(["scenario", "validate", str(tmp_path / "readme.yaml")]) == 0
