@@ -34,6 +34,11 @@ class DeclaredFiles:
         declared = declared or (origin[1].strip().strip("\"'") if origin else "") or self._comment(line)
         return self._found(declared) if declared else self._default
 
+    def file_at(self, line: int | None) -> str:
+        """The file of the document that begins at the line; empty if nothing names it."""
+        declared = self._comment(line) if line is not None else ""
+        return self._found(declared) if declared else self._default
+
     def _comment(self, line: int | None) -> str:
         """The comment of Helm between the document's marker and its first field."""
         for text in self._lines[max((line or 1) - 1, 0) :]:

@@ -119,6 +119,7 @@ class _Reader:
         self._strays: list[str] = []
         self._in_directory = False
         self._declared = DeclaredFiles(b"")
+        self._declared_of: dict[str, DeclaredFiles] = {}
         self._rendering: Rendering | None = None
         self._seen: dict[tuple[type[Struct], str, str], _Place] = {}
 
@@ -154,6 +155,11 @@ class _Reader:
         self._loaded.warnings += [str(self._with_line(problem)) for problem in self._problems]
 
     def _with_line(self, problem: Problem) -> Problem:
+        """The problem at the line of its field, or in the file that a rendered document names."""
+        declared = self._declared_of.get(problem.source)
+        file = declared.file_at(problem.line) if declared is not None else ""
+        if file:
+            return replace(problem, source=file, line=None)
         content = self._loaded.texts.get(problem.source)
         has_field = problem.code in (INVALID, UNKNOWN_FIELD)
         return with_field_line(problem, content) if has_field and content is not None else problem
@@ -208,7 +214,7 @@ class _Reader:
                 continue
             if self._manifests is not None:
                 self._loaded.texts[content.name] = content.data
-                self._declared = self._declared_files(content)
+                self._declared = self._declared_of[content.name] = self._declared_files(content)
             try:
                 self._take_content(content)
             except InputError as mistake:

@@ -260,3 +260,16 @@ def test_files_of_a_hook_that_are_no_manifests_are_skipped(here: Path, capsys: p
     assert run([*hook, "values.yaml"]) == 0
     assert run([*hook, "m.yaml", "broken.yaml"]) == 2
     assert run(["check", "--from", "cluster.yaml", "-f", "values.yaml"]) == 2
+
+
+def test_the_file_of_a_wrong_object_that_is_piped_in(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fits = HELM.replace("cpu: 9", "cpu: 1")
+    wrong = (
+        HELM.replace("templates/web", "templates/job").replace("name: large", "name: other").replace("cpu: 9", "cpu: x")
+    )
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((fits + wrong).encode())))
+    assert run(["check", "--from", "cluster.yaml", "-f", "-", "-o", "sarif"]) == 2
+    (result,) = validate_sarif(capsys.readouterr().out)["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "shop/templates/job.yaml"
