@@ -182,6 +182,10 @@ class ContainerImage(Struct, rename="camel", frozen=True, gc=False):
     size_bytes: int = 0
 
 
+class NodeSystemInfo(Struct, rename="camel", frozen=True, gc=False):
+    kubelet_version: str = ""
+
+
 class NodeStatus(Struct, rename="camel", gc=False):
     capacity: Quantities = {}
     allocatable: Quantities = {}
@@ -189,6 +193,7 @@ class NodeStatus(Struct, rename="camel", gc=False):
     images: tuple[ContainerImage, ...] = ()
     declared_features: tuple[str, ...] = ()
     volumes_in_use: tuple[str, ...] = ()
+    node_info: NodeSystemInfo | None = None
 
 
 class Node(Struct, rename="camel", gc=False):

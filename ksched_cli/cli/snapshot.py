@@ -32,8 +32,8 @@ the groups and kinds of custom resources by numbered pseudonyms. Every selector 
 pods go to the same nodes. --config FILE --redact-config OUT redacts the configuration with the same pseudonyms.
 
 These stay: keys of labels and taints; label values that are numbers and are compared with Gt or Lt; names of
-resources, drivers, device classes, devices, counters and schedulers; versions of devices. If a CEL expression looks
-into strings, as with startsWith or matches, all device attribute strings and CEL literals stay."""
+resources, drivers, device classes, devices, counters and schedulers; versions of devices and kubelets. If a CEL
+expression looks into strings, as with startsWith or matches, all device attribute strings and CEL literals stay."""
 
 EPILOG = """Examples:
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO
 
 from ksched_cli.errors import ExpectationFailed, InputError, Problem
+from ksched_cli.releases.minors import minor_in
 from ksched_cli.sources.live.options import LiveOptions
 from ksched_cli.wiring.emptiness import check_nodes
-from ksched_cli.wiring.setting import SchedulerSpec
+from ksched_cli.wiring.setting import AUTO, SchedulerSpec
 from ksched_cli.wiring.setup import RunOptions, make_setting, wanted_pods
 
 if TYPE_CHECKING:
@@ -104,12 +105,28 @@ def read_unchanged(
     started = time.perf_counter()
     wanted = wanted_pods(setup)
     loaded = read_sources(setup, stdin) if cluster is None else cluster
-    setting = make_setting(setup, loaded.server_version)
+    setting = make_setting(setup, loaded.server_version or _version_of_nodes(setup, loaded))
     namespace = setup.namespace or loaded.namespace
     manifests = read_manifests(setup, namespace, stdin)
     check_nodes(setup, loaded, manifests)
     changes = Changes(manifests, setup.edits, setup.edit_problems, namespace)
     return LoadedInput(loaded, setting, (), time.perf_counter() - started, (), wanted), changes
+
+
+def _version_of_nodes(setup: RunOptions, loaded: Loaded) -> str:
+    """The minor of the newest kubelet, for an input that does not name the version of its API server: the API server is
+    of no older one. Empty if the nodes do not tell."""
+    from ksched_cli.api.core import Node
+
+    found = (minor_in(node.status.node_info.kubelet_version) for node in loaded.of(Node) if node.status.node_info)
+    newest = max(filter(None, found), default=None)
+    if newest is None or setup.kube_version != AUTO:
+        return ""
+    version = f"1.{newest}"
+    text = f"the input does not name the version of the API server: ksched answers as Kubernetes {version}, the newest "
+    text += "kubelet of the nodes (--kube-version)"
+    loaded.warnings += [text] if text not in loaded.warnings else []
+    return version
 
 
 def read_manifests(setup: RunOptions, namespace: str, stdin: BinaryIO | None = None) -> Loaded:

@@ -95,6 +95,7 @@ NAMES_OF: Mapping[tuple[str, str], Role] = {
 # Vocabulary of Kubernetes, numbers, times, and the names of hardware and drivers, which device selectors refer to.
 PLAIN = frozenset(
     {
+        "kubelet_version",
         "operator",
         "effect",
         "key",
