@@ -90,6 +90,12 @@ class Cluster:
         self.usage.add(self.pods.infos[pod_row], pod_row, node_row)
         self.journal.append(node_row)
 
+    def place_copies(self, pod_row: int, node_rows: Sequence[int]) -> None:
+        """Count copies of a pod on these nodes. They take what the pod takes, and are no pods that can be found."""
+        rows = np.array(node_rows, dtype=np.int64)
+        self.usage.shift(self.pods.shapes.of(np.full(len(rows), pod_row)), rows, 1)
+        self.journal.extend(node_rows)
+
     def displace(self, pod_row: int) -> int:
         """Take the pod off its node (RemovePod, ForgetPod); the row it was on."""
         node_row = int(self.pods.node_row[pod_row])

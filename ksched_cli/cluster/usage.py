@@ -51,7 +51,8 @@ class Usage:
         self.pod_count[row] -= 1
 
     def shift(self, shapes: ShapeAmounts, rows: RowColumn, sign: int) -> None:
-        """Add (1) or take away (-1) the amounts of many pods at once, each on its row; a row may occur repeatedly."""
+        """Add (1) or take away (-1) the amounts of many pods at once, each on its row; a row may occur repeatedly.
+        A larger number adds or takes away so many of each."""
         if len(rows) == 0:
             return
         if len(rows) == 1:

@@ -217,6 +217,10 @@ class Cycle(Logged):
             return False
         return self._nodes_to_find(runtime, len(self.cluster.nodes)) >= len(self.cluster.nodes)
 
+    def decides_alike(self, runtime: Runtime) -> bool:
+        """Whether each cycle looks at all nodes, takes the lowest name, and is over when the pod is bound."""
+        return self._looks_everywhere(runtime) and self.tie_break is lowest_name and self.waiting is None
+
     def _feasible_of(self, result: TemplateResult, state: CycleState) -> FeasibleNodes:
         state.filter_states.update(result.state.filter_states)
         state.skip_filter.update(result.state.skip_filter)

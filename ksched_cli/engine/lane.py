@@ -23,6 +23,7 @@ from ksched_cli.engine.filters import Filters
 from ksched_cli.engine.lane_scores import TemplateScores
 from ksched_cli.engine.nominated_filters import NominatedFilters
 from ksched_cli.engine.nominator import NominatedPods
+from ksched_cli.engine.pod_run import PodRun
 from ksched_cli.engine.pre_filters import PreFilters
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.score_table import ScoreTable
@@ -87,6 +88,15 @@ class TemplateLane:
         self._results: OrderedDict[bytes, TemplateResult] = OrderedDict()
         asked = (*profile.pre_filter, *profile.filter, *profile.pre_score, *profile.score)
         self._plugins: dict[str, Plugin] = {plugin.name: plugin for plugin in asked}
+        # What else a copy of a pod could fare differently with.
+        self._around: tuple[Plugin, ...] = (
+            *profile.pre_enqueue,
+            *profile.reserve,
+            *profile.permit,
+            *profile.pre_bind,
+            *profile.bind,
+            *profile.post_bind,
+        )
         # Plugins that never return a version need not be asked about each pod.
         self._is_open = not profile.checks_all_filters and all(
             plugin.lasting or type(plugin).placements_version is not Plugin.placements_version
@@ -155,6 +165,29 @@ class TemplateLane:
         table = scores.table(pod)
         result.scores = scores
         return table
+
+    def foresee(self, pod_row: int, count: int) -> list[int]:
+        """The nodes that the next pods go to if they are copies of this pod, which has just had its cycle; as far as
+        that is certain."""
+        pod = self._cluster.pods.infos[pod_row]
+        before = self._results.get(pod.template)
+        known = dict(before.versions) if before is not None else None
+        result = self.find(pod)
+        # Placing the pod has changed nothing that plugins count: placing its copies will not either.
+        if result is None or result.versions != known or self._nominator.nodes() or pod.host_ports:
+            return []
+        if not all(plugin.placements_version(pod) == LASTING for plugin in self._around):
+            return []
+        in_force = self._filters.in_force(result.state)
+        if not all(plugin.reads_usage_only for plugin in in_force if plugin.follows_pods and plugin.scope == "row"):
+            return []
+        feasible = len(result.statuses) if result.feasible is None else len(result.feasible)
+        if feasible < 2:
+            return []
+        self.score(result, pod)
+        if result.scores is None or not result.scores.can_foresee():
+            return []
+        return PodRun(self._cluster, self._filters, result.state, result.scores, pod_row).rows(count)
 
     def _still_holds(self, result: TemplateResult) -> bool:
         cluster = self._cluster

@@ -21,7 +21,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 
 # The total of a node that is not feasible: below every sum of scores.
-_FLOOR = np.iinfo(np.int64).min // 2
+FLOOR = np.iinfo(np.int64).min // 2
 
 
 class FilteredTemplate(Protocol):
@@ -115,7 +115,7 @@ class TemplateScores:
             weight = self._weights[name]
             base += column.normalized if weight == 1 else column.normalized * weight
         if self._feasible is not None:
-            base[statuses.failed] = _FLOOR
+            base[statuses.failed] = FLOOR
         return base
 
     def repair(self, result: FilteredTemplate, pod: PodInfo) -> bool:
@@ -140,7 +140,7 @@ class TemplateScores:
             totals += renewed * self._weights[name]
         base = self._base.copy()
         if len(rows) < len(touched):
-            base[touched] = _FLOOR
+            base[touched] = FLOOR
         base[rows] = totals
         self._base = base
         return True
@@ -175,7 +175,7 @@ class TemplateScores:
         """Normalized scores of the rows; None where the extremes have moved, so that all scores differ."""
         plugin, handed = column.plugin, handed_to(column.plugin, self._state)
         before = raw = column.raw
-        if plugin.follows_pods and column.sign != LASTING:
+        if not _is_fixed(column):
             raw = column.raw = self._scores.signed_raw(plugin, handed, column.sign, pod)
         elif not moved:
             return column.normalized[rows]
@@ -192,6 +192,46 @@ class TemplateScores:
         column.normalized = column.normalized.copy()
         column.normalized[rows] = normalized[:-2]
         return normalized[:-2]
+
+    # A run of identical pods
+
+    def can_foresee(self) -> bool:
+        """Whether the columns follow from requests and the number of pods on each node."""
+        return not self._loose and all(
+            (each.extremes is not None if each.plugin.normalizes else True)
+            if _is_fixed(each)
+            else each.plugin.reads_usage_only and not each.plugin.normalizes
+            for each in self._kept.values()
+        )
+
+    def fixed_totals(self) -> Int64Column:
+        """The weighted sum of the columns that pods on nodes do not change."""
+        total = np.zeros(len(self._cluster.nodes), dtype=np.int64)
+        for name, column in self._kept.items():
+            if _is_fixed(column):
+                total += column.normalized * self._weights[name]
+        return total
+
+    def following_totals(self, pod: PodInfo) -> Int64Column:
+        """The weighted sum of the other columns, as the nodes are now."""
+        nodes = NodeRows(self._cluster)
+        total = np.zeros(len(nodes), dtype=np.int64)
+        for name, column in self._kept.items():
+            if not _is_fixed(column):
+                handed = handed_to(column.plugin, self._state)
+                raw = self._scores.raw(column.plugin, handed, pod, nodes)
+                total += self._scores.normalize(column.plugin, handed, pod, nodes, raw) * self._weights[name]
+        return total
+
+    def nodes_at_extremes(self) -> list[set[int]]:
+        """For each column that is normalized the feasible rows with the least score, and those with the highest."""
+        found: list[set[int]] = []
+        for column in self._kept.values():
+            if column.extremes is not None:
+                raw = self._nodes.take(column.raw)
+                for extreme in (column.extremes.low, column.extremes.high):
+                    found.append(set(self._nodes.rows[raw == extreme].tolist()))
+        return found
 
     # The table
 
@@ -224,6 +264,11 @@ class TemplateScores:
             if plugin.name in self._versions:
                 self._loose_columns[plugin.name] = known
         return known
+
+
+def _is_fixed(column: KeptColumn) -> bool:
+    """Whether pods on a node never change the raw score."""
+    return not column.plugin.follows_pods or column.sign == LASTING
 
 
 def _extremes(plugin: ScorePlugin[Any], scores: Int64Column, rows: RowColumn) -> Extremes | None:

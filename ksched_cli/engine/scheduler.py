@@ -148,6 +148,12 @@ class Scheduler:
         """What the pod's cycle would come to, were it tried now; it is not acted upon."""
         return self._cycle.ask(self._runtime_of(pod_row), pod_row)
 
+    def foresee(self, pod_row: int, count: int) -> list[int]:
+        """The nodes that the next pods go to if they are copies of this pod, in their order, as far as that is certain
+        without a cycle for each."""
+        runtime = self._runtime_of(pod_row)
+        return runtime.lane.foresee(pod_row, count) if self._cycle.decides_alike(runtime) else []
+
     def scores_of(self, pod_row: int, rows: RowColumn) -> ScoreTable | None:
         """How these nodes would score for the pod, had it no others to go to; None where it cannot be said."""
         return self._cycle.scores_of(self._runtime_of(pod_row), pod_row, rows)

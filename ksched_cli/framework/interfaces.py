@@ -34,7 +34,8 @@ class Plugin:
     last minor that has the plugin, and `points_since` says where it takes part only from some minor on. One with
     `only_at` takes part in these of the points that it inherits from, and in no others.
 
-    `lasting` is what `placements_version` returns for every pod.
+    With `lasting`, `placements_version` returns `LASTING` for every pod. With `reads_usage_only`, the plugin reads of
+    the pods on a node nothing but what they request together and how many they are.
 
     `args_model` is a dataclass or a msgspec.Struct: the plugin's pluginConfig is checked against it, and `args` is one
     of these. Without it `args` is what the configuration says, a dict, or None.
@@ -45,6 +46,7 @@ class Plugin:
     scope: ClassVar[Literal["row", "cluster"]] = "row"
     follows_pods: ClassVar[bool] = True
     lasting: ClassVar[bool] = False
+    reads_usage_only: ClassVar[bool] = False
     summary: ClassVar[str] = ""
     events: ClassVar[tuple[ClusterEvent, ...]] = ()
     since: ClassVar[str] = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, MEMORY
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
@@ -115,6 +116,10 @@ def capacity(
     `limit` of them are placed."""
     pending = _place_pending(scheduler) if pending_first else None
     count = _Count(scheduler)
+    if len(portions) == 1:
+        ((portion, replicas),) = portions
+        why = _count_alike(count, portion.name, replicas, limit)
+        return count.result([portion], count.placed // portion.count, why, pending)
     why, sets = Why("max"), 0
     for done, portion, replicas in steps(_in_sets(portions), "replicas had their cycle"):
         sets = done
@@ -125,6 +130,25 @@ def capacity(
             why = found
             break
     return count.result([portion for portion, _ in portions], sets, why, pending)
+
+
+def _count_alike(count: _Count, shape: str, replicas: Replicas, limit: int) -> Why:
+    """Replicas of one shape. Where the node of the next ones is certain they need no cycle."""
+    patience, tried = 1, 0
+    for replica in steps(iter(replicas.next, None), "replicas had their cycle"):
+        if count.placed >= limit:
+            break
+        if count.is_foreseen(replica):
+            count.place_foreseen(shape)
+            continue
+        found = count.place(shape, replica)
+        if found is not None:
+            return found
+        tried += 1
+        if tried >= patience:
+            # Where nothing can be foreseen, do not ask after every replica.
+            patience, tried = (1 if count.foresee(limit - count.placed) else 2 * patience), 0
+    return Why("max")
 
 
 def _in_sets(portions: Sequence[tuple[Portion, Replicas]]) -> Iterator[tuple[int, Portion, Replicas]]:
@@ -153,7 +177,44 @@ class _Count:
         self._on: Counter[tuple[int, str]] = Counter()
         self._last: Decision | None = None
         self._requests: dict[str, dict[int, int]] = {}
+        self._template: PodInfo | None = None
+        self._foreseen: deque[int] = deque()
+        self._copies: list[int] = []
         self.placed = 0
+
+    def foresee(self, count: int) -> bool:
+        """Find the nodes of the next replicas, if they are copies of the last one; whether that is possible."""
+        assert self._template is not None
+        row = self._scheduler.cluster.pods.row_of[self._template.uid]
+        self._foreseen.extend(self._scheduler.foresee(row, count))
+        return bool(self._foreseen)
+
+    def is_foreseen(self, replica: Replica) -> bool:
+        """Whether the replica's node is known. If not, what is known of later replicas does not hold either."""
+        if not self._foreseen:
+            return False
+        cluster, template = self._scheduler.cluster, self._template
+        copy = PodInfo(replica.pod, cluster.resources, cluster.release)
+        alike = template is not None and copy.template == template.template
+        if alike and not replica.refusal and not replica.objects:
+            return True
+        self._foreseen.clear()
+        self._place_copies()
+        return False
+
+    def place_foreseen(self, shape: str) -> None:
+        row = self._foreseen.popleft()
+        self._copies.append(row)
+        self._on[row, shape] += 1
+        self.placed += 1
+        if not self._foreseen:
+            self._place_copies()
+
+    def _place_copies(self) -> None:
+        if self._copies and self._template is not None:
+            cluster = self._scheduler.cluster
+            cluster.place_copies(cluster.pods.row_of[self._template.uid], self._copies)
+        self._copies = []
 
     def place(self, shape: str, replica: Replica) -> Why | None:
         """Why the replica found no place, or None."""
@@ -174,6 +235,7 @@ class _Count:
             self._last = decision
             return _why(decision, shape)
         self._on[decision.row, shape] += 1
+        self._template = decision.pod
         self.placed += 1
         return None
 

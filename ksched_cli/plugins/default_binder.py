@@ -10,6 +10,7 @@ from ksched_cli.framework.status import SUCCESS, Status
 
 class DefaultBinder(BindPlugin[None]):
     name = "DefaultBinder"
+    lasting = True
     summary = "Binds the pod to its node; here that is simulated."
 
     def bind(self, state: None, pod: PodInfo, row: int) -> Status:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
-from ksched_cli.framework.interfaces import PermitPlugin, PreEnqueuePlugin
+from ksched_cli.framework.interfaces import LASTING, PermitPlugin, PreEnqueuePlugin
 from ksched_cli.framework.pod_groups import PodGroups, group_of, not_found
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fixed_field
 from ksched_cli.framework.spec import Spec
@@ -62,6 +63,9 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
         self._groups = PodGroups(handle.cluster, handle.scheduler_names)
+
+    def placements_version(self, pod: PodInfo) -> Hashable | None:
+        return LASTING if group_of(pod) is None else None
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         """A pod of the same group has come, or the group itself."""

@@ -57,6 +57,7 @@ class NodeResourcesBalancedAllocation(
     name = "NodeResourcesBalancedAllocation"
     column = "Balance"
     lasting = True
+    reads_usage_only = True
     summary = "Prefers nodes whose use of cpu, memory, ... the pod makes more even."
     points_since = (("preScore", "1.27"),)
     args: NodeResourcesBalancedAllocationArgs

@@ -48,6 +48,7 @@ class SchedulingGatesRules(ReleaseRules, plugins="SchedulingGates"):
 
 class SchedulingGates(PreEnqueuePlugin):
     name = "SchedulingGates"
+    lasting = True
     since = "1.26"
     summary = "Keeps a pod out of the queue while its spec.schedulingGates is not empty."
     events = (ClusterEvent("Pod", Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED),)

@@ -32,6 +32,7 @@ PLACEMENT_BASED = "not eligible due to placement-based pod group scheduling limi
 
 class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
     name = "DefaultPreemption"
+    lasting = True
     points_since = (("preEnqueue", "1.32"),)
     summary = "When no node fits, looks for a node where evicting pods of lower priority makes room."
     args: DefaultPreemptionArgs

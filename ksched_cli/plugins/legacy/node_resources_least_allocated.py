@@ -18,6 +18,7 @@ class NodeResourcesLeastAllocated(ScorePlugin[None]):
     name = "NodeResourcesLeastAllocated"
     column = "Least"
     lasting = True
+    reads_usage_only = True
     until = "1.22"
     summary = "Prefers nodes with the largest share of cpu, memory, ... left free."
     args: NodeResourcesLeastAllocatedArgs

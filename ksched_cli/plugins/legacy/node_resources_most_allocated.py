@@ -29,6 +29,7 @@ class NodeResourcesMostAllocated(ScorePlugin[None]):
     name = "NodeResourcesMostAllocated"
     column = "Most"
     lasting = True
+    reads_usage_only = True
     until = "1.22"
     summary = "Prefers nodes with the largest share of cpu, memory, ... in use."
     args: NodeResourcesMostAllocatedArgs

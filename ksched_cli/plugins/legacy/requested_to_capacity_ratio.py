@@ -18,6 +18,7 @@ from ksched_cli.plugins.lib.resource_strategies import requested_to_capacity_rat
 class RequestedToCapacityRatio(ScorePlugin[None]):
     name = "RequestedToCapacityRatio"
     lasting = True
+    reads_usage_only = True
     until = "1.22"
     summary = "Scores nodes by their use of cpu, memory, ..., along a line that the profile gives."
     args: RequestedToCapacityRatioArgs

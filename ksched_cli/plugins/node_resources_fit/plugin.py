@@ -76,6 +76,7 @@ class NodeResourcesFit(
     name = "NodeResourcesFit"
     column = "Fit"
     lasting = True
+    reads_usage_only = True
     points_since = (("score", "1.22"), ("preScore", "1.27"), ("placementScore", "1.36"))
     summary = "Rejects nodes without room for the pod's requests; scores by the profile's scoring strategy."
     args: NodeResourcesFitArgs
