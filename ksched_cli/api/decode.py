@@ -119,7 +119,7 @@ def _decode_as(raw: bytes | Raw, struct: type[Struct], source: str, line: int | 
     try:
         return DecodedObject(decoder.decode(raw), (), line, path, document=raw)
     except msgspec.ValidationError:
-        # Either a null, which Go reads as absent, or a mistake; the slow way tells which.
+        # Either a null, which Go reads as absent, or a mistake; the slow way finds out which.
         return convert_plain(msgspec.json.decode(raw), struct, source, line, path)
 
 

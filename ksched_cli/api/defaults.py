@@ -102,7 +102,7 @@ def _round_up_to_milli(quantities: Quantities) -> None:
 
 
 def _name_rbd_pool(volume: Volume) -> Volume:
-    """The scheduler tells images of different pools apart."""
+    """The scheduler distinguishes images of different pools."""
     if volume.rbd is None or volume.rbd.pool:
         return volume
     return replace(volume, rbd=replace(volume.rbd, pool=_RBD_POOL))

@@ -28,7 +28,7 @@ class SelectorError(ValueError):
         self.problems = problems
 
     def __str__(self) -> str:
-        """errors.NewAggregate: several are a list, and none is said twice."""
+        """errors.NewAggregate: several errors become a list without duplicates."""
         texts = list(dict.fromkeys(f"{path}: {text}" if path else text for path, text in self.problems))
         return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 

@@ -50,7 +50,7 @@ def problem_of_claims(pod: Pod, catalog: Catalog) -> str | None:
 
 
 def is_foreign(pod: Pod, claim: PersistentVolumeClaim) -> bool:
-    """Whether somebody else's claim has the name of the pod's (ephemeral.VolumeIsForPod)."""
+    """Whether a claim of another owner has the name of the pod's claim (ephemeral.VolumeIsForPod)."""
     controllers = (each for each in claim.metadata.owner_references if each.controller)
     controller = next(controllers, None)
     return controller is None or controller.uid != pod.metadata.uid

@@ -19,7 +19,7 @@ _RECOUNT_SHARE = 8
 
 
 class LabelSetMatches:
-    """Which of the pod table's label sets a selector matches; each pair is asked once."""
+    """Which of the pod table's label sets a selector matches; each pair is computed once."""
 
     def __init__(self, pods: PodTable) -> None:
         self._pods = pods
@@ -64,7 +64,7 @@ class CountedCluster(Protocol):
 
 
 class PodCounts:
-    """Pods that are not leaving, by node, for every (namespace, selector) that was asked for."""
+    """Pods that are not leaving, by node, for every (namespace, selector) that was requested."""
 
     def __init__(self, cluster: CountedCluster) -> None:
         self._cluster = cluster

@@ -19,7 +19,7 @@ class Sandbox:
     """Pods leave nodes and come to nodes in the columns themselves; leaving the block restores every one of them,
     the order of pods on nodes and shared host ports included, as a copy of the NodeInfo would in kube-scheduler.
 
-    The journal hears nothing of it. Whoever keeps something derived from the columns must not catch up inside.
+    The journal does not list these changes. Values derived from the columns must not be updated inside.
     """
 
     def __init__(self, cluster: Cluster) -> None:

@@ -15,7 +15,7 @@ Complaint = tuple[tuple[str, ...], str]
 
 
 def extender_name(extender: Extender) -> str:
-    """Its URL, as in kube-scheduler; a password in it is nobody's business."""
+    """Its URL, as in kube-scheduler; a password in it is left out."""
     try:
         parts = urlsplit(extender.url_prefix)
     except ValueError:

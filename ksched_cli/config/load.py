@@ -135,12 +135,12 @@ class _Loader(Reading):
 
     def _check_identity(self) -> None:
         value = self.document.value
-        # What is no text is no version either, and is told as it is.
+        # A value that is no text is no version; the message shows the value.
         version, kind = str(value.get("apiVersion") or ""), value.get("kind", "")
         if kind != KIND:
             self.complain(f"expected kind {KIND}, got {kind or 'none'}", ("kind",))
         if self._release.config.came_later(version):
-            # kube-scheduler would refuse it. To compare minors it is said in the newest terms that this one knows.
+            # kube-scheduler would refuse it. To compare minors it is rewritten for the newest version that it reads.
             self._restated_from = version
         elif version not in self._release.config.read:
             accepted = " or ".join(self._release.config.read)
@@ -174,7 +174,7 @@ class _Loader(Reading):
 
     @property
     def _config_version(self) -> str:
-        """Empty for the newest that the minor reads, in whose terms newer ones are said too."""
+        """Empty for the newest that the minor reads, to which newer ones are rewritten."""
         version = str(self.document.value["apiVersion"]).rpartition("/")[2]
         return "" if self._restated_from or version == self._release.config.newest else version
 

@@ -26,7 +26,7 @@ def configuration_document(
     own_models: Mapping[str, type[Any]] | None = None,
 ) -> dict[str, Any]:
     """A KubeSchedulerConfiguration with every default written out, those of one's own plugins too. Predicates and
-    priorities are said in a Policy."""
+    priorities stand in a Policy."""
     if release.before_plugins:
         return algorithm_document(configuration, release, gates)
     document: dict[str, Any] = {

@@ -14,7 +14,7 @@ from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer, grace_seconds
 from ksched_cli.controlplane.work import WorkQueue
 
-# How long a bound pod takes to become Ready. No input tells it; readiness probes are not modelled.
+# How long a bound pod takes to become Ready. No input contains it; readiness probes are not modelled.
 START_SECONDS = 0.2
 
 

@@ -31,7 +31,7 @@ class NodeStatuses:
     `unknown_nodes` are names that an extender gave and no node has; kube-scheduler counts them all the same.
 
     What is summed up of all nodes is kept until a status changes, and copies share it: pods of one template that fit
-    nowhere are told the same as long as nothing happens.
+    nowhere get the same message as long as nothing changes.
     """
 
     def __init__(self, size: int) -> None:

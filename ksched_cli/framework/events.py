@@ -53,7 +53,7 @@ def _go_name(action: Action) -> str:
     return "/".join([_readable(flag) for flag in named] + ["Update"] * (named != action))
 
 
-# Plugins register for Pod; what comes in is told apart.
+# Plugins register for Pod; the events that arrive are distinguished.
 POD, ASSIGNED_POD, UNSCHEDULED_POD = "Pod", "AssignedPod", "UnschedulablePod"
 WILDCARD = "*"
 

@@ -94,7 +94,7 @@ class Handle(Protocol):
 
     @property
     def scheduler_names(self) -> Collection[str]:
-        """Of all profiles: a pending pod that names another one is nobody's here."""
+        """Of all profiles: a pending pod that names another scheduler is ignored."""
 
     @property
     def extenders(self) -> PreemptingExtenders | None:

@@ -249,7 +249,7 @@ class PlacementScorePlugin(Plugin, ABC):
     @abstractmethod
     def score_placement(self, key: GroupKey, placement: Placement, proposed: Sequence[PodInfo]) -> int:
         """How good a placement is in which these pods of the group have found a node. They are not on their nodes
-        when this is asked: every placement is compared as it is without them."""
+        when this is called: every placement is compared as it is without them."""
 
     def normalize_placements(self, scores: Sequence[int]) -> Sequence[int] | Status:
         """Scores in 0..100, one per placement."""

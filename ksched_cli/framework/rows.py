@@ -1,4 +1,4 @@
-"""The nodes that a plugin is asked about."""
+"""The nodes that a plugin evaluates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ D = TypeVar("D", bound=np.generic)
 
 class NodeRows:
     """A selection of node rows. A plugin answers for these, in this order, and its answer for a row must not
-    depend on which other rows were asked about.
+    depend on which other rows are evaluated.
 
     They are `bare` when an extender sent node objects back: kube-scheduler scores these, and not what it knows of
     the nodes, so that they hold no pods and no images.

@@ -14,7 +14,7 @@ from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import NODE_LABEL, NODE_RESOURCES_FIT, NODE_RESOURCES_LEAST_ALLOCATED
 
-# Points at which all plugins are asked and none comes before another.
+# Extension points at which all plugins run and their order has no effect.
 UNORDERED = frozenset({"preScore", "score", "placementScore"})
 
 

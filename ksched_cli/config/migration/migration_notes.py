@@ -24,7 +24,7 @@ class MigrationNote:
 
 
 class Notes:
-    """The notes of one file. What is so for several profiles is told of the first."""
+    """The notes of one file. A note that holds for several profiles names the first."""
 
     def __init__(self, document: Document, source: str) -> None:
         self._document = document

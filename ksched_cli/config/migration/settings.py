@@ -24,7 +24,7 @@ _DEFAULTS: dict[str, Any] = {
     "delayCacheUntilActive": False,
 }
 _WHOLE = ("leaderElection", "clientConnection")
-# What a scheduler of the time of v1alpha1 locks if it is told nothing.
+# The default lock object of a scheduler of the time of v1alpha1.
 _ALPHA_LOCK = "endpoints"
 _ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
 

@@ -1,5 +1,5 @@
 """What the scheduler was made of before there were plugins: predicates in their order, priorities with their weights,
-and the providers that name a set of them. It is said as a profile in which each is a plugin of its own."""
+and the providers that name a set of them. It becomes a profile in which each predicate is a plugin."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ from ksched_cli.releases.plugin_names import (
 DEFAULT_PROVIDER, AUTOSCALER_PROVIDER = "DefaultProvider", "ClusterAutoscalerProvider"
 PROVIDERS = (DEFAULT_PROVIDER, AUTOSCALER_PROVIDER)
 
-# The order in which predicates are asked, whoever names them (predicates.Ordering).
+# The order in which predicates run, in every Policy (predicates.Ordering).
 ORDER = (
     *(CHECK_NODE_CONDITION, CHECK_NODE_UNSCHEDULABLE, GENERAL_PREDICATES, HOST_NAME, POD_FITS_HOST_PORTS),
     *(MATCH_NODE_SELECTOR, POD_FITS_RESOURCES, NO_DISK_CONFLICT, POD_TOLERATES_NODE_TAINTS),
@@ -114,7 +114,7 @@ class Algorithm:
         }
         self._checks_all = False
         self.complaints: list[Complaint] = []
-        # What is said and has no effect.
+        # Fields without an effect.
         self.idle: list[Complaint] = []
 
     @property

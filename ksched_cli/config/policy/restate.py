@@ -70,7 +70,7 @@ Unsaid = tuple[str, str]
 
 _ALL = "*"
 _TODAY = frozenset(plugin_names(NEWEST))
-# The parts of the general predicate, and the name of each where it is asked by itself.
+# The parts of the general predicate, and the name of each where it runs by itself.
 _GENERAL = {
     PREDICATES[name]: name for name in (POD_FITS_RESOURCES, HOST_NAME, POD_FITS_HOST_PORTS, MATCH_NODE_SELECTOR)
 }
@@ -140,7 +140,7 @@ class _Said:
         return next((each.weight for own in sets for each in own.enabled if each.name == plugin and each.weight), 0)
 
     def own(self) -> Iterator[PluginRef]:
-        """Plugins that are nobody's default."""
+        """Explicitly enabled plugins that are not default plugins."""
         named = dict.fromkeys(
             each for own in (self._profile.plugins.multi_point, *self._points.values()) for each in own.enabled
         )

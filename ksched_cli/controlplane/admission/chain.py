@@ -75,7 +75,7 @@ class Chain(Logged):
         return next(((plugin, message) for plugin, message in self._verdicts(pod) if message), ("", ""))
 
     def quota_refusal(self, pod: Pod) -> tuple[str, str]:
-        """The same for one more pod like one that was let in: quotas alone tell them apart."""
+        """The same for one more pod like one that was let in: only quotas distinguish the two."""
         message = self._quotas.admit(pod)
         return ("ResourceQuota", message) if message else ("", "")
 

@@ -1,4 +1,4 @@
-"""LimitRanger: defaults for containers that ask for nothing, and bounds for what is asked."""
+"""LimitRanger: defaults for containers without requests, and bounds for requests."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector"
 
 
 class NamespaceSelectors:
-    """The plugin is off unless it is asked for; a namespace with its annotation tells that it is on."""
+    """The plugin is off unless it is asked for; a namespace with its annotation shows that it is on."""
 
     def __init__(self, namespaces: Iterable[Namespace]) -> None:
         self._texts = {

@@ -207,7 +207,7 @@ class JobController(Controller):
         return [*leaving, *self._first(item, ordered, more)]
 
     def _first(self, item: Job, ordered: Sequence[Pod], count: int) -> list[Pod]:
-        """The first so many. Among pods that no rule tells apart it is a draw."""
+        """The first so many. Among pods that no rule distinguishes, it is a draw."""
         if not 0 < count < len(ordered):
             return list(ordered[:count])
         last = _order_of_deletion(ordered[count - 1])

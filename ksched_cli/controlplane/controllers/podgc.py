@@ -11,7 +11,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.controlplane.work import Controller
 
-# quarantineTime: how long a node has to be gone. The loop runs every 20 s, from a moment that no input tells.
+# quarantineTime: how long a node has to be gone. The loop runs every 20 s, from a moment that no input contains.
 QUARANTINE_SECONDS = 40.0
 _OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 
@@ -49,6 +49,6 @@ class PodGarbageCollector(Controller):
 
 
 def _is_out_of_service(node: Node) -> bool:
-    """gcTerminating: a node that is not ready, and that somebody has tainted so."""
+    """gcTerminating: a node that is not ready and has the out-of-service taint."""
     ready = any(each.type == "Ready" and each.status == "True" for each in node.status.conditions)
     return not ready and any(taint.key == _OUT_OF_SERVICE for taint in node.spec.taints)

@@ -38,7 +38,7 @@ class StandIn(Controller):
         self._waiting: dict[str, Pod] = LoggedDict(api.undo)
         # An input without any DaemonSets may have left them out; one with some has them all, as `drain` takes it.
         self._has_daemon_sets = bool(self.store.of(DaemonSet))
-        # Owners that the run has deleted: they are absent, and nobody stands in for them.
+        # Owners that the run has deleted: they are absent and have no stand-in.
         self._deleted: set[Identity] = LoggedSet(api.undo)
         # Pods that were made to fail because their node is gone.
         self._failed: set[str] = LoggedSet(api.undo)

@@ -44,7 +44,7 @@ def stateful_claim_name(item: StatefulSet, template: PersistentVolumeClaimTempla
 
 
 def stateful_claim(item: StatefulSet, template: PersistentVolumeClaimTemplate, ordinal: int) -> PersistentVolumeClaim:
-    """Labelled with what the set selects by, and owned by nobody, so that it outlives its pod."""
+    """Labelled with what the set selects by, and without an owner, so that it outlives its pod."""
     own = copied(template)
     name, namespace = stateful_claim_name(item, template, ordinal), item.metadata.namespace
     selected = item.spec.selector.match_labels if item.spec.selector else {}

@@ -108,7 +108,7 @@ def measure(
     rows = [resource.row for resource in resources]
     usage = nodes.cluster.usage
     if rows == [CPU, MEMORY] and not nodes.bare:
-        # Both matrices begin with these two: nothing is copied where all nodes are asked about.
+        # Both matrices begin with these two: nothing is copied where all nodes are evaluated.
         allocatable = nodes.take(nodes.cluster.nodes.allocatable[:2])
         allocated = nodes.take(usage.requested[:2] if use_requested else usage.nonzero)
     else:

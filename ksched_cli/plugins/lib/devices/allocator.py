@@ -52,7 +52,7 @@ class _RequestData:
 
 
 class Allocator:
-    """One pod's search, on as many nodes as are asked about. `allocated` is what other claims hold."""
+    """One pod's search, on the nodes of one call. `allocated` is what other claims hold."""
 
     def __init__(self, inventory: Inventory, allocated: AllocatedState) -> None:
         self.inventory = inventory
@@ -105,7 +105,7 @@ class _Search:
             raise NodeAllocationFailed("invalid resource pools were encountered")
         return None
 
-    # Before the search: is what is asked for something that can be searched for?
+    # Before the search: can the requests be searched for at all?
 
     def _prepare(self, claim_at: int, claim: ResourceClaim) -> int:
         """How many devices the claim needs at the least."""

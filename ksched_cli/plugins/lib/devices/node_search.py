@@ -38,7 +38,7 @@ class NodeAllocation:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Question:
-    """The claims as they are asked for on nodes that lack the same extended resources."""
+    """The claims to allocate on nodes that lack the same extended resources."""
 
     claims: Sequence[ResourceClaim]
     extended_requests: tuple[DeviceRequest, ...]

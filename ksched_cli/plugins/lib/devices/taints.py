@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ksched_cli.api.dynamic_resources import DeviceTaint, DeviceToleration
 
-# Other effects keep nobody away.
+# Other effects keep no pod away.
 _PREVENTING = frozenset({"NoSchedule", "NoExecute"})
 
 

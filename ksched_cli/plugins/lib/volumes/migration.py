@@ -244,7 +244,7 @@ def _gce_location(zones: str) -> str:
 
 
 def zones_of(volume: PersistentVolume, release: Release) -> str:
-    """The zones by either label, or, as drivers were told before, by the beta label alone."""
+    """The zones by either label, or, as drivers of older minors expect, by the beta label alone."""
     labels = volume.metadata.labels
     ga_zone = labels.get(_GA.zone, "") if MigrationRules.of(release).reads_zones_without_beta else ""
     return labels.get(_BETA.zone) or ga_zone

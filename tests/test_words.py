@@ -1,0 +1,50 @@
+"""Phrases that the package does not use: riddles, and verbs of people for code."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "ksched_cli"
+# Packages whose comments and docstrings have been read through.
+CLEAN = ("api", "cluster", "controlplane", "framework", "plugins/lib")
+BANNED = re.compile(
+    r"\b(nobody|somebody|of its own accord|not whole|less those that|a cluster that was read|what decides a run"
+    r"|(is|are|was|were) told|tells? (which|that|it|all|them)|hears)\b",
+    re.IGNORECASE,
+)
+
+
+def prose_of(source: str) -> Iterator[tuple[int, str]]:
+    """Comments and docstrings with their lines."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            text = ast.get_docstring(node)
+            if text:
+                yield getattr(node, "lineno", 1), text
+
+
+@pytest.mark.parametrize("folder", CLEAN)
+def test_comments_and_docstrings_use_plain_words(folder: str) -> None:
+    files = sorted((PACKAGE / folder).rglob("*.py"))
+    assert files
+    found = [
+        f"{path.relative_to(PACKAGE)}:{line}: {match[0]}"
+        for path in files
+        for line, text in prose_of(path.read_text())
+        for match in BANNED.finditer(text)
+    ]
+    assert found == []
+
+
+def test_the_banned_phrases_are_found() -> None:
+    assert [line for line, text in prose_of('"""Nobody knows."""\nx = 1  # is told later\n') if BANNED.search(text)]
