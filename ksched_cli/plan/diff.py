@@ -239,17 +239,20 @@ def _spread(before: _Sightings, after: _Sightings, workloads: Iterable[str]) -> 
     """Over zones, or over nodes where no node has a zone."""
     nodes = [*before.nodes, *after.nodes]
     key = ZONE if any(ZONE in node.metadata.labels for node in nodes) else HOSTNAME
+    (first, none_before), (second, none_after) = (_counts(side, key) for side in (before, after))
     for workload in sorted(workloads):
-        was, now = (_counts(side, workload, key) for side in (before, after))
+        was, now = first.get(workload, none_before), second.get(workload, none_after)
         if was != now and max(sum(was.values()), sum(now.values())) > 1:
             yield SpreadChange(workload, key, was, now)
 
 
-def _counts(side: _Sightings, workload: str, key: str) -> dict[str, int]:
+def _counts(side: _Sightings, key: str) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+    """The number of pods in each domain, by workload, and the same for a workload without pods."""
     domain_of = {node.metadata.name: node.metadata.labels.get(key, "") for node in side.nodes}
-    counts = dict.fromkeys(sorted(filter(None, domain_of.values())), 0)
+    none = dict.fromkeys(sorted(filter(None, domain_of.values())), 0)
+    counts: dict[str, dict[str, int]] = {}
     for name, where in side.pods.items():
-        domain = domain_of.get(where.node, "") if side.workloads[name] == workload else ""
+        domain = domain_of.get(where.node, "")
         if domain:
-            counts[domain] += 1
-    return counts
+            counts.setdefault(side.workloads[name], dict(none))[domain] += 1
+    return counts, none

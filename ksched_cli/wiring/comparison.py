@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
-from ksched_cli.plan.causes.assign import with_causes
 from ksched_cli.plan.diff import Diff, Side, diff
 from ksched_cli.plan.results import refused_pods
 from ksched_cli.plan.settle_world import SettleWorld
@@ -23,7 +22,6 @@ from ksched_cli.wiring import (
 )
 from ksched_cli.wiring.emptiness import check_not_empty
 from ksched_cli.wiring.reading import check_scenario_held, read_unchanged
-from ksched_cli.wiring.routes import only_rules_differ, way_between
 from ksched_cli.wiring.scenarios import play_scenario
 
 
@@ -44,11 +42,22 @@ def compare(before: RunOptions, after: RunOptions, stdin: BinaryIO | None = None
     first, second = (_settled(setup, stdin, cluster) for setup in (before, after))
     found = diff(first.side, second.side, second.gathered.wanted)
     if before != after and only_rules_differ(before, after):
+        # Imported here: most comparisons need no causes.
+        from ksched_cli.plan.causes.assign import with_causes
+        from ksched_cli.wiring.routes import way_between
+
         way = way_between(before, after, first.gathered.setting, second.gathered.setting)
         everything = diff(first.side, second.side)
         begun = change_gathered(first.gathered, first.changes).loaded
         found = with_causes(found, everything, way, begun, first.side, second.side)
     return DiffResult(found, (first.coverage, second.coverage), tuple(_warnings(first, second)))
+
+
+def only_rules_differ(before: RunOptions, after: RunOptions) -> bool:
+    """The same cluster under another version, other gates or another configuration. A scenario has made two clusters
+    of it by now; and extenders are not asked once more."""
+    alike = replace(after, config=before.config, kube_version=before.kube_version, feature_gates=before.feature_gates)
+    return alike == before and before.scenario is None and not before.allow_extenders
 
 
 @dataclass(frozen=True)

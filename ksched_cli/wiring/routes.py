@@ -17,13 +17,6 @@ from ksched_cli.sources.release_fields import as_stored
 from ksched_cli.wiring import RunOptions, SchedulerSpec, make_setting, scheduler_maker
 
 
-def only_rules_differ(before: RunOptions, after: RunOptions) -> bool:
-    """The same cluster under another version, other gates or another configuration. A scenario has made two clusters
-    of it by now; and extenders are not asked once more."""
-    alike = replace(after, config=before.config, kube_version=before.kube_version, feature_gates=before.feature_gates)
-    return alike == before and before.scenario is None and not before.allow_extenders
-
-
 def way_between(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec) -> Way:
     """From minor to minor under the configuration and gates of the older side; at last to the gates, and the
     configuration, of the newer one."""
