@@ -15,7 +15,9 @@ from ksched_cli.cli.options import Output
 from ksched_cli.cli.printing import print_row, warn
 
 if TYPE_CHECKING:
+    from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.plan.explain.results import Explanation
+    from ksched_cli.sources.loaded import Loaded
     from ksched_cli.wiring import LoadedInput, Prepared, RunOptions
 
 SHORT = "Why a pod is Pending, or why it went where it is."
@@ -101,12 +103,20 @@ def _explained(
     from ksched_cli.plan.explain.subject import find_refused, find_subject, pick_pod
     from ksched_cli.wiring import make_scheduler
 
-    named = pod or pick_pod(prepared.scheduler, gathered.made, gathered.refused, prepared.wanted)
+    scheduler = prepared.scheduler
+    with scheduler.cluster.undo.trial():
+        named = pod or pick_pod(scheduler, gathered.made, gathered.refused, prepared.wanted)
     refused = find_refused(gathered.refused, named, setup.namespace)
     if refused is not None:
         return refused
     subject = find_subject(gathered.loaded, named, setup.namespace)
-    return explain_subject(subject, lambda loaded: make_scheduler(setup, loaded, gathered.setting), node, fixes=fixes)
+
+    def make(loaded: Loaded) -> Scheduler:
+        return make_scheduler(setup, loaded, gathered.setting)
+
+    # A pod that has a node is explained in another cluster, in which it waits.
+    again = scheduler if subject.loaded is gathered.loaded else make(subject.loaded)
+    return explain_subject(subject, make, node, fixes=fixes, scheduler=again)
 
 
 def _show(found: Explanation, coverage: Mapping[str, Any], output: Output, *, headers: bool) -> None:

@@ -126,9 +126,12 @@ class Cluster:
         self.pods.confirm(pod_row, self.pods.infos[pod_row].later(pod))
 
     def unbind(self, pod_row: int, pod: Pod) -> None:
-        """The pod as it was before it was bound: it is nowhere again."""
+        """The pod without a node, in this version."""
         self.displace(pod_row)
-        self.pods.replace(pod_row, self.pods.infos[pod_row].later(pod))
+        info = self.pods.infos[pod_row].later(pod)
+        _ = info.requests, info.incoming_requests
+        self.widen()
+        self.pods.replace(pod_row, info)
 
     def update_pod(self, pod_row: int, pod: Pod) -> None:
         """UpdatePod. A pod that is assumed on a node stays there."""

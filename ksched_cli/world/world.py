@@ -153,12 +153,13 @@ class World(Logged):
         """Record from here on: what has happened so far is the beginning."""
         self.recorder = Recorder(self)
 
-    def unbind(self, pod: Pod) -> None:
-        """Let a pod wait for a node again that the scheduler has bound. `pod` is the pod as it was before that."""
+    def requeue(self, pod: Pod) -> None:
+        """Let a pod wait for a node in this version. It may be bound by now; if it still waits, it keeps its turn."""
+        pod = self.api.stored_form(pod)
         row = self.cluster.pods.row_of[uid_of_pod(pod)]
         self.cluster.unbind(row, pod)
         self.api.restore(pod)
-        self.loop.queue.add(row, self.cluster.pods.infos[row])
+        self.loop.queue.add_again(row, self.cluster.pods.infos[row])
 
     @contextmanager
     def trial(self) -> Iterator[None]:

@@ -127,6 +127,15 @@ class SchedulingQueue:
         """A new pod."""
         self._to_active(self._queued(row, info), UNSCHEDULED_POD_ADD.label)
 
+    def add_again(self, row: int, info: PodInfo) -> None:
+        """Another version of a pod, which is tried at once whatever has changed; in its turn, if it waits."""
+        found = self.find(row)
+        if found is None:
+            self.add(row, info)
+            return
+        found[1].info = info
+        self._to_active(found[1], UNSCHEDULED_POD_ADD.label)
+
     def update(self, row: int, info: PodInfo, old: Pod, events: Sequence[ClusterEvent]) -> None:
         """Update: the object of a pending pod has changed, and these are the changes."""
         new = info.pod

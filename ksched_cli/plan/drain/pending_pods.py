@@ -51,7 +51,7 @@ class PendingPods:
             pod = self._waiting[uid]
             current = self._current(pod)
             if current is not None and current.spec.node_name in nodes:
-                self._world.unbind(pod)
+                self._world.requeue(pod)
 
     def _current(self, pod: Pod) -> Pod | None:
         current = self._store.current(pod)

@@ -42,12 +42,15 @@ Occupants = Mapping[str, Sequence[tuple[str, Mapping[str, int]]]]
 Make = Callable[[Loaded], Scheduler]
 
 
-def explain(subject: Subject, make: Make, node: str = "", *, fixes: bool = True) -> Explanation:
-    """`make` gives a scheduler over the objects, fresh each time. `node`: why not there. `fixes`: look for changes
-    with which a pod that has no place finds one."""
-    scheduler = make(subject.loaded)
+def explain(
+    subject: Subject, make: Make, node: str = "", *, fixes: bool = True, scheduler: Scheduler | None = None
+) -> Explanation:
+    """`make` gives a scheduler over the objects, fresh each time; `scheduler` is one that has placed nothing yet.
+    `node`: why not there. `fixes`: look for changes with which a pod that has no place finds one."""
+    scheduler = scheduler or make(subject.loaded)
     profiles = tuple(sorted(scheduler.runtimes))
-    found, on = _look(subject, scheduler)
+    with scheduler.cluster.undo.trial():
+        found, on = _look(subject, scheduler)
     found = replace(
         found, summary=(*summarise(found, profiles), *_typos(found, subject)), notes=explanation_notes(found)
     )
@@ -56,7 +59,7 @@ def explain(subject: Subject, make: Make, node: str = "", *, fixes: bool = True)
         found = focus_on(found, node, weights, lambda *change: _placed_with(subject, make, *change))
     on_node = node if found.focus and found.focus.rejections else ""
     if fixes and (found.unplaced or on_node):
-        found = replace(found, fixes=find_fixes(FixSituation(subject, found, on, profiles, on_node), make))
+        found = replace(found, fixes=find_fixes(FixSituation(subject, found, on, profiles, on_node), scheduler))
     return found
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
 
 from ksched_cli.api.json_patch import Operation
 from ksched_cli.api.meta import controller_of
 from ksched_cli.api.workloads import ReplicaSet
+from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.explain.subject import Subject
 from ksched_cli.plan.fixes.propose import FixSituation, propose
-from ksched_cli.plan.fixes.trial import NOTHING, FixTrials, Make, TrialResult
+from ksched_cli.plan.fixes.trial import FixTrials, TrialResult
 from ksched_cli.plan.fixes.values import Fix, Fixes, Proposal, kubectl
 from ksched_cli.world.results import FinalPod, WorldResult
 
@@ -22,14 +22,14 @@ _FAILURES = 3
 _NONE_NEEDED = "none is needed, the pod has a node once nothing moves any more (simulate --settle shows how)"
 
 
-def find_fixes(situation: FixSituation, make: Make) -> Fixes:
+def find_fixes(situation: FixSituation, scheduler: Scheduler) -> Fixes:
     """At most one of each kind: the smallest. Where one kind of change does, that and another is not looked at."""
     proposals = propose(situation)
     if not proposals:
         return Fixes(why_none=_why_none(situation), on=situation.node)
     working: list[tuple[Proposal, Fix]] = []
     failures: Counter[tuple[str, ...]] = Counter()
-    bench, tried = _Bench(situation, make), 0
+    bench, tried = _Bench(situation, scheduler), 0
     for proposal in proposals:
         if any(set(each.kinds) <= set(proposal.kinds) for each, _ in working):
             continue
@@ -49,19 +49,17 @@ def find_fixes(situation: FixSituation, make: Make) -> Fixes:
 
 
 class _Bench:
-    """Where proposals are tried, each in a world of its own."""
+    """Where proposals are tried, each in a trial of one world."""
 
-    def __init__(self, situation: FixSituation, make: Make) -> None:
+    def __init__(self, situation: FixSituation, scheduler: Scheduler) -> None:
         self._subject = situation.subject
         self._node = situation.node
-        self._trials = FixTrials(situation.subject, situation.node, make)
+        self._trials = FixTrials(situation.subject, situation.node, scheduler)
 
-    @cached_property
+    @property
     def unchanged(self) -> TrialResult:
         """What the world comes to without any change."""
-        found = self._trials.run(NOTHING)
-        assert found is not None, "nothing to do cannot be impossible"
-        return found
+        return self._trials.unchanged
 
     def try_out(self, proposal: Proposal) -> Fix | None:
         """None where some pod of the workload has no node in the end, or the pod cannot go to the wanted node."""

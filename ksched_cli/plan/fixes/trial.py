@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -11,10 +12,12 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.json_patch import patch_pod, patch_template
-from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.pod_facts import is_terminal, pod_key
+from ksched_cli.api.policy import PriorityClass
 from ksched_cli.api.workloads import DaemonSet, Deployment, StatefulSet
+from ksched_cli.controlplane.admission.priority import admit_priority
 from ksched_cli.controlplane.plane import ControlPlane
-from ksched_cli.controlplane.store import Store, owner_identity
+from ksched_cli.controlplane.store import identity_of, owner_identity
 from ksched_cli.controlplane.workloads import top_owner
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
@@ -22,15 +25,12 @@ from ksched_cli.errors import KschedError
 from ksched_cli.plan.explain.subject import Subject
 from ksched_cli.plan.fixes.values import Proposal
 from ksched_cli.sources.controllers.templates import defaulted
-from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.world.results import FinalPod, WorldResult
+from ksched_cli.world.results import Ending, FinalPod, WorldResult
 from ksched_cli.world.world import World
 
-Make = Callable[[Loaded], Scheduler]
 # Controllers that replace their pods when their template changes.
 _ROLLING = (Deployment, StatefulSet, DaemonSet)
-NOTHING = Proposal(())
 
 
 @dataclass(frozen=True)
@@ -52,54 +52,72 @@ class TrialResult:
 
 
 class FixTrials:
-    """Each trial has a world of its own. `node` is the only node that the pod is to fit on."""
+    """One world for all trials, each of which begins with the cluster as it was read. `node` is the only node that the
+    pod is to fit on."""
 
-    def __init__(self, subject: Subject, node: str, make: Make) -> None:
-        self._subject, self._node, self._make = subject, node, make
-        store = Store(subject.loaded)
-        self._owner = top_owner(store, subject.pod)
+    def __init__(self, subject: Subject, node: str, scheduler: Scheduler) -> None:
+        self._subject, self._node, self._scheduler = subject, node, scheduler
+        self._accepted: list[Decision] = []
+        self._world = World(scheduler, subject.loaded, decided=self._decided)
+        self._store = self._world.plane.store
+        self._owner = top_owner(self._store, subject.pod)
         self._workload = "/".join(self._owner)
-        self._controller: Any = store.find(self._owner)
+        self._controller: Any = self._store.find(self._owner)
+        owners = {owner_identity(pod) for pod in self._store.of(Pod) if top_owner(self._store, pod) == self._owner}
+        self._owners = [each for each in owners if each is not None]
+
+    @cached_property
+    def unchanged(self) -> TrialResult:
+        """What the world comes to without any change."""
+        with self._world.trial():
+            return self._result(self._world.run(), rolls_out=False)
 
     def run(self, proposal: Proposal) -> TrialResult | None:
         """None if the proposal cannot be carried out."""
-        try:
-            loaded, template = self._patched(proposal)
-            scheduler = self._make(loaded)
-            accepted: list[Decision] = []
-            world = World(scheduler, loaded, decided=lambda each: accepted.extend(self._accepting(each, scheduler)))
-            world.apply(self._changes(proposal, template))
-            result = world.result(world.run())
-        except (KschedError, LookupError, msgspec.ValidationError):
-            return None
-        scheduler.close()
-        own = tuple(pod for pod in result.final if pod.workload == self._workload and pod.state != "gone")
-        ours = {f"preempted by {pod.pod}" for pod in result.final if pod.workload == self._workload}
-        preempted = tuple(pod.pod for pod in result.final if pod.state == "gone" and pod.why in ours)
-        survives = any(self._subject.key in (pod.pod, pod.replaces) or template is not None for pod in own)
-        return TrialResult(result, own, survives, preempted, bool(accepted))
+        self._accepted = []
+        with self._world.trial():
+            try:
+                template = self._patched_template(proposal) if proposal.operations else None
+                self._world.apply(self._change(proposal, template))
+                if template is None:
+                    self._patch_pods(proposal)
+                return self._result(self._world.run(), rolls_out=template is not None)
+            except (KschedError, LookupError, msgspec.ValidationError):
+                return None
 
-    def _accepting(self, decision: Decision, scheduler: Scheduler) -> list[Decision]:
-        """The decision, if it is of a pod of the workload and would do with the wanted node."""
-        row = scheduler.cluster.nodes.row_of.get(self._node)
+    def _result(self, ending: Ending, *, rolls_out: bool) -> TrialResult:
+        result = self._world.result(ending, moved_only=True)
+        own = tuple(map(self._world.recorder.final_of, self._own_pods()))
+        ours = {f"preempted by {pod.pod}" for pod in (*own, *result.final) if pod.workload == self._workload}
+        preempted = tuple(pod.pod for pod in result.final if pod.state == "gone" and pod.why in ours)
+        survives = any(self._subject.key in (pod.pod, pod.replaces) or rolls_out for pod in own)
+        return TrialResult(result, own, survives, preempted, bool(self._accepted))
+
+    def _own_pods(self) -> list[Pod]:
+        """The pods of the workload, and of what the workload owns by now."""
+        if owner_identity(self._subject.pod) is None:
+            found = [self._store.current(self._subject.pod)]
+            return [pod for pod in found if pod is not None and not is_terminal(pod)]
+        dependents = self._store.dependents(self._controller) if self._controller is not None else []
+        owners = dict.fromkeys([self._owner, *self._owners, *map(identity_of, dependents)])
+        pods = [pod for owner in owners for pod in self._store.pods_of_identity(owner) if not is_terminal(pod)]
+        return sorted(pods, key=pod_key)
+
+    def _decided(self, decision: Decision) -> None:
+        """Keep the decision if it is of a pod of the workload and would do with the wanted node."""
+        row = self._scheduler.cluster.nodes.row_of.get(self._node)
         owner = owner_identity(decision.pod.pod)
         mine = decision.pod.uid == self._subject.uid or (owner and owner == owner_identity(self._subject.pod))
-        accepts = decision.row is not None and (decision.row == row or row in decision.feasible)
-        return [decision] if mine and accepts else []
+        if mine and decision.row is not None and (decision.row == row or row in decision.feasible):
+            self._accepted.append(decision)
 
-    def _patched(self, proposal: Proposal) -> tuple[Loaded, Any]:
-        """The cluster to begin with, and the new template of the workload. Where no controller rolls out a template,
-        the pods that wait are patched themselves."""
-        loaded = self._subject.loaded
-        if not proposal.operations:
-            return loaded, None
-        template = self._patched_template(proposal)
-        if template is not None:
-            return loaded, template
-        loaded = loaded.copied()
-        for pod in [self._subject.pod, *self._siblings()]:
-            loaded.put(patch_pod(pod, proposal.operations))
-        return loaded, None
+    def _patch_pods(self, proposal: Proposal) -> None:
+        """Where no controller rolls out a template, the pods that wait are patched themselves."""
+        pods = [self._subject.pod, *self._siblings()] if proposal.operations else []
+        patched = [patch_pod(pod, proposal.operations) for pod in pods]
+        admit_priority(patched, self._store.of(PriorityClass))
+        for pod in patched:
+            self._world.requeue(pod)
 
     def _patched_template(self, proposal: Proposal) -> Any:
         """None if the operations on the pod do not mean the same in the template of its workload."""
@@ -123,7 +141,7 @@ class FixTrials:
             each for each in others if owner is not None and owner_identity(each) == owner and not is_terminal(each)
         ]
 
-    def _changes(self, proposal: Proposal, template: Any) -> Callable[[ControlPlane], None]:
+    def _change(self, proposal: Proposal, template: Any) -> Callable[[ControlPlane], None]:
         edits = Changes(edits=proposal.edits, namespace=self._subject.pod.metadata.namespace)
 
         def change(plane: ControlPlane) -> None:
