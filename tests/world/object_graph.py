@@ -42,6 +42,7 @@ _IGNORED = {
     "Hints": {"_known", "_interest", "_nearby"},
     "PodGroups": {"_members", "_seen", "_epoch"},
     "Budgets": {"_selectors"},
+    "Controllers": {"_by_kind"},
     "DaemonNodes": {"_verdicts"},
 }
 
