@@ -27,12 +27,12 @@ _ksched() {
         "diff -o") found="table wide json yaml markdown" ;;
         "diff --output") found="table wide json yaml markdown" ;;
         "check --tie-break") found="name random" ;;
-        "check -o") found="table wide json junit sarif github markdown" ;;
-        "check --output") found="table wide json junit sarif github markdown" ;;
+        "check -o") found="table wide json yaml markdown github junit sarif" ;;
+        "check --output") found="table wide json yaml markdown github junit sarif" ;;
         "check --replicas") found="min current max all" ;;
         "check --fail-on") found="preemption warning" ;;
-        "explain-code -o") found="table json" ;;
-        "explain-code --output") found="table json" ;;
+        "explain-code -o") found="table json yaml" ;;
+        "explain-code --output") found="table json yaml" ;;
         "explain --tie-break") found="name random" ;;
         "explain -o") found="table wide json yaml name" ;;
         "explain --output") found="table wide json yaml name" ;;
@@ -49,10 +49,10 @@ _ksched() {
         "plugins --output") found="table wide json yaml name" ;;
         "versions -o") found="table wide json yaml name" ;;
         "versions --output") found="table wide json yaml name" ;;
-        "config view -o") found="table wide json yaml name" ;;
-        "config view --output") found="table wide json yaml name" ;;
-        "config migrate -o") found="table wide json yaml name" ;;
-        "config migrate --output") found="table wide json yaml name" ;;
+        "config view -o") found="json yaml" ;;
+        "config view --output") found="json yaml" ;;
+        "config migrate -o") found="json yaml" ;;
+        "config migrate --output") found="json yaml" ;;
         "simulate -n"|"simulate --namespace"|"simulate --clone-node"|"simulate --remove-node"|"simulate --uncordon"|"simulate --cordon"|"simulate --label"|"simulate --taint"|"simulate --drain"|"capacity -n"|"capacity --namespace"|"capacity --clone-node"|"capacity --remove-node"|"capacity --uncordon"|"capacity --cordon"|"capacity --label"|"capacity --taint"|"capacity --drain"|"drain -n"|"drain --namespace"|"drain --clone-node"|"drain --remove-node"|"drain --uncordon"|"drain --cordon"|"drain --label"|"drain --taint"|"drain --drain"|"diff -n"|"diff --namespace"|"diff --clone-node"|"diff --remove-node"|"diff --uncordon"|"diff --cordon"|"diff --label"|"diff --taint"|"diff --drain"|"check -n"|"check --namespace"|"check --clone-node"|"check --remove-node"|"check --uncordon"|"check --cordon"|"check --label"|"check --taint"|"check --drain"|"explain -n"|"explain --namespace"|"explain --clone-node"|"explain --remove-node"|"explain --uncordon"|"explain --cordon"|"explain --label"|"explain --taint"|"explain --drain"|"explain --node"|"verify -n"|"verify --namespace"|"watch -n"|"watch --namespace") found="$(_ksched_names)" ;;
         *) case "$at" in
             "") found="simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version help scenario config -h --help" ;;

@@ -243,13 +243,13 @@ complete -c ksched -n '__fish_seen_subcommand_from check' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from check' -l ignore
 complete -c ksched -n '__fish_seen_subcommand_from check' -l baseline
 complete -c ksched -n '__fish_seen_subcommand_from check' -l write-baseline
-complete -c ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json junit sarif github markdown'
+complete -c ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json yaml markdown github junit sarif'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l restart
 complete -c ksched -n '__fish_seen_subcommand_from check' -l replicas -x -a 'min current max all'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from check' -l fail-on -x -a 'preemption warning'
 complete -c ksched -n '__fish_seen_subcommand_from check' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from explain-code' -s o -l output -x -a 'table json'
+complete -c ksched -n '__fish_seen_subcommand_from explain-code' -s o -l output -x -a 'table json yaml'
 complete -c ksched -n '__fish_seen_subcommand_from explain-code' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from explain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l from
@@ -391,7 +391,7 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l feature-gates
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s o -l output -x -a 'table wide json yaml name'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s o -l output -x -a 'json yaml'
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l feature-gates
@@ -401,7 +401,7 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l feature-gates
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s o -l output -x -a 'table wide json yaml name'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s o -l output -x -a 'json yaml'
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
@@ -649,13 +649,13 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l ignore
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l baseline
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l write-baseline
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json junit sarif github markdown'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json yaml markdown github junit sarif'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l restart
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l replicas -x -a 'min current max all'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l fail-on -x -a 'preemption warning'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain-code' -s o -l output -x -a 'table json'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain-code' -s o -l output -x -a 'table json yaml'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain-code' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l from
@@ -797,7 +797,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_se
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l feature-gates
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s o -l output -x -a 'table wide json yaml name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s o -l output -x -a 'json yaml'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l feature-gates
@@ -807,7 +807,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_se
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l feature-gates
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s o -l output -x -a 'table wide json yaml name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s o -l output -x -a 'json yaml'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help

@@ -1,107 +1,131 @@
-"""The Python API: a cluster that can be loaded, changed and scheduled, and whose results can be read.
+"""The one façade: every use case is a method of `Simulator`. The command line uses nothing else.
 
     from ksched_cli import Simulator
 
     now = Simulator.load("cluster.json", config="scheduler.yaml")
-    run = now.run()
+    run = now.simulate()
     print(run.placements)
-    print(now.cordon("node-1").run().pod("shop/web-1").message)
+    print(now.cordon("node-1").simulate().pod("shop/web-1").message)
 
-The commands work on it too. Whatever is wrong with an input is raised as a `KschedError` that carries every problem.
+All problems of an input are raised together, as a `KschedError`. A use case is imported when its method is called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from os import PathLike
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from ksched_cli.errors import UsageError
-from ksched_cli.sources.live.options import LiveOptions
+from ksched_cli.errors import Problem, UsageError
+from ksched_cli.sources.live.options import LiveOptions, parse_seconds, parse_timeout
+from ksched_cli.sources.read_options import ManifestReading
+from ksched_cli.whatif.edits.lib.edit import EditSpec
 from ksched_cli.whatif.edits.lib.methods import EditMethods
-from ksched_cli.wiring import LoadedInput, Prepared, RunOptions, assemble, change_gathered, gather
-from ksched_cli.wiring.emptiness import check_not_empty
-from ksched_cli.wiring.reading import check_no_rollouts, read_unchanged
-from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
+from ksched_cli.whatif.edits.lib.registry import edit_specs
+from ksched_cli.wiring.options import (
+    AUTO,
+    Objects,
+    RunOptions,
+    SchedulerKeywords,
+    options_of,
+    paths_and_objects,
+    settle_limits,
+)
 
 if TYPE_CHECKING:
-    from msgspec import Struct
-
     from ksched_cli.api.core import Node, Pod
-    from ksched_cli.framework.interfaces import Plugin
+    from ksched_cli.config.migration.migrate import Migration
+    from ksched_cli.plan.capacity import CapacityResult
+    from ksched_cli.plan.check.results import Check
+    from ksched_cli.plan.check.suppression import Suppressions
+    from ksched_cli.plan.configuration import EffectiveConfiguration
+    from ksched_cli.plan.drain.drain import DrainTrials
+    from ksched_cli.plan.explain.results import ExplainResult
+    from ksched_cli.plan.explain_code import ReasonCodes
+    from ksched_cli.plan.loaded_input import LoadedInput
+    from ksched_cli.plan.plugins import PluginList
+    from ksched_cli.plan.prepared import PreparedRun
     from ksched_cli.plan.results import Simulation
+    from ksched_cli.plan.scenario_results import ScenarioRun
+    from ksched_cli.plan.settled import SettledSimulation
+    from ksched_cli.plan.simulate import SimulationStream
+    from ksched_cli.plan.snapshot import SnapshotResult
+    from ksched_cli.plan.verify.verify import VerifyResult
+    from ksched_cli.plan.versions import VersionChanges, VersionList
+    from ksched_cli.plan.watch import Following
     from ksched_cli.whatif.changes import Changes
     from ksched_cli.whatif.edits.lib.edit import Edit
+    from ksched_cli.wiring.comparison import DiffResult
+    from ksched_cli.world.results import Limits
 
-# A file or directory, a document as YAML and JSON have it, a typed object of `ksched_cli.api`, or several of these.
-Objects: TypeAlias = "str | PathLike[str] | Mapping[str, Any] | Struct | Iterable[Objects]"
-
-
-class Options(TypedDict, total=False):
-    """Which scheduler is asked; what is left out is as on the command line.
-
-    `config` is a KubeSchedulerConfiguration, a file or a document. `feature_gates` are `A=true,B=false`, or a mapping.
-    `plugins` are classes, or `module:Class`, and the configuration switches them on. `namespace` is for manifests and
-    names that come without one.
-    """
-
-    config: str | PathLike[str] | Mapping[str, Any] | None
-    kube_version: str
-    feature_gates: str | Mapping[str, bool]
-    plugins: Sequence[str | type[Plugin]]
-    namespace: str
-    tie_break: str
-    seed: int
-    sampling: bool
-    allow_extenders: bool
-    timings: bool
+__all__ = [
+    "Check",
+    "EditSpec",
+    "Limits",
+    "LiveOptions",
+    "ManifestReading",
+    "RunOptions",
+    "SettledSimulation",
+    "Simulation",
+    "Simulator",
+    "SnapshotResult",
+    "Suppressions",
+    "edit_specs",
+    "parse_seconds",
+    "parse_timeout",
+    "settle_limits",
+]
 
 
 class Simulator(EditMethods):
-    """A cluster and the scheduler that is asked about it. It never changes: an edit gives a new one, so that the state
-    before it can be asked on."""
+    """A cluster with its scheduler. It never changes: an edit returns a new simulator."""
 
     def __init__(
         self,
-        setup: RunOptions,
-        gathered: LoadedInput,
-        begun: LoadedInput | None = None,
+        options: RunOptions,
+        begun: LoadedInput,
         changes: tuple[Changes, ...] = (),
+        current: LoadedInput | None = None,
     ) -> None:
-        """`gathered` is what `begun` became by the changes."""
-        self._setup = setup
-        self._gathered = gathered
-        self._begun = begun or gathered
+        """`current` is `begun` after the changes and, if the options name one, the scenario."""
+        self._options = options
+        self._begun = begun
         self._changes = changes
+        self._changed_input = current
 
     # Loading
 
     @classmethod
-    def load(cls, *cluster: Objects, **options: Unpack[Options]) -> Simulator:
+    def load(cls, *cluster: Objects, **options: Unpack[SchedulerKeywords]) -> Simulator:
         """A cluster from files and directories as `--from` takes them, from documents, and from typed objects."""
-        sources, objects = _sorted_out(cluster)
+        sources, objects = paths_and_objects(cluster)
         if not sources and not objects:
             raise UsageError("there is nothing to load: give files, documents or objects, or use Simulator.live()")
-        return cls.of(replace(_setup(options), sources=sources, objects=objects))
+        return cls.of(replace(options_of(options), sources=sources, objects=objects))
 
     @classmethod
     def live(
-        cls, *, context: str | None = None, kubeconfig: str | None = None, **options: Unpack[Options]
+        cls, *, context: str | None = None, kubeconfig: str | None = None, **options: Unpack[SchedulerKeywords]
     ) -> Simulator:
         """The cluster of a kube context, the current one unless another is named. It is read once, and never written
         to."""
-        return cls.of(replace(_setup(options), live=LiveOptions(context=context, kubeconfig=kubeconfig)))
+        return cls.of(replace(options_of(options), live=LiveOptions(context=context, kubeconfig=kubeconfig)))
 
     @classmethod
-    def of(cls, setup: RunOptions, stdin: BinaryIO | None = None) -> Simulator:
-        """What a command line asks for."""
-        if setup.scenario is not None:
-            return cls(setup, gather(setup, stdin))
-        begun, changes = read_unchanged(setup, stdin)
-        gathered = change_gathered(begun, changes)
-        check_not_empty(setup, begun.loaded, changes.manifests)
-        return cls(setup, gathered, begun, (changes,))
+    def of(cls, options: RunOptions) -> Simulator:
+        """The cluster and the changes of a command line. Nothing is changed before a result is asked for."""
+        from ksched_cli.wiring.loading import load_input
+
+        begun, changes = load_input(options)
+        return cls(options, begun, (changes,))
+
+    @property
+    def _current(self) -> LoadedInput:
+        if self._changed_input is None:
+            from ksched_cli.wiring.loading import changed_input
+
+            self._changed_input = changed_input(self._options, self._begun, *self._changes)
+        return self._changed_input
 
     # Reading
 
@@ -110,103 +134,334 @@ class Simulator(EditMethods):
         """By name."""
         from ksched_cli.api.core import Node
 
-        return tuple(sorted(self._gathered.loaded.of(Node), key=lambda node: node.metadata.name))
+        return tuple(sorted(self._current.loaded.of(Node), key=lambda node: node.metadata.name))
 
     @property
     def pods(self) -> tuple[Pod, ...]:
         """All of them, running or not, by namespace and name."""
         from ksched_cli.api.core import Pod
 
-        pods = self._gathered.loaded.of(Pod)
+        pods = self._current.loaded.of(Pod)
         return tuple(sorted(pods, key=lambda pod: (pod.metadata.namespace, pod.metadata.name)))
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is odd about the input."""
-        return (*self._gathered.loaded.warnings, *self._gathered.setting.warnings_of_runs)
+        return self._current.warnings
 
     def __repr__(self) -> str:
-        version = self._gathered.setting.release.version
+        version = self._begun.spec.release.version
         return f"<Simulator of Kubernetes {version}: {len(self.nodes)} nodes, {len(self.pods)} pods>"
 
-    # Running
+    # Use cases
 
-    def run(self, *, detail: bool = True, top: int = 10) -> Simulation:
-        """Every pending pod through one scheduling cycle, as `ksched simulate` does it. With `detail` an outcome tells
-        every node's first failure and every plugin's score; without, counts and the `top` nodes only. The simulator
-        stays as it is: running it again gives the same."""
+    def simulate(self, *, detail: bool = True, top: int = 10) -> Simulation:
+        """Every pending pod through one scheduling cycle. With `detail` an outcome has every node's first failure and
+        every plugin's score; without, counts and the `top` nodes only. A second call returns the same."""
         return self.prepared().simulate(detail=detail, top=top)
 
-    def settle(self, limits: Limits = DEFAULT_LIMITS) -> WorldResult:
-        """All changes made at once, and then everything that follows from them until nothing moves, as `ksched simulate
-        --settle` does it: `final` says where every pod is in the end."""
-        from ksched_cli.wiring.settling import settle_gathered
+    run = simulate
 
-        _, _, settlement = settle_gathered(self._setup, self._begun, self._changes, limits, detail=False, top=0)
-        return settlement.world
+    def stream(self, *, detail: bool = True, top: int = 10) -> SimulationStream:
+        """The same, one outcome after the other: what has been read is not kept."""
+        return self.prepared().stream(detail=detail, top=top)
 
-    def prepared(self) -> Prepared:
-        """A scheduler over a cluster of its own, for those who want the outcomes one by one."""
-        check_no_rollouts(self._gathered)
-        return assemble(self._setup, self._gathered)
+    def prepared(self) -> PreparedRun:
+        """A scheduler over a cluster of its own, ready to run."""
+        from ksched_cli.plan.prepared import PreparedRun
+
+        source = self._current.without_rollouts()
+        self._check_not_empty()
+        return PreparedRun.of(source)
+
+    def settle(self, limits: Limits | None = None, *, detail: bool = False, top: int = 0) -> SettledSimulation:
+        """All changes made at once, and then everything that follows from them until nothing moves: `final` has the
+        place of every pod in the end."""
+        from ksched_cli.plan.settle import settle_input
+        from ksched_cli.world.results import DEFAULT_LIMITS
+
+        self._check_not_empty()
+        return settle_input(self._begun, self._changes, limits or DEFAULT_LIMITS, detail=detail, top=top)
+
+    def scenario(self, path: str, limits: Limits | None = None) -> ScenarioRun:
+        """The steps of a scenario file, each run until nothing moves, and whether its expectations hold."""
+        from ksched_cli.plan.scenario import play_scenario
+        from ksched_cli.world.results import DEFAULT_LIMITS
+
+        return play_scenario(path, self._begun, *self._changes, limits=limits or DEFAULT_LIMITS)
+
+    def explain(self, pod: str | None = None, *, node: str = "", fixes: bool = True) -> ExplainResult:
+        """Why a pod is Pending, or why it went where it is. `node`: why not there. `fixes`: the smallest changes that
+        make it fit. Without `pod` it is a pod of the manifests, or the first pending pod that finds no place."""
+        from ksched_cli.plan.explain.explain import explain_pod
+
+        return explain_pod(self._current, pod, self._options.namespace, node=node, fixes=fixes)
+
+    def check(
+        self,
+        *manifests: Objects,
+        reading: ManifestReading | None = None,
+        edits: Sequence[tuple[str, str]] = (),
+        restart: bool = False,
+        replicas: str = "current",
+        fail_on: Collection[str] = (),
+        accepted: Suppressions | None = None,
+        allow_empty: bool = False,
+    ) -> Check:
+        """Manifests rolled out over the cluster, and what is in their way. `edits` are made after the manifests are
+        applied. `restart`: every workload counts as changed. `replicas` of workloads with an autoscaler: min, current,
+        max or all. `fail_on`: `preemption` or `warning` for findings that count as errors."""
+        from ksched_cli.plan.check.check import ManifestCheck, with_errors
+        from ksched_cli.plan.check.suppression import NOTHING_ACCEPTED
+        from ksched_cli.wiring.loading import check_nodes, parse_edits
+
+        source = self._current
+        paths, changes = self._manifests(manifests, reading, collects=True)
+        check_nodes(replace(self._options, allow_empty=allow_empty), source.loaded, changes.manifests)
+        made, problems = parse_edits(edits, [edit for each in self._changes for edit in each.edits])
+        changes = replace(changes, edits=made, problems=problems, restart=restart)
+        namespace = self._options.namespace
+        accepted = accepted or NOTHING_ACCEPTED
+        found = ManifestCheck(source, changes, paths, namespace, replicas, accepted, allow_empty).run()
+        return with_errors(found, preemptions="preemption" in fail_on, warnings="warning" in fail_on)
+
+    @staticmethod
+    def suppressions(codes: Sequence[str], baseline: str = "") -> Suppressions:
+        """The findings with these codes or names, and those of a baseline file, are accepted."""
+        from ksched_cli.plan.check.suppression import Suppressions, read_baseline
+        from ksched_cli.plan.explain_code import explain_codes
+
+        found = frozenset(each.code for each in explain_codes(codes).codes) if codes else frozenset[str]()
+        known = read_baseline(baseline) if baseline else frozenset[str]()
+        return Suppressions(found, baseline=known, baseline_source=baseline)
+
+    @staticmethod
+    def baseline(found: Check) -> dict[str, Any]:
+        """The document of a baseline that accepts the findings of a check."""
+        from ksched_cli.plan.check.suppression import baseline_document
+
+        return baseline_document(found)
+
+    @staticmethod
+    def check_not_run(problems: Iterable[Problem]) -> Check:
+        """The result of a check that could not begin."""
+        from ksched_cli.plan.check.inputs import check_not_run
+
+        return check_not_run(problems)
+
+    def capacity(
+        self,
+        *manifests: Objects,
+        reading: ManifestReading | None = None,
+        mix: str = "",
+        limit: int = 10_000,
+        ignore_pending: bool = False,
+        allow_empty: bool = False,
+    ) -> CapacityResult:
+        """How many more pods of each manifest fit, or sets of them as `mix` has them (`web=3,batch=1`)."""
+        from ksched_cli.plan.capacity import count_capacity
+        from ksched_cli.wiring.loading import check_nodes
+
+        source = self._current
+        paths, loaded = self._manifests(manifests, reading)
+        check_nodes(replace(self._options, allow_empty=allow_empty), source.loaded, loaded.manifests)
+        first, where = not ignore_pending, ", ".join(paths)
+        return count_capacity(source, loaded.manifests, mix=mix, limit=limit, pending_first=first, where=where)
+
+    def drain_nodes(
+        self,
+        *nodes: str,
+        selector: str = "",
+        each: Literal["node", "zone"] | None = None,
+        force: bool = False,
+        ignore_daemonsets: bool = False,
+        delete_emptydir_data: bool = False,
+        pod_selector: str = "",
+        ignore_pending: bool = False,
+        every_pod: bool = False,
+    ) -> DrainTrials:
+        """What `kubectl drain` would do with these nodes, those that the selector matches, or all nodes; with `each`
+        every node or zone in a trial of its own. `every_pod`: the end has also the pods to which nothing happened."""
+        from ksched_cli.api.label_query import read_query
+        from ksched_cli.plan.drain.drain import drain_nodes
+        from ksched_cli.plan.drain.filters import Flags
+
+        flags = Flags(force, ignore_daemonsets, delete_emptydir_data, read_query(pod_selector, "--pod-selector"))
+        return drain_nodes(
+            self._current, nodes, selector, flags, each=each, pending_first=not ignore_pending, every_pod=every_pod
+        )
+
+    @staticmethod
+    def compare(before: RunOptions, after: RunOptions) -> DiffResult:
+        """The same pods under two clusters, configurations, versions or manifests: what moves, and which rule moved
+        it."""
+        from ksched_cli.wiring.comparison import compare
+
+        return compare(before, after)
+
+    def verify(self) -> VerifyResult:
+        """How far the results agree with what the scheduler of the cluster did."""
+        from ksched_cli.plan.verify.verify import verify_input
+        from ksched_cli.wiring.loading import check_namespace
+
+        check_namespace(self._options, self._current.loaded)
+        return verify_input(self._current)
+
+    @staticmethod
+    def watch(options: RunOptions, seconds: float | None = None) -> Following:
+        """The news of a live cluster, for so many seconds or for ever. The manifests of the options are placed in every
+        picture of it."""
+        from ksched_cli.plan.prepared import PreparedRun
+        from ksched_cli.plan.watch import Following
+        from ksched_cli.sources.live.cluster import LiveCluster
+        from ksched_cli.sources.live.connection import connect
+        from ksched_cli.wiring.loading import load_changed, read_sources
+
+        def simulate(cluster: LiveCluster) -> Simulation:
+            return PreparedRun.of(load_changed(options, read_sources(options, lambda: cluster))).simulate()
+
+        return Following(connect(options.live), options.progress, simulate, seconds)
+
+    def snapshot(self, time: str, *, redacted: bool = False) -> SnapshotResult:
+        """What scheduling reads of the cluster, in one file; redacted with the configuration of the options, if it is
+        a file."""
+        from ksched_cli.plan.snapshot import take_redacted_snapshot, take_snapshot
+
+        loaded, config = self._begun.loaded, self._options.config
+        if not redacted:
+            return take_snapshot(loaded, time)
+        return take_redacted_snapshot(loaded, time, config if isinstance(config, str) else None)
+
+    # Use cases without a cluster
+
+    @staticmethod
+    def plugins(name: str | None = None, options: RunOptions | None = None) -> PluginList:
+        """What each plugin does, where, and with which arguments; or one plugin in full."""
+        from ksched_cli.plan.plugins import describe_plugins
+        from ksched_cli.wiring.schedulers import scheduler_spec
+
+        return describe_plugins(name, scheduler_spec(options or RunOptions()))
+
+    @staticmethod
+    def versions() -> VersionList:
+        """The modelled minors of Kubernetes."""
+        from ksched_cli.plan.versions import list_versions
+
+        return list_versions()
+
+    @staticmethod
+    def version_changes(version: str) -> VersionChanges:
+        """What a minor changed."""
+        from ksched_cli.plan.versions import list_changes
+
+        return list_changes(version)
+
+    @staticmethod
+    def reason_codes(*codes: str) -> ReasonCodes:
+        """What reason codes of `check` mean; all codes where none is named."""
+        from ksched_cli.plan.explain_code import explain_codes
+
+        return explain_codes(codes)
+
+    @staticmethod
+    def configuration(options: RunOptions) -> EffectiveConfiguration:
+        """The configuration of the options with every default written out."""
+        from ksched_cli.plan.configuration import effective_configuration
+        from ksched_cli.wiring.schedulers import scheduler_spec
+
+        return effective_configuration(scheduler_spec(options))
+
+    @staticmethod
+    def validate_configuration(options: RunOptions) -> tuple[str, ...]:
+        """Warnings about the configuration of the options. ConfigError where kube-scheduler would not accept it."""
+        from ksched_cli.plan.configuration import validate_configuration
+        from ksched_cli.wiring.schedulers import scheduler_spec
+
+        return validate_configuration(scheduler_spec(options), str(options.config))
+
+    @staticmethod
+    def migrate_configuration(options: RunOptions) -> Migration:
+        """The configuration or Policy of the options, rewritten for the newest minor."""
+        from ksched_cli.plan.migrate import migrate_file
+        from ksched_cli.wiring.schedulers import make_registry
+
+        version = None if options.kube_version == AUTO else options.kube_version
+        gates, plugins = options.feature_gates, options.plugins
+        return migrate_file(str(options.config), options.stdin, version, gates, plugins, make_registry)
+
+    @staticmethod
+    def configuration_schema(kube_version: str = AUTO) -> dict[str, Any]:
+        """A JSON Schema of KubeSchedulerConfiguration."""
+        from ksched_cli.config.schema import configuration_schema
+        from ksched_cli.wiring.schedulers import scheduler_spec
+
+        return configuration_schema(scheduler_spec(RunOptions(kube_version=kube_version)).release)
+
+    @staticmethod
+    def validate_scenario(path: str) -> str:
+        """The name of a scenario. InputError with all mistakes of its file."""
+        from ksched_cli.whatif.scenario.load import validate_scenario
+
+        return validate_scenario(path)
+
+    @staticmethod
+    def scenario_schema() -> dict[str, Any]:
+        """A JSON Schema of scenario files."""
+        from ksched_cli.whatif.scenario.schema import schema
+
+        return schema()
+
+    @staticmethod
+    def object_names(sources: Sequence[str], kind: str) -> list[tuple[str, str]]:
+        """Namespace and name of the objects of a kind in files, for completion. Nothing is checked."""
+        from ksched_cli.sources.names import find_names
+
+        return list(find_names(sources, kind))
 
     # Changing
 
     def apply(self, *manifests: Objects) -> Simulator:
-        """With manifests laid over the cluster, as `-f` does it: workloads become the pods that their controllers would
-        make, and all pods go through admission. Pods that it refuses are in `refused` of a run."""
-        paths, objects = _sorted_out(manifests)
-        from ksched_cli.sources.manifests import load_manifests
-        from ksched_cli.whatif.changes import Changes
+        """Apply manifests to the cluster, as `-f` does it: workloads become the pods that their controllers would make,
+        and all pods go through admission. Pods that it refuses are in `refused` of a simulation."""
 
-        namespace = self._setup.namespace or self._gathered.loaded.namespace
-        loaded = load_manifests(paths, None, replace(self._setup.reading, namespace=namespace), objects)
-        return self._changed(Changes(loaded, namespace=namespace))
+        _, loaded = self._manifests(manifests)
+        return self._changed(loaded)
 
     def add_pod(self, pod: Mapping[str, Any] | Pod) -> Simulator:
-        """With one more pod, as `apply` adds it."""
+        """Add one more pod, as `apply` adds it."""
         return self.apply(pod)
 
     def _edited(self, *edits: Edit) -> Simulator:
         from ksched_cli.whatif.changes import Changes
 
-        namespace = self._setup.namespace or self._gathered.loaded.namespace
-        return self._changed(Changes(edits=edits, namespace=namespace))
+        return self._changed(Changes(edits=edits, namespace=self._namespace))
 
     def _changed(self, changes: Changes) -> Simulator:
-        gathered = change_gathered(self._gathered, changes)
-        return Simulator(self._setup, gathered, self._begun, (*self._changes, changes))
+        current = self._current.changed(changes)
+        return Simulator(self._options, self._begun, (*self._changes, changes), current)
 
+    @property
+    def _namespace(self) -> str:
+        return self._options.namespace or self._begun.loaded.namespace
 
-def _setup(options: Options) -> RunOptions:
-    unknown = sorted(options.keys() - Options.__annotations__.keys())
-    if unknown:
-        raise UsageError(f"there is no option {', '.join(unknown)}; there are {', '.join(Options.__annotations__)}")
-    same: dict[str, Any] = {key: value for key, value in options.items() if key not in ("config", "feature_gates")}
-    setup = RunOptions(**same)
-    config, gates = options.get("config"), options.get("feature_gates", "")
-    if setup.tie_break not in ("name", "random"):
-        raise UsageError(f"tie_break is {setup.tie_break!r}: it is name or random")
-    if not isinstance(gates, str):
-        gates = ",".join(f"{name}={str(on).lower()}" for name, on in gates.items())
-    return replace(setup, config=str(config) if isinstance(config, PathLike) else config, feature_gates=gates)
+    def _manifests(
+        self, manifests: Iterable[Objects], reading: ManifestReading | None = None, *, collects: bool = False
+    ) -> tuple[list[str], Changes]:
+        """The paths among the manifests, and the changes that apply them. `collects`: mistakes become findings."""
+        from ksched_cli.whatif.changes import Changes
+        from ksched_cli.wiring.loading import read_manifests
 
+        paths, objects = paths_and_objects(manifests)
+        options = replace(
+            self._options, reading=replace(reading or self._options.without_manifests().reading, collects=collects)
+        )
+        loaded = read_manifests(options, self._namespace, paths, objects)
+        return paths, Changes(loaded, namespace=self._namespace)
 
-def _sorted_out(given: Iterable[Objects]) -> tuple[list[str], list[Any]]:
-    """Paths, and everything that is an object itself."""
-    paths: list[str] = []
-    objects: list[Any] = []
-    for each in _flat(given):
-        if isinstance(each, str | PathLike):
-            paths.append(str(each))
-        else:
-            objects.append(each)
-    return paths, objects
+    def _check_not_empty(self) -> None:
+        """Raise InputError if the changes leave nothing to place."""
+        from ksched_cli.wiring.loading import check_not_empty
 
-
-def _flat(given: Iterable[Any]) -> Iterator[Any]:
-    for each in given:
-        if isinstance(each, Iterable) and not isinstance(each, str | Mapping | PathLike):
-            yield from _flat(each)
-        else:
-            yield each
+        if self._options.scenario is None:
+            manifests = (changes.manifests for changes in self._changes)
+            check_not_empty(self._options, self._begun.loaded, *manifests)

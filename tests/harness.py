@@ -21,8 +21,9 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plan import settle as plan_settle
+from ksched_cli.plan.scheduler_spec import plugin_points
 from ksched_cli.releases.minors import NEWEST, Release
-from ksched_cli.wiring import make_registry, plugin_points
+from ksched_cli.wiring.schedulers import make_registry
 from ksched_cli.world.results import WorldResult
 
 P = TypeVar("P", bound=Plugin)

@@ -55,7 +55,8 @@ PATTERNS = {
     "report/encoding.py": "characters that an output cannot hold",
     "report/escaping.py": "characters that Markdown would read as markup",
     "report/jsonpath_syntax.py": "the expression that a user gives",
-    "report/junit.py": "characters that XML cannot hold",
+    "report/check_junit.py": "characters that XML cannot hold",
+    "report/registry.py": "decorators in the source of renderers",
     "report/visible.py": "characters that a terminal would obey",
 }
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.sources.decoding import decode
-from ksched_cli.wiring import RunOptions, prepare
+from ksched_cli.wiring.options import RunOptions
 from tests.benchmarks import commands
 from tests.benchmarks.__main__ import measure
 from tests.benchmarks.reading import full_pod, timed, write_list
 from tests.benchmarks.workloads import PENDING, write
+from tests.running import prepare
 
 PODS = 30
 

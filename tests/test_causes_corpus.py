@@ -12,8 +12,9 @@ from ksched_cli.plan.diff import Diff
 from ksched_cli.plan.rule_changes import Rules, rules_that_differ
 from ksched_cli.plan.simulate import place
 from ksched_cli.releases.minors import RELEASES
-from ksched_cli.wiring import RunOptions, gather, make_scheduler
 from ksched_cli.wiring.comparison import compare
+from ksched_cli.wiring.options import RunOptions
+from tests.running import load, make_scheduler
 from tests.test_conformance import CORPUS
 
 
@@ -58,8 +59,8 @@ def with_the_others_bound(case: str, before: str, after: str) -> dict[str, str]:
     """Where each pod goes after, in clusters of their own in which those that were tried ahead of it before are bound
     to the nodes that they had there; an empty string where it stays."""
     setups = [setup_of(case, minor) for minor in (before, after)]
-    gathered = [gather(setup) for setup in setups]
-    outcomes = list(place(make_scheduler(setups[0], gathered[0].loaded, gathered[0].setting)).outcomes)
+    gathered = [load(setup) for setup in setups]
+    outcomes = list(place(make_scheduler(setups[0], gathered[0].loaded, gathered[0].spec)).outcomes)
     assert not any(outcome.preemption for outcome in outcomes)
     found = {}
     for index, outcome in enumerate(outcomes):
@@ -68,7 +69,7 @@ def with_the_others_bound(case: str, before: str, after: str) -> dict[str, str]:
         # Whoever had no node then is nobody's neighbour.
         pods = [pod for pod in loaded.of(Pod) if ahead.get(pod_key(pod), "-")]
         loaded.set_all(Pod, [bound(pod, ahead[pod_key(pod)]) if pod_key(pod) in ahead else pod for pod in pods])
-        scheduler = make_scheduler(setups[1], loaded, gathered[1].setting)
+        scheduler = make_scheduler(setups[1], loaded, gathered[1].spec)
         row = next(row for row, info in enumerate(scheduler.cluster.pods.infos) if info.key == outcome.pod)
         decision = scheduler.schedule(row)
         node = "" if decision.row is None else scheduler.cluster.nodes.names[decision.row]

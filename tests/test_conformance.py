@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.report.simulate_document import JsonStream
-from ksched_cli.wiring import RunOptions, prepare
+from ksched_cli.report.registry import RenderOptions, render
+from ksched_cli.wiring.options import RunOptions
+from tests.running import prepare
 
 CORPUS = Path(__file__).parent.parent / "fixtures" / "conformance" / "1.36"
 
@@ -49,11 +50,7 @@ def simulate(case: Path, kube_version: str = "auto", config: dict[str, Any] | No
     own = config or (str(file) if file.exists() else None)
     prepared = prepare(RunOptions([str(case / "cluster.json")], config=own, kube_version=kube_version))
     out = io.StringIO()
-    placement = prepared.place(detail=True, top=0)
-    stream = JsonStream(out)
-    for outcome in placement.outcomes:
-        stream.pod(outcome)
-    stream.close(placement.gated, placement.ignored, prepared.coverage, prepared.stats(0, 1.0))
+    render(prepared.stream(detail=True, top=0), out, RenderOptions("json"))
     document: dict[str, Any] = json.loads(out.getvalue())
     return document
 

@@ -14,20 +14,18 @@ from ksched_cli.plan.explain.results import Explanation
 from ksched_cli.plan.explain.run import explain
 from ksched_cli.plan.explain.subject import find_subject
 from ksched_cli.plan.fixes.values import Fix
+from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring import RunOptions, assemble, gather, make_scheduler, read_edits
-from ksched_cli.wiring.settling import settle_cluster
-from ksched_cli.world.results import Limits
+from ksched_cli.wiring.options import RunOptions
 from tests.lanes import sampled
+from tests.running import load, make_scheduler, settle
 from tests.test_conformance import CASES
 
 
 def setup_of(case: Path, cluster: Path, flags: Sequence[str] = ()) -> RunOptions:
     config = case / "config.yaml"
     given = [(flag.removeprefix("--"), text) for flag, _, text in (each.partition(" ") for each in flags)]
-    edits, problems = read_edits(given)
-    assert not problems
-    return RunOptions([str(cluster)], config=str(config) if config.exists() else None, edits=edits)
+    return RunOptions([str(cluster)], config=str(config) if config.exists() else None, edits=given)
 
 
 def patch(document: Any, operations: Sequence[Mapping[str, Any]]) -> None:
@@ -51,8 +49,7 @@ def patch(document: Any, operations: Sequence[Mapping[str, Any]]) -> None:
 
 def is_placed(case: Path, cluster: Path, flags: Sequence[str], pod: str) -> bool:
     """Once nothing moves any more."""
-    _, found = settle_cluster(setup_of(case, cluster, flags), Limits())
-    return any(each.pod == pod and each.node for each in found.world.final)
+    return any(each.pod == pod and each.node for each in settle(setup_of(case, cluster, flags)).final)
 
 
 def works(case: Path, raw: str, found: Explanation, fix: Fix, folder: Path) -> bool:
@@ -84,8 +81,8 @@ def controllers(item: Any) -> list[tuple[str, str, str]]:
 def test_every_fix_that_is_printed_works(case: Path, tmp_path: Path) -> None:
     cluster = case / "cluster.json"
     setup = setup_of(case, cluster)
-    gathered = gather(setup)
-    scheduler = assemble(setup, gathered).scheduler
+    gathered = load(setup)
+    scheduler = PreparedRun.of(gathered).scheduler
     queue = scheduler.enqueue()
     unplaced = [
         each.pod.key for each in scheduler.run(queue) if each.result == "unschedulable" and not each.nominated_node
@@ -94,7 +91,7 @@ def test_every_fix_that_is_printed_works(case: Path, tmp_path: Path) -> None:
     raw = cluster.read_text()
 
     def make(loaded: Loaded) -> Scheduler:
-        return make_scheduler(setup, loaded, gathered.setting)
+        return make_scheduler(setup, loaded, gathered.spec)
 
     for pod in unplaced:
         found = explain(find_subject(gathered.loaded, pod), make)

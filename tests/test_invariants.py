@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.plugins.default_preemption.evaluator import Evaluator
 from ksched_cli.report.simulate_document import simulation_document
-from ksched_cli.wiring import RunOptions, prepare
+from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters, nodes, pods
 from tests.harness import decide, make_scheduler
 from tests.lanes import sampled
 from tests.plugins.lib.devices.resources import devices, exactly, make_claim, make_class, make_slice
 from tests.plugins.storage import claim, volume
+from tests.running import prepare
 from tests.test_conformance import CASES
 
 

@@ -21,22 +21,18 @@ from ksched_cli.api.selectors import compile_selector
 from ksched_cli.api.workloads import ReplicaSet, StatefulSet
 from ksched_cli.cli.main import run
 from ksched_cli.controlplane.pods import is_ready
-from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.settle_world import SettleWorld
 from ksched_cli.plan.simulate import OutputOptions
-from ksched_cli.report.final import final_entry
+from ksched_cli.report.entries import final_entry
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.wiring import RunOptions, make_scheduler, make_setting, read_edits
-from ksched_cli.wiring.check import run_check
 from ksched_cli.wiring.comparison import compare
-from ksched_cli.wiring.drains import drain_nodes
-from ksched_cli.wiring.reading import read_unchanged
-from ksched_cli.wiring.scenarios import play_scenario
-from ksched_cli.wiring.settling import settle_cluster
+from ksched_cli.wiring.loading import load_input
+from ksched_cli.wiring.options import RunOptions
 from ksched_cli.world.results import FinalPod, Limits, WorldResult
 from ksched_cli.world.world import World
+from tests.running import check, settle
 
 # An edit, as flag and text, or a manifest.
 Change = tuple[str, str] | dict[str, Any]
@@ -133,9 +129,8 @@ def at_rest(nodes: list[dict[str, Any]], workloads: list[dict[str, Any]], folder
 
 
 def begun(setup: RunOptions) -> tuple[World, Changes]:
-    gathered, changes = read_unchanged(setup, None)
-    scheduler = make_scheduler(setup, gathered.loaded, make_setting(setup))
-    return SettleWorld(scheduler, OutputOptions(), gathered.loaded).world, changes
+    source, changes = load_input(setup)
+    return SettleWorld(source.scheduler(), OutputOptions(), source.loaded).world, changes
 
 
 def saved(path: Path, *items: dict[str, Any]) -> str:
@@ -154,12 +149,11 @@ def setup_of(cluster: Loaded, change: Change, folder: Path) -> RunOptions:
     setup = RunOptions(objects=objects_of(cluster))
     if isinstance(change, dict):
         return RunOptions(objects=setup.objects, filenames=[saved(folder / "change.json", change)])
-    edits, problems = read_edits([change])
-    return RunOptions(objects=setup.objects, edits=edits, edit_problems=problems)
+    return RunOptions(objects=setup.objects, edits=[change])
 
 
 def by_settling(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
-    return settle_cluster(setup_of(cluster, change, folder), LIMITS)[1].world
+    return settle(setup_of(cluster, change, folder), LIMITS)
 
 
 def by_scenario(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
@@ -170,8 +164,7 @@ def by_scenario(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
         step = {words[0] + "".join(word.title() for word in words[1:]): change[1]}
     scenario = folder / "scenario.yaml"
     scenario.write_text(json.dumps({"apiVersion": "ksched/v1", "kind": "Scenario", "steps": [step]}))
-    setup = RunOptions(objects=objects_of(cluster), scenario=str(scenario))
-    return play_scenario(setup, limits=LIMITS)[0].settlement.world
+    return Simulator.of(RunOptions(objects=objects_of(cluster))).scenario(str(scenario), LIMITS).settlement.world
 
 
 def by_diff(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
@@ -192,13 +185,19 @@ def by_python(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
 
 
 def by_check(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
-    return run_check(setup_of(cluster, change, folder)).world
+    return check(setup_of(cluster, change, folder)).world
 
 
 def by_drain(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
     """kubectl's flags with which an edit drains a node."""
-    flags = Flags(force=True, ignore_daemonsets=True, delete_emptydir_data=True)
-    (trial,) = drain_nodes(RunOptions(objects=objects_of(cluster)), None, [change[1]], "", flags, every_pod=True).trials  # type: ignore[index]
+    simulator = Simulator.of(RunOptions(objects=objects_of(cluster)))
+    (trial,) = simulator.drain_nodes(
+        change[1],  # type: ignore[index]
+        force=True,
+        ignore_daemonsets=True,
+        delete_emptydir_data=True,
+        every_pod=True,
+    ).trials
     return trial.drain.world
 
 

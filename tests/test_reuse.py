@@ -15,10 +15,11 @@ from ksched_cli.engine import reuse
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.simulate import outcome_of
 from ksched_cli.report.simulate_document import simulation_document
-from ksched_cli.wiring import RunOptions, prepare
+from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_pod
 from tests.clusters import ZONES, nodes, pods
 from tests.harness import make_scheduler
+from tests.running import prepare
 from tests.test_conformance import CASES
 
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.report.simulate_document import JsonStream
-from ksched_cli.wiring import RunOptions, prepare
+from ksched_cli.report.registry import RenderOptions, render
+from ksched_cli.wiring.options import RunOptions
+from tests.running import prepare
 
 RECORDINGS = Path(__file__).parent.parent / "fixtures" / "conformance" / "sampling" / "1.36.jsonl.gz"
 CASES = [f"sampling-{number:02d}" for number in range(20)]
@@ -31,11 +32,7 @@ def simulate(case: dict[str, Any], folder: Path, *, sampling: bool = True) -> li
     cluster.write_text(json.dumps(case["cluster"]))
     prepared = prepare(RunOptions([str(cluster)], config=case.get("config"), sampling=sampling))
     out = io.StringIO()
-    placement = prepared.place(detail=True, top=0)
-    stream = JsonStream(out)
-    for outcome in placement.outcomes:
-        stream.pod(outcome)
-    stream.close(placement.gated, placement.ignored, prepared.coverage, prepared.stats(0, 1.0))
+    render(prepared.stream(detail=True, top=0), out, RenderOptions("json"))
     pods: list[dict[str, Any]] = json.loads(out.getvalue())["pods"]
     return pods
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ksched_cli.api.selectors import LABEL_OPERATORS, Requirement, Selector, SelectorError, checked, make_requirement
+from ksched_cli.errors import UsageError
 
 _SET = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
 _EQUAL = re.compile(r"([^=!<>\s]+)\s*(==|=|!=)\s*([^=!<>\s]*)")
@@ -18,6 +19,14 @@ def parse_query(text: str) -> Selector:
     if not text.strip():
         return Selector()
     return Selector(tuple(_requirement(part.strip()) for part in _COMMA.split(text)))
+
+
+def read_query(text: str, option: str = "-l") -> Selector:
+    """The label selector of an option. UsageError names the option."""
+    try:
+        return parse_query(text)
+    except SelectorError as mistake:
+        raise UsageError(f"{option} {text}: {mistake}") from None
 
 
 def _requirement(part: str) -> Requirement:

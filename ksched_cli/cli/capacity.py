@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
-from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, make_setup, takes_groups
-from ksched_cli.cli.printing import print_row, warn
-from ksched_cli.cli.running import SOME_DO_NOT_FIT, show_document
+from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.printing import warn
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import UsageError
-
-if TYPE_CHECKING:
-    from ksched_cli.wiring.counting import CapacityResult
 
 SHORT = "How many more pods fit, where, and what runs out first."
 HELP = """How many more pods of a manifest fit: per node and in all, what runs out first where, and what is stranded.
@@ -60,6 +57,9 @@ Max = Annotated[int, typer.Option("--max", min=1, metavar="N", help="Stop after 
 IgnorePending = Annotated[bool, typer.Option("--ignore-pending", help="Count as if none of its pods were pending.")]
 
 
+Output = Annotated[str, options.FormatOption("CapacityResult")]
+
+
 @takes_groups
 def capacity(
     cluster: ManifestOptions,
@@ -69,35 +69,25 @@ def capacity(
     mix: Mix = "",
     limit: Max = 10_000,
     ignore_pending: IgnorePending = False,
-    output: options.OutputOption = options.Output.TABLE,
+    output: Output = "table",
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
 ) -> None:
+    from ksched_cli.simulator import Simulator
+
     if not cluster.has_manifests:
         raise UsageError("say which pods to count: -f FILE with a pod or a workload")
-    setup = make_setup(cluster, live, scheduler, edits)
-    from ksched_cli.wiring.counting import count_capacity
-
-    counted = count_capacity(setup, sys.stdin.buffer, mix=mix, limit=limit, pending_first=not ignore_pending)
-    warn(counted.warnings)
-    _show(counted, output, headers=not no_headers)
-    none_fits = any(each.sets == 0 for each in counted.capacities)
+    run = run_options(cluster, live, scheduler, edits)
+    simulator = Simulator.of(replace(run.without_manifests(), allow_empty=True))
+    found = simulator.capacity(
+        *cluster.filenames,
+        reading=run.reading,
+        mix=mix,
+        limit=limit,
+        ignore_pending=ignore_pending,
+        allow_empty=run.allow_empty,
+    )
+    warn(found.warnings)
+    show(found, output, headers=not no_headers)
+    none_fits = any(each.sets == 0 for each in found.capacities)
     raise typer.Exit(SOME_DO_NOT_FIT if none_fits and not exit_zero else 0)
-
-
-def _show(counted: CapacityResult, output: options.Output, *, headers: bool) -> None:
-    from ksched_cli.report.capacity import capacity_document, print_capacities
-    from ksched_cli.report.console import make_console
-    from ksched_cli.report.simulate_document import stats_entry
-    from ksched_cli.report.simulate_table import print_omissions
-
-    if output is options.Output.NAME:
-        for each in counted.capacities:
-            for name, fits in each.fits.items():
-                print_row(name, str(fits))
-    elif output in (options.Output.JSON, options.Output.YAML):
-        show_document(capacity_document(counted.capacities, counted.coverage, stats_entry(counted.stats)), output)
-    else:
-        console = make_console()
-        print_capacities(counted.capacities, console, wide=output is options.Output.WIDE, headers=headers)
-        print_omissions(counted.coverage, console)

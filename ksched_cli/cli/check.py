@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -15,15 +12,13 @@ import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EditOptions
-from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
+from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, run_options, takes_groups
 from ksched_cli.cli.printing import complain, warn
-from ksched_cli.cli.running import SOME_DO_NOT_FIT
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, collector_off, show
 from ksched_cli.errors import InputError, KschedError, UsageError
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.check.results import Check, Finding
-    from ksched_cli.plan.check.suppression import Suppressions
-    from ksched_cli.wiring import RunOptions
+    from ksched_cli.simulator import Check, Suppressions
 
 SHORT = "Would these manifests schedule? For CI."
 HELP = """Would these manifests schedule? Lays them over the cluster as `kubectl apply` would, and says what is in
@@ -60,16 +55,6 @@ Exit codes: 0 everything fits, 1 something does not, 2 the input or the command 
 3 the cluster could not be read."""
 
 
-class CheckOutput(StrEnum):
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    JUNIT = "junit"
-    SARIF = "sarif"
-    GITHUB = "github"
-    MARKDOWN = "markdown"
-
-
 class ReplicaBound(StrEnum):
     MIN = "min"
     CURRENT = "current"
@@ -84,15 +69,7 @@ Replicas = Annotated[
         "maxReplicas does not fit, maxReplicas, or all three."
     ),
 ]
-Output = Annotated[
-    CheckOutput,
-    typer.Option(
-        "-o",
-        "--output",
-        help="table for people, wide with the steps of each rollout, json for programs; for CI junit (Jenkins, "
-        "GitLab), sarif (code scanning), github (annotations, and the step's summary) and markdown.",
-    ),
-]
+Output = Annotated[str, options.FormatOption("Check")]
 Files = Annotated[
     list[str],
     typer.Argument(metavar="FILE", help="More manifests, as -f takes them: for globs and hooks.", show_default=False),
@@ -135,12 +112,9 @@ class AcceptedOptions:
     write_baseline: WriteBaseline = ""
 
     def read(self) -> Suppressions:
-        from ksched_cli.cli.explain_code import find_codes
-        from ksched_cli.plan.check.suppression import Suppressions, read_baseline
+        from ksched_cli.simulator import Simulator
 
-        codes = frozenset(each.code for each in find_codes(self.ignore))
-        known = read_baseline(self.baseline) if self.baseline else frozenset[str]()
-        return Suppressions(codes, baseline=known, baseline_source=self.baseline)
+        return Simulator.suppressions(self.ignore, self.baseline)
 
 
 @takes_groups
@@ -151,57 +125,60 @@ def check(
     edits: EditOptions,
     accepted: AcceptedOptions,
     files: Files = [],  # noqa: B006  # typer takes the default from here and never changes it
-    output: Output = CheckOutput.TABLE,
+    output: Output = "table",
     restart: Restart = False,
     replicas: Replicas = ReplicaBound.CURRENT,
     exit_zero: options.ExitZero = False,
     fail_on: options.FailOnOption = [],  # noqa: B006
 ) -> None:
+    from ksched_cli.simulator import Simulator
+
     cluster = replace(cluster, filenames=[*cluster.filenames, *files])
     try:
         if not cluster.has_manifests:
             raise UsageError("say which manifests: -f FILE, -f DIRECTORY, -f -, -k DIRECTORY or --helm CHART")
         if exit_zero and fail_on:
             raise UsageError("--exit-zero and --fail-on contradict each other: give one of them")
-        setup = make_setup(cluster, live, scheduler, edits)
-        setup = replace(setup, reading=replace(setup.reading, optional=tuple(files)))
-        done = stricter(_checked(setup, restart, replicas, accepted), fail_on)
+        run = run_options(cluster, live, scheduler, edits)
+        # Workloads of the manifests can be scaled, so that scaling comes after them.
+        scales = [each for each in run.edits if each[0] == "scale"]
+        others = [each for each in run.edits if each[0] != "scale"]
+        suppressions = accepted.read()
+        with collector_off():
+            simulator = Simulator.of(replace(run.without_manifests(), edits=others, allow_empty=True))
+        found = simulator.check(
+            *cluster.filenames,
+            reading=replace(run.reading, optional=tuple(files)),
+            edits=scales,
+            restart=restart,
+            replicas=replicas.value,
+            fail_on=fail_on,
+            accepted=suppressions,
+            allow_empty=run.allow_empty,
+        )
     except KschedError as mistake:
-        if output not in (CheckOutput.TABLE, CheckOutput.WIDE):
-            from ksched_cli.plan.check.inputs import check_not_run
-
-            show(check_not_run(mistake.problems), output)
+        if output not in ("table", "wide"):
+            show(Simulator.check_not_run(mistake.problems), output)
         raise
-    show(done, output)
-    if done.is_input_wrong:
-        raise typer.Exit(InputError.exit_code)
-    if accepted.write_baseline:
-        raise typer.Exit(0)
-    bad = done.count("error") or (options.FailOn.WARNING in fail_on and (done.warnings or done.count("warning")))
-    raise typer.Exit(SOME_DO_NOT_FIT if bad and not exit_zero else 0)
-
-
-def _checked(setup: RunOptions, restart: bool, replicas: ReplicaBound, accepted: AcceptedOptions) -> Check:
-    from ksched_cli.wiring.check import prepare_check
-
-    suppressions = accepted.read()
-    # What is read stays to the end: the collector need not go through it while it comes in, nor later.
-    gc.disable()
-    prepared = prepare_check(setup, sys.stdin.buffer, restart=restart, replicas=replicas)
-    gc.freeze()
-    gc.enable()
-    found = replace(prepared, accepted=suppressions).run()
     warn(found.warnings)
     if accepted.write_baseline:
         _write_baseline(found, accepted.write_baseline)
-    return found
+    show(found, output)
+    if output == "github":
+        _append_step_summary(found)
+    if found.is_input_wrong:
+        raise typer.Exit(InputError.exit_code)
+    if accepted.write_baseline:
+        raise typer.Exit(0)
+    bad = found.count("error") or (options.FailOn.WARNING in fail_on and (found.warnings or found.count("warning")))
+    raise typer.Exit(SOME_DO_NOT_FIT if bad and not exit_zero else 0)
 
 
 def _write_baseline(found: Check, path: str) -> None:
-    from ksched_cli.plan.check.suppression import baseline_document
     from ksched_cli.report.encoding import json_text
+    from ksched_cli.simulator import Simulator
 
-    document = baseline_document(found)
+    document = Simulator.baseline(found)
     try:
         Path(path).write_text(json_text(document, indent=2) + "\n", encoding="utf-8")
     except OSError as problem:
@@ -209,78 +186,14 @@ def _write_baseline(found: Check, path: str) -> None:
     complain(f"{len(document['findings'])} findings are in the baseline {path}")
 
 
-def stricter(done: Check, fail_on: Sequence[options.FailOn]) -> Check:
-    """What --fail-on names is an error, in every output."""
-    from ksched_cli.plan.codes import PREEMPTS
+def _append_step_summary(found: object) -> None:
+    """GitHub Actions shows the file on the page of the run."""
+    from ksched_cli.report.registry import RenderOptions, render
 
-    def counts(finding: Finding) -> bool:
-        preempts = options.FailOn.PREEMPTION in fail_on and finding.code == PREEMPTS
-        return preempts or (options.FailOn.WARNING in fail_on and finding.level == "warning")
-
-    workloads = tuple(
-        replace(
-            workload,
-            findings=tuple(replace(each, level="error") if counts(each) else each for each in workload.findings),
-        )
-        for workload in done.workloads
-    )
-    return replace(done, workloads=workloads)
-
-
-def show(done: Check, output: CheckOutput) -> None:
-    if output in _TEXTS:
-        sys.stdout.writelines(_TEXTS[output](done))
-        return
-    from ksched_cli.report.check_table import print_check
-    from ksched_cli.report.console import make_console
-
-    print_check(done, make_console(), steps=output is CheckOutput.WIDE)
-
-
-def _json(done: Check) -> Iterator[str]:
-    from ksched_cli.report.check_document import check_document
-    from ksched_cli.report.encoding import json_text
-
-    yield json_text(check_document(done), indent=2) + "\n"
-
-
-def _junit(done: Check) -> Iterator[str]:
-    from ksched_cli.report.junit import junit_text
-
-    yield junit_text(done)
-
-
-def _sarif(done: Check) -> Iterator[str]:
-    from ksched_cli.report.encoding import json_text
-    from ksched_cli.report.sarif import sarif_document
-
-    yield json_text(sarif_document(done), indent=2) + "\n"
-
-
-def _markdown(done: Check) -> Iterator[str]:
-    from ksched_cli.report.markdown import markdown_text
-
-    yield markdown_text(done)
-
-
-def _github(done: Check) -> Iterator[str]:
-    """The annotations, and all of it into the summary of the step."""
-    from ksched_cli.report.github import github_lines
-
-    yield from (f"{line}\n" for line in github_lines(done))
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
         try:
             with open(summary, "a", encoding="utf-8") as file:
-                file.writelines(_markdown(done))
+                render(found, file, RenderOptions("markdown"))
         except OSError as problem:
             warn([f"cannot write the step summary {summary}: {(problem.strerror or str(problem)).lower()}"])
-
-
-_TEXTS: Mapping[CheckOutput, Callable[[Check], Iterator[str]]] = {
-    CheckOutput.JSON: _json,
-    CheckOutput.JUNIT: _junit,
-    CheckOutput.SARIF: _sarif,
-    CheckOutput.GITHUB: _github,
-    CheckOutput.MARKDOWN: _markdown,
-}

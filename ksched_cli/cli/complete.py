@@ -95,10 +95,10 @@ def _names(kind: str, typed: _Typed) -> Iterator[str]:
     sources = typed.of("--from")
     if kind not in _KINDS or not sources:
         return
-    from ksched_cli.sources.names import find_names
+    from ksched_cli.simulator import Simulator
 
     namespaces = typed.of("--namespace")
-    for namespace, name in find_names(sources, _KINDS[kind]):
+    for namespace, name in Simulator.object_names(sources, _KINDS[kind]):
         # A shell puts the candidate on the command line as it is.
         if not _SAFE.fullmatch(f"{namespace}{name}"):
             continue

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ksched_cli.cli import options
+from ksched_cli.cli.groups import takes_groups
 from ksched_cli.cli.printing import complain, print_row, print_text, warn
-from ksched_cli.errors import UsageError
-
-if TYPE_CHECKING:
-    from ksched_cli.wiring import SchedulerSpec
+from ksched_cli.cli.showing import show
+from ksched_cli.errors import ConfigError, InputError, Problem, UsageError
 
 # Something of the old file cannot be said.
 NOT_WHOLE = 1
@@ -40,6 +38,8 @@ OwnPlugin = Annotated[
     ),
 ]
 
+ViewOutput = Annotated[str, options.FormatOption("EffectiveConfiguration")]
+MigrateOutput = Annotated[str, options.FormatOption("Migration")]
 Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="KubeSchedulerConfiguration files.")]
 
 VIEW_HELP = """The effective configuration, every default written out.
@@ -91,20 +91,20 @@ Examples:
 
 
 @app.command("view", help=VIEW_HELP, short_help="Print the effective configuration.")
+@takes_groups
 def view(
     config: options.Config = None,
     kube_version: options.KubeVersion = "auto",
     feature_gates: options.FeatureGates = "",
     plugin: options.PluginOption = [],  # noqa: B006  # typer takes the default from here and never changes it
-    output: options.OutputOption = options.Output.YAML,
+    output: ViewOutput = "yaml",
 ) -> None:
-    from ksched_cli.config.view import configuration_document
+    from ksched_cli.simulator import RunOptions, Simulator
 
-    _check_output(output)
-    setting = _setting(config, kube_version, feature_gates, plugin)
-    _print(
-        configuration_document(setting.configuration, setting.release, setting.gates, setting.registry.models()), output
-    )
+    run = RunOptions(config=config, kube_version=kube_version, feature_gates=feature_gates, plugins=plugin)
+    found = Simulator.configuration(run)
+    warn(found.warnings)
+    show(found, output)
 
 
 @app.command("validate", help=VALIDATE_HELP, short_help="Check configurations, all mistakes at once.")
@@ -114,16 +114,13 @@ def validate(
     feature_gates: options.FeatureGates = "",
     plugin: options.PluginOption = [],  # noqa: B006
 ) -> None:
-    from ksched_cli.errors import ConfigError, InputError, Problem
+    from ksched_cli.simulator import RunOptions, Simulator
 
     problems: list[Problem] = []
     for file in files:
+        run = RunOptions(config=file, kube_version=kube_version, feature_gates=feature_gates, plugins=plugin)
         try:
-            setting = _setting(file, kube_version, feature_gates, plugin, told=False)
-            if setting.not_read:
-                use = f"use {setting.release.config.read[0]}"
-                problems.append(Problem(setting.not_read, file, path="apiVersion", hint=use))
-                continue
+            warn(Simulator.validate_configuration(run))
         except InputError as mistake:
             problems.extend(mistake.problems)
         else:
@@ -133,53 +130,36 @@ def validate(
 
 
 @app.command("migrate", help=MIGRATE_HELP, short_help="Rewrite an older configuration or a Policy as v1.")
+@takes_groups
 def migrate(
     file: File,
     to: To = TARGETS[0],
     kube_version: ReadBy = "auto",
     feature_gates: GatesOfReader = "",
     plugin: OwnPlugin = [],  # noqa: B006
-    output: options.OutputOption = options.Output.YAML,
+    output: MigrateOutput = "yaml",
 ) -> None:
+    from ksched_cli.simulator import RunOptions, Simulator
+
     if to not in TARGETS:
         raise UsageError(f"--to {to}: there is {', '.join(TARGETS)}")
-    _check_output(output)
-    from ksched_cli.wiring.migrating import migrate_file
-
-    migration = migrate_file(file, sys.stdin.buffer, kube_version, feature_gates, plugin)
+    run = RunOptions(
+        config=file,
+        stdin=sys.stdin.buffer,
+        kube_version=kube_version,
+        feature_gates=feature_gates,
+        plugins=plugin,
+    )
+    migration = Simulator.migrate_configuration(run)
     for note in migration.notes:
         complain(f"{'warning' if note.lost else 'note'}: {note.told}")
-    _print(migration.document, output)
+    show(migration, output)
     raise typer.Exit(0 if migration.whole else NOT_WHOLE)
 
 
 @app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema for editors.")
 def schema(kube_version: options.KubeVersion = "auto") -> None:
-    from ksched_cli.config import schema as schemas
     from ksched_cli.report.encoding import json_text
+    from ksched_cli.simulator import Simulator
 
-    print_text(json_text(schemas.configuration_schema(_setting(None, kube_version, "").release), indent=2))
-
-
-def _check_output(output: options.Output) -> None:
-    if output not in (options.Output.YAML, options.Output.JSON):
-        raise UsageError(f"a configuration is shown as yaml or json, not as {output.value}")
-
-
-def _print(document: dict[str, Any], output: options.Output) -> None:
-    from ksched_cli.report.encoding import write_json, write_yaml
-
-    (write_json if output is options.Output.JSON else write_yaml)(document, sys.stdout)
-
-
-def _setting(
-    path: str | None, kube_version: str, feature_gates: str, plugins: Sequence[str] = (), *, told: bool = True
-) -> SchedulerSpec:
-    from ksched_cli.wiring import RunOptions, make_setting
-
-    setting = make_setting(
-        RunOptions(config=path, kube_version=kube_version, feature_gates=feature_gates, plugins=plugins)
-    )
-    if told or not setting.not_read:
-        warn(setting.warnings)
-    return setting
+    print_text(json_text(Simulator.configuration_schema(kube_version), indent=2))

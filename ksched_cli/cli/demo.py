@@ -7,7 +7,9 @@ from importlib.resources import as_file, files
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.running import Shown, run_and_show
+from ksched_cli.cli.groups import takes_groups
+from ksched_cli.cli.simulate import Output, simulate_and_show
+from ksched_cli.cli.verdict import Verdict
 
 SHORT = "Do it on a small packaged cluster."
 HELP = """A small packaged cluster, to see what ksched prints without having a cluster.
@@ -23,14 +25,15 @@ EPILOG = """Examples:
   ksched demo -o json --detail full"""
 
 
+@takes_groups
 def demo(
     kube_version: options.KubeVersion = "auto",
-    output: options.OutputOption = options.Output.TABLE,
+    output: Output = "table",
     detail: options.DetailOption = options.Detail.SUMMARY,
 ) -> None:
-    from ksched_cli.wiring import RunOptions
+    from ksched_cli.simulator import RunOptions
 
     with as_file(files("ksched_cli.cli").joinpath("demo_cluster.yaml")) as cluster:
         # Pods that do not fit are what the demo is about, so they are not a failure of it.
-        setup = RunOptions(sources=[str(cluster)], kube_version=kube_version)
-        raise typer.Exit(run_and_show(setup, Shown(output, detail, exit_zero=True)))
+        run = RunOptions(sources=[str(cluster)], kube_version=kube_version)
+        raise typer.Exit(simulate_and_show(run, Verdict(exit_zero=True), output, detail))

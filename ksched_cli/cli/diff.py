@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
-from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
+from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, run_options, takes_groups
 from ksched_cli.cli.printing import warn
-from ksched_cli.cli.running import SOME_DO_NOT_FIT
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import ExpectationFailed, UsageError
 
 if TYPE_CHECKING:
-    from ksched_cli.wiring import RunOptions
-    from ksched_cli.wiring.comparison import DiffResult
+    from ksched_cli.simulator import RunOptions
 
 SHORT = "What moves between two clusters, configurations or versions."
 HELP = (
@@ -56,14 +53,6 @@ Exit codes: 0 no pod is worse off, 1 some pod has no node that had one or is new
 wrong, 3 the cluster could not be read, 4 something changes and --expect-no-change was given."""
 
 
-class DiffOutput(StrEnum):
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    MARKDOWN = "markdown"
-
-
 def _text(flag: str, metavar: str, text: str) -> typer.models.OptionInfo:
     option: typer.models.OptionInfo = typer.Option(flag, metavar=metavar, help=text, show_default=False)
     return option
@@ -93,10 +82,7 @@ class AfterOptions:
         return bool(self.to or self.to_config or self.to_kube_version or self.to_feature_gates or self.to_filename)
 
 
-Output = Annotated[
-    DiffOutput,
-    typer.Option("-o", "--output", help="table, wide for all of it, json and yaml for programs, markdown."),
-]
+Output = Annotated[str, options.FormatOption("DiffResult")]
 ExpectNoChange = Annotated[bool, typer.Option("--expect-no-change", help="Exit with 4 when some pod's place changes.")]
 
 
@@ -107,67 +93,47 @@ def diff(
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
     edits: EditOptions,
-    output: Output = DiffOutput.TABLE,
+    output: Output = "table",
     expect_no_change: ExpectNoChange = False,
     exit_zero: options.ExitZero = False,
 ) -> None:
-    setup = make_setup(cluster, live, scheduler, edits)
-    from ksched_cli.wiring.comparison import compare
+    from ksched_cli.simulator import Simulator
 
-    compared = compare(*_sides(setup, after), sys.stdin.buffer)
-    warn(compared.warnings)
-    _show(compared, output)
-    if expect_no_change and compared.diff.changes:
+    found = Simulator.compare(*_sides(run_options(cluster, live, scheduler, edits), after))
+    warn(found.warnings)
+    show(found, output)
+    if expect_no_change and found.diff.changes:
         raise typer.Exit(ExpectationFailed.exit_code)
-    raise typer.Exit(SOME_DO_NOT_FIT if compared.diff.failing and not exit_zero else 0)
+    raise typer.Exit(SOME_DO_NOT_FIT if found.diff.failing and not exit_zero else 0)
 
 
-def _sides(setup: RunOptions, after: AfterOptions) -> tuple[RunOptions, RunOptions]:
+def _sides(run: RunOptions, after: AfterOptions) -> tuple[RunOptions, RunOptions]:
     """Before and after."""
     if not after.given:
-        if not (setup.has_manifests or setup.edits or setup.edit_problems or setup.scenario):
+        if not (run.has_manifests or run.edits or run.scenario):
             raise UsageError(
                 "there is nothing to compare with: give a change, such as --drain NODE or -f FILE, "
                 "or the other side with --to, --to-config, --to-kube-version, --to-feature-gates or --to-filename"
             )
-        return replace(setup.without_manifests(), edits=(), edit_problems=(), scenario=None), setup
+        return replace(run.without_manifests(), edits=(), scenario=None), run
     other = replace(
-        setup,
-        sources=after.to or setup.sources,
-        filenames=after.to_filename or setup.filenames,
-        config=after.to_config or setup.config,
-        kube_version=after.to_kube_version or setup.kube_version,
-        feature_gates=after.to_feature_gates or setup.feature_gates,
+        run,
+        sources=after.to or run.sources,
+        filenames=after.to_filename or run.filenames,
+        config=after.to_config or run.config,
+        kube_version=after.to_kube_version or run.kube_version,
+        feature_gates=after.to_feature_gates or run.feature_gates,
     )
     stdin = [
         flag
         for flag, given in (
-            ("--from -", setup.sources),
+            ("--from -", run.sources),
             ("--to -", after.to),
-            ("-f -", setup.filenames),
+            ("-f -", run.filenames),
             ("--to-filename -", after.to_filename),
         )
         if "-" in given
     ]
     if len(stdin) > 1:
         raise UsageError(f"{' and '.join(stdin)}: stdin can be read once: give the others as files")
-    return setup, other
-
-
-def _show(compared: DiffResult, output: DiffOutput) -> None:
-    from ksched_cli.report import diff as report
-
-    if output is DiffOutput.MARKDOWN:
-        report.print_markdown(compared.diff, sys.stdout)
-    elif output in (DiffOutput.JSON, DiffOutput.YAML):
-        from ksched_cli.report.encoding import write_json, write_yaml
-
-        document = report.diff_document(compared.diff, compared.coverage)
-        if output is DiffOutput.YAML:
-            write_yaml(document, sys.stdout)
-        else:
-            write_json(document, sys.stdout)
-    else:
-        from ksched_cli.report.console import make_console
-
-        report.print_diff(compared.diff, make_console(), wide=output is DiffOutput.WIDE)
+    return run, other

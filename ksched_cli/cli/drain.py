@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import Annotated, Optional
 
 import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
-from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, make_setup, takes_groups
-from ksched_cli.cli.printing import print_row, warn
-from ksched_cli.cli.running import SOME_DO_NOT_FIT, show_document
+from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.printing import warn
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import UsageError
-
-if TYPE_CHECKING:
-    from ksched_cli.wiring.drains import Drained
 
 SHORT = "Where the pods of nodes go when they are drained, and what holds them."
 HELP = """What `kubectl drain` would do: which pods it evicts in which order, where each goes, which have no place,
@@ -90,6 +86,9 @@ PodSelector = Annotated[
 IgnorePending = Annotated[bool, typer.Option("--ignore-pending", help="Drain as if no pods were pending.")]
 
 
+Output = Annotated[str, options.FormatOption("DrainTrials")]
+
+
 @takes_groups
 def drain(
     cluster: ManifestOptions,
@@ -104,56 +103,28 @@ def drain(
     delete_emptydir_data: DeleteEmptyDirData = False,
     pod_selector: PodSelector = "",
     ignore_pending: IgnorePending = False,
-    output: options.OutputOption = options.Output.TABLE,
+    output: Output = "table",
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
 ) -> None:
+    from ksched_cli.simulator import Simulator
+
     if nodes and selector:
         raise UsageError("cannot specify both a node name and a --selector option")
     if not (nodes or selector or each):
         raise UsageError("say which nodes to drain: NODE..., -l QUERY, or --each node for all in turn")
-    setup = make_setup(cluster, live, scheduler, edits)
-    from ksched_cli.plan.drain.filters import Flags
-    from ksched_cli.wiring import read_query
-    from ksched_cli.wiring.drains import drain_nodes
-
-    flags = Flags(force, ignore_daemonsets, delete_emptydir_data, read_query(pod_selector, "--pod-selector"))
-    drained = drain_nodes(
-        setup,
-        sys.stdin.buffer,
-        nodes or (),
-        selector,
-        flags,
+    found = Simulator.of(run_options(cluster, live, scheduler, edits)).drain_nodes(
+        *(nodes or ()),
+        selector=selector,
         each=each.value if each else None,
-        pending_first=not ignore_pending,
-        every_pod=output in (options.Output.JSON, options.Output.YAML) and each is None,
+        force=force,
+        ignore_daemonsets=ignore_daemonsets,
+        delete_emptydir_data=delete_emptydir_data,
+        pod_selector=pod_selector,
+        ignore_pending=ignore_pending,
+        every_pod=output in ("json", "yaml") and each is None,
     )
-    warn(drained.warnings)
-    _show(drained, each, output, headers=not no_headers)
-    safe = all(trial.drain.safe for trial in drained.trials)
+    warn(found.warnings)
+    show(found, output, headers=not no_headers)
+    safe = all(trial.drain.safe for trial in found.trials)
     raise typer.Exit(0 if safe or exit_zero else SOME_DO_NOT_FIT)
-
-
-def _show(drained: Drained, each: Each | None, output: options.Output, *, headers: bool) -> None:
-    from ksched_cli.report.console import make_console
-    from ksched_cli.report.drain import drain_document, print_drain, print_trials
-    from ksched_cli.report.simulate_document import stats_entry
-    from ksched_cli.report.simulate_table import print_omissions
-
-    if output is options.Output.NAME:
-        for trial in drained.trials:
-            print_row(trial.name, trial.drain.outcome)
-            sys.stdout.flush()
-    elif output in (options.Output.JSON, options.Output.YAML):
-        kind, stats = each.value if each else None, stats_entry(drained.stats)
-        show_document(drain_document(list(drained.trials), kind, drained.coverage, stats), output)
-    else:
-        console = make_console()
-        if each and output is not options.Output.WIDE:
-            print_trials(drained.trials, drained.trials.names, each.value, console, headers=headers)
-        else:
-            for index, trial in enumerate(drained.trials):
-                if index:
-                    console.print()
-                print_drain(trial.drain, console, headers=headers)
-        print_omissions(drained.coverage, console)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeAlias
 
 import typer
 
-from ksched_cli.whatif.edits.lib.edit import EditSpec
-from ksched_cli.whatif.edits.lib.registry import edit_specs
+from ksched_cli.simulator import EditSpec, edit_specs
 
 EDITS_HELP = """What-if edits change the cluster before pods are tried; the files stay as they are. They are made in
 the order in which their options are listed below. A pod that has to leave its node and has a controller comes back as a

@@ -17,10 +17,8 @@ from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from ksched_cli.sources.live.cluster import Progress
-    from ksched_cli.sources.live.options import LiveOptions
-    from ksched_cli.sources.read_options import ManifestReading
-    from ksched_cli.wiring import RunOptions
+    from ksched_cli.report.progress import ListProgress
+    from ksched_cli.simulator import LiveOptions, ManifestReading, RunOptions
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class LiveClusterOptions:
     request_timeout: options.RequestTimeout = "60s"
 
     def read(self) -> LiveOptions:
-        from ksched_cli.sources.live.options import LiveOptions, parse_timeout
+        from ksched_cli.simulator import LiveOptions, parse_timeout
 
         if self.as_group and not self.as_user:
             raise UsageError("--as-group goes with --as: the API server does not take groups without a user")
@@ -66,7 +64,7 @@ class ManifestOptions:
         return bool(self.filenames or self.kustomize or self.helm)
 
     def reading(self) -> ManifestReading:
-        from ksched_cli.sources.read_options import ManifestReading
+        from ksched_cli.simulator import ManifestReading
 
         name, templates = self.stdin_filename or "stdin", tuple(self.pod_template)
         return ManifestReading(
@@ -136,7 +134,7 @@ class SchedulerOptions:
     no_reuse: options.NoReuse = False
 
 
-def make_setup(
+def run_options(
     cluster: ManifestOptions | PodOptions,
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
@@ -144,19 +142,18 @@ def make_setup(
     *,
     timings: bool = False,
 ) -> RunOptions:
-    """What the command line asks for, contradictions refused."""
-    from ksched_cli.wiring import RunOptions, read_edits
+    """The options of the run. Contradictions are refused."""
+    from ksched_cli.simulator import RunOptions
 
     cluster.check()
-    made, problems = read_edits(edits.given() if edits else ())
-    setup = RunOptions(
+    made = RunOptions(
         sources=cluster.sources,
         namespace=cluster.namespace,
         selector=cluster.selector if isinstance(cluster, ClusterOptions | PodOptions) else "",
         live=live.read(),
         progress=shown_progress(),
-        edits=made,
-        edit_problems=problems,
+        stdin=sys.stdin.buffer,
+        edits=tuple(edits.given()) if edits else (),
         scenario=edits.scenario if edits else None,
         config=scheduler.config,
         kube_version=scheduler.kube_version,
@@ -170,12 +167,11 @@ def make_setup(
         allow_extenders=scheduler.allow_extenders,
     )
     if not isinstance(cluster, ManifestOptions):
-        return setup
-    reading, empty = cluster.reading(), cluster.allow_empty
-    return replace(setup, filenames=cluster.filenames, reading=reading, allow_empty=empty)
+        return made
+    return replace(made, filenames=cluster.filenames, reading=cluster.reading(), allow_empty=cluster.allow_empty)
 
 
-def shown_progress() -> Progress | None:
+def shown_progress() -> ListProgress | None:
     """For the reading of a live cluster, which takes its time; only where a person looks on."""
     if not sys.stderr.isatty():
         return None
@@ -215,6 +211,9 @@ def _parameters(signature: inspect.Signature, hints: Mapping[str, Any]) -> Itera
 
 
 def _keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    for each in getattr(annotation, "__metadata__", ()):
+        if isinstance(each, options.FormatOption):
+            annotation = each.annotation()
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 

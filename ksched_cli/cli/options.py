@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
 from ksched_cli.releases import NEWEST_VERSION
 
 
-class Output(StrEnum):
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    NAME = "name"
+@dataclass(frozen=True)
+class FormatOption:
+    """-o with the formats of a class of results: those that renderers are registered for."""
+
+    result: str
+
+    def annotation(self) -> Any:
+        """The option as typer reads it."""
+        from ksched_cli.report.registry import formats_of
+
+        purposes = formats_of(self.result)
+        names: dict[str, list[str]] = {}
+        for name, purpose in purposes.items():
+            names.setdefault(purpose, []).append(name)
+        text = ", ".join(f"{' and '.join(each)} {purpose}".rstrip() for purpose, each in names.items())
+        # kubectl's templates are filled in from the document.
+        text += _TEMPLATES if {"json", "yaml"} <= purposes.keys() else "."
+        choices = StrEnum("Output", {name.upper(): name for name in purposes})  # type: ignore[misc]  # made at run time
+        return Annotated[choices, typer.Option("-o", "--output", help=text)]
+
+
+_TEMPLATES = (
+    "; or kubectl's jsonpath='{...}' and custom-columns=NAME:path,... over the json (a row for each entry of its first "
+    "list)."
+)
 
 
 class Detail(StrEnum):
@@ -189,15 +209,6 @@ KubeVersion = Annotated[
 FeatureGates = Annotated[
     str,
     typer.Option(metavar="A=true,B=false", help="Feature gates that differ from their default.", show_default=False),
-]
-OutputOption = Annotated[
-    Output,
-    typer.Option(
-        "-o",
-        "--output",
-        help="table for people, wide for more of it, json and yaml for programs, name; or kubectl's jsonpath='{...}' "
-        "and custom-columns=NAME:path,... over the json (a row for each entry of its first list).",
-    ),
 ]
 DetailOption = Annotated[
     Detail, typer.Option(help="full: every node's first failure and every plugin's score, in json and yaml.")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ksched_cli.cli.options import Output
 from ksched_cli.cli.printing import print_row, print_text, warn
-from ksched_cli.cli.running import SOME_DO_NOT_FIT, Shown, show_document
+from ksched_cli.cli.settle import SettleOptions
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
+from ksched_cli.cli.verdict import Verdict
 from ksched_cli.errors import ExpectationFailed, InputError, Problem, UsageError
-from ksched_cli.whatif.edits.lib.registry import edit_specs
+from ksched_cli.simulator import edit_specs
 
 if TYPE_CHECKING:
-    from ksched_cli.wiring import RunOptions
-    from ksched_cli.world.results import Limits
+    from ksched_cli.simulator import RunOptions
 
 SHORT = "Scenario files: check them, get their schema."
 HELP = f"""Scenario files for --scenario: steps of what-if edits, and what is expected after each.
@@ -45,12 +44,12 @@ Examples:
 
 @app.command("validate", help=VALIDATE_HELP, short_help="Check scenario files, all mistakes at once.")
 def validate(files: Files) -> None:
-    from ksched_cli.wiring.scenarios import check_scenario
+    from ksched_cli.simulator import Simulator
 
     problems: list[Problem] = []
     for file in files:
         try:
-            check_scenario(file)
+            Simulator.validate_scenario(file)
         except InputError as mistake:
             problems.extend(mistake.problems)
         else:
@@ -62,35 +61,27 @@ def validate(files: Files) -> None:
 @app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema for editors.")
 def schema() -> None:
     from ksched_cli.report.encoding import json_text
-    from ksched_cli.wiring.scenarios import scenario_schema
+    from ksched_cli.simulator import Simulator
 
-    print_text(json_text(scenario_schema(), indent=2))
+    print_text(json_text(Simulator.scenario_schema(), indent=2))
 
 
-def run_scenario_and_show(setup: RunOptions, limits: Limits, shown: Shown, *, timeline: bool) -> int:
-    """All steps, with the timeline if it is wanted; the exit code says whether what was expected has held."""
-    from ksched_cli.report import scenario as report
-    from ksched_cli.report.settle import ending_line, print_settlement, settlement_entries
-    from ksched_cli.wiring.scenarios import play_scenario
+def run_scenario_and_show(
+    run: RunOptions, settling: SettleOptions, verdict: Verdict, output: str, *, headers: bool
+) -> int:
+    """All steps, with the timeline if it is wanted; the exit code of a failed expectation comes first."""
+    from ksched_cli.simulator import Simulator
 
-    if shown.output is Output.NAME:
+    if output == "name":
         raise UsageError("a scenario is shown as table, wide, json or yaml, not as name")
-    run, gathered = play_scenario(setup, sys.stdin.buffer, limits=limits)
-    known, end = {text for step in run.result.steps for text in step.warnings}, run.settlement.world
-    warn(text for text in gathered.loaded.warnings if text not in known)
-    if not end.settled and not timeline:
-        warn([ending_line(end).plain])
-    if shown.output in (Output.JSON, Output.YAML):
-        entries = settlement_entries(end) if timeline else {}
-        show_document({**report.scenario_document(run), **entries}, shown.output)
-    else:
-        from ksched_cli.report.console import make_console
+    assert run.scenario is not None
+    found = Simulator.of(run).scenario(run.scenario, settling.limits())
+    warn(found.warnings)
+    if not found.settled and not settling.settle:
+        from ksched_cli.report.settle import ending_line
 
-        console, wide = make_console(shown.width), shown.output is Output.WIDE
-        if timeline:
-            print_settlement(end, console, wide=wide, headers=shown.headers)
-            console.print()
-        report.print_scenario(run.result, console, wide=wide)
-    if run.result.failed:
+        warn([ending_line(found.settlement.world).plain])
+    show(found, output, headers=headers, timeline=settling.settle)
+    if found.result.failed:
         return ExpectationFailed.exit_code
-    return SOME_DO_NOT_FIT if not end.settled and not shown.exit_zero else 0
+    return SOME_DO_NOT_FIT if not found.settled and not verdict.exit_zero else 0

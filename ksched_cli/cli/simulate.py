@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
-from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, make_setup, takes_groups
-from ksched_cli.cli.running import Shown, run_and_show
+from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.printing import complain, warn
 from ksched_cli.cli.scenario import run_scenario_and_show
 from ksched_cli.cli.settle import SettleOptions, settle_and_show
+from ksched_cli.cli.showing import collector_off, show, top_nodes
+from ksched_cli.cli.verdict import Verdict
+from ksched_cli.progress import listen
 
+if TYPE_CHECKING:
+    from ksched_cli.simulator import RunOptions
+
+# Characters of a document past which its size is worth a note.
+_LARGE = 100_000_000
 SHORT = "Place every pending pod and show why."
 HELP = """Every pending pod through one scheduling cycle: which nodes fail and why, the scores, the chosen node.
 
@@ -55,6 +66,9 @@ Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command li
 3 the cluster could not be read, 4 an expectation of the scenario failed."""
 
 
+Output = Annotated[str, options.FormatOption("Simulation")]
+
+
 @takes_groups
 def simulate(
     cluster: ClusterOptions,
@@ -62,18 +76,45 @@ def simulate(
     scheduler: SchedulerOptions,
     edits: EditOptions,
     settling: SettleOptions,
-    output: options.OutputOption = options.Output.TABLE,
+    output: Output = "table",
     detail: options.DetailOption = options.Detail.SUMMARY,
     timings: options.Timings = False,
     exit_zero: options.ExitZero = False,
     fail_on: options.FailOnOption = [],  # noqa: B006  # typer takes the default from here and never changes it
     no_headers: options.NoHeaders = False,
 ) -> None:
-    setup = make_setup(cluster, live, scheduler, edits, timings=timings)
+    run = run_options(cluster, live, scheduler, edits, timings=timings)
     settling.check()
-    shown = Shown(output, detail, headers=not no_headers, exit_zero=exit_zero, fail_on=fail_on)
-    if setup.scenario is not None:
-        raise typer.Exit(run_scenario_and_show(setup, settling.limits(), shown, timeline=settling.settle))
-    if settling.settle:
-        raise typer.Exit(settle_and_show(setup, settling.limits(), shown))
-    raise typer.Exit(run_and_show(setup, shown))
+    verdict, headers = Verdict(fail_on, exit_zero), not no_headers
+    if run.scenario is not None:
+        code = run_scenario_and_show(run, settling, verdict, output, headers=headers)
+    elif settling.settle:
+        code = settle_and_show(run, settling, verdict, output, detail, headers=headers)
+    else:
+        code = simulate_and_show(run, verdict, output, detail, headers=headers)
+    raise typer.Exit(code)
+
+
+def simulate_and_show(
+    run: RunOptions, verdict: Verdict, output: str, detail: options.Detail, *, headers: bool = True
+) -> int:
+    """The exit code. JSON is written pod by pod: a document of a million verdicts is never held in memory."""
+    from ksched_cli.simulator import Simulator
+
+    if output == "json" and sys.stdout.isatty():
+        # A progress bar and a document that is written meanwhile do not fit on one terminal.
+        listen(None)
+    with collector_off():
+        prepared = Simulator.of(run).prepared()
+    warn(prepared.source.warnings)
+    full, top = detail is options.Detail.FULL, top_nodes(output)
+    if output == "json":
+        stream = prepared.stream(detail=full, top=top)
+        show(stream, output)
+        if stream.characters > _LARGE:
+            size = stream.characters / 1e6
+            complain(f"the document has {size:,.0f} MB; without --detail full it is much smaller")
+        return verdict.of_cycles(stream.finish())
+    found = prepared.simulate(detail=full, top=top)
+    show(found, output, headers=headers)
+    return verdict.of_cycles(found)

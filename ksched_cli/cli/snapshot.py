@@ -17,7 +17,7 @@ from ksched_cli.cli.printing import print_row, warn
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from ksched_cli.wiring.snapshots import SnapshotResult
+    from ksched_cli.simulator import SnapshotResult
 
 SHORT = "Put what scheduling reads of a cluster into one file."
 HELP = """Writes everything that scheduling reads of a cluster to one compressed file, which --from reads.
@@ -89,11 +89,17 @@ def snapshot(
         raise UsageError("a snapshot is not for the terminal to show: give a file with -o, or redirect stdout")
     outputs = [each for each in (path, redact_config, redact_names) if each is not None]
     check_outputs(outputs, [*sources, *([config] if config else [])])
-    from ksched_cli.wiring import RunOptions
-    from ksched_cli.wiring.snapshots import take_snapshot
+    from ksched_cli.simulator import RunOptions, Simulator
 
-    setup = RunOptions(sources=sources, live=live.read(), progress=shown_progress(), config=config)
-    taken = take_snapshot(setup, sys.stdin.buffer, _time(), redacted=redact)
+    run = RunOptions(
+        sources=sources,
+        live=live.read(),
+        progress=shown_progress(),
+        stdin=sys.stdin.buffer,
+        config=config,
+        allow_empty=True,
+    )
+    taken = Simulator.of(run).snapshot(_time(), redacted=redact)
     if path is None:
         sys.stdout.buffer.write(taken.data)
         sys.stdout.buffer.flush()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.groups import LiveClusterOptions, PodOptions, SchedulerOptions, make_setup, takes_groups
-from ksched_cli.cli.printing import print_row, warn
-from ksched_cli.cli.running import SOME_DO_NOT_FIT, show_document
+from ksched_cli.cli.groups import LiveClusterOptions, PodOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.printing import warn
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 
 SHORT = "How far the answers agree with what your cluster did."
 HELP = """Compares the modelled scheduler with the scheduler of the cluster, so that you know how far to trust it there.
@@ -40,33 +41,21 @@ Exit codes: 0 all pods agree, or --exit-zero is given, 1 some do not, 2 the inpu
 3 the cluster could not be read."""
 
 
+Output = Annotated[str, options.FormatOption("VerifyResult")]
+
+
 @takes_groups
 def verify(
     cluster: PodOptions,
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
-    output: options.OutputOption = options.Output.TABLE,
+    output: Output = "table",
     exit_zero: options.ExitZeroAnyway = False,
 ) -> None:
-    setup = make_setup(cluster, live, scheduler)
-    from ksched_cli.wiring.verifying import verify as run
+    from ksched_cli.simulator import Simulator
 
-    verified = run(setup, sys.stdin.buffer)
-    warn(verified.warnings)
-    verification = verified.verification
-    from ksched_cli.report.verify import print_verification, verification_document
-
-    if output in (options.Output.JSON, options.Output.YAML):
-        show_document(verification_document(verification, verified.coverage), output)
-    elif output is options.Output.NAME:
-        for each in (*verification.placements, *verification.pending):
-            print_row(f"pod/{each.pod}", each.agreement.value)
-    else:
-        from ksched_cli.report.console import make_console
-        from ksched_cli.report.simulate_table import print_omissions
-
-        console = make_console()
-        print_verification(verification, console, wide=output is options.Output.WIDE)
-        print_omissions(verified.coverage, console)
-    differs = verification.agreeing != verification.compared
+    found = Simulator.of(replace(run_options(cluster, live, scheduler), events=True)).verify()
+    warn(found.warnings)
+    show(found, output)
+    differs = found.verification.agreeing != found.verification.compared
     raise typer.Exit(SOME_DO_NOT_FIT if differs and not exit_zero else 0)

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, MEMORY
+from ksched_cli.controlplane.admission.chain import Chain
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.errors import InputError, Problem
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.status import Status
+from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.mix import read_mix
 from ksched_cli.plan.node_values import Failure
+from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.results import Stats
 from ksched_cli.progress import steps
-from ksched_cli.whatif.replicas import Replica, Replicas
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.replicas import Replica, Replicas, read_shapes
 
 End = Literal["full", "rejected", "refused", "gated", "ignored", "error", "max"]
 
@@ -316,3 +324,39 @@ def _why(decision: Decision, shape: str) -> Why:
     if diagnosis.pre_filter is not None:
         return Why("rejected", shape, diagnosis.pre_filter.plugin, diagnosis.pre_filter.message)
     return Why("full", shape, "", diagnosis.filter_message())
+
+
+@dataclass(frozen=True)
+class CapacityResult:
+    """How many more fit, of the mix or of each manifest by itself."""
+
+    capacities: tuple[Capacity, ...]
+    coverage: Mapping[str, Any]
+    warnings: tuple[str, ...]
+    stats: Stats
+
+
+def count_capacity(
+    source: LoadedInput, manifests: Loaded, *, mix: str = "", limit: int, pending_first: bool = True, where: str = ""
+) -> CapacityResult:
+    """The pods and workloads of the manifests are counted; the cluster stays without them. `where` they were
+    read is for messages."""
+    loaded = source.loaded
+    shapes = read_shapes(loaded, manifests)
+    if not shapes:
+        raise InputError(Problem("there is no pod and no workload to count", where))
+    sets = [read_mix(mix, shapes)] if mix else [[(shape, 1)] for shape in shapes]
+    if not pending_first:
+        source = replace(source, loaded=loaded.without_pending())
+    capacities, seconds = [], 0.0
+    for each in sets:
+        prepared = PreparedRun.of(source)
+        admission = Chain(loaded)
+        portions = [
+            (Portion(shape.name, shape.label, many), Replicas(shape, loaded, admission)) for shape, many in each
+        ]
+        started = time.perf_counter()
+        capacities.append(capacity(prepared.scheduler, portions, limit=limit, pending_first=pending_first))
+        seconds += time.perf_counter() - started
+    placed = sum(sum(each.fits.values()) for each in capacities)
+    return CapacityResult(tuple(capacities), prepared.coverage, source.warnings, prepared.stats(placed, seconds))

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.errors import InputError
 from ksched_cli.plan.expectations import StepFacts, check_expectation
+from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.results import RefusedPod, refused_pods
-from ksched_cli.plan.scenario_results import ScenarioResult, StepResult
-from ksched_cli.plan.settle_world import SettleResult, SettleWorld
+from ksched_cli.plan.scenario_results import ScenarioResult, ScenarioRun, StepResult
+from ksched_cli.plan.settle_world import SettleWorld
 from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
+from ksched_cli.whatif.scenario.load import load_scenario
 from ksched_cli.whatif.scenario.model import Scenario, ScenarioStep
-from ksched_cli.world.results import Ending, Limits
-
-
-@dataclass(frozen=True)
-class ScenarioRun:
-    """The result, what the world came to, the cluster after the last step, and the scheduler as it was left."""
-
-    result: ScenarioResult
-    settlement: SettleResult
-    loaded: Loaded
-    scheduler: Scheduler
+from ksched_cli.whatif.scenario.rehearsal import rehearse
+from ksched_cli.world.results import DEFAULT_LIMITS, Ending, Limits
 
 
 class ScenarioWorld:
@@ -72,3 +65,18 @@ class ScenarioWorld:
 
     def _refused(self) -> tuple[RefusedPod, ...]:
         return refused_pods(refused_by(self._world.plane))
+
+
+def play_scenario(path: str, source: LoadedInput, *changes: Changes, limits: Limits = DEFAULT_LIMITS) -> ScenarioRun:
+    """Run the steps of the file in a world of the input after the changes. All mistakes of the file are raised
+    together."""
+    *earlier, first = changes
+    for each in earlier:
+        source = source.changed(each)
+    scenario, problems = load_scenario(path)
+    steps, found = rehearse(scenario, source.loaded, first, first.namespace)
+    problems += found
+    if problems:
+        raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
+    world = ScenarioWorld(source.loaded, source.scheduler_maker(), first, limits)
+    return world.run(scenario, steps)

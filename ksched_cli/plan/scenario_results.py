@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.expectations import CheckedExpectation
 from ksched_cli.plan.results import GatedPod, PodOutcome, RefusedPod
+from ksched_cli.plan.settle_world import SettleResult
+from ksched_cli.sources.loaded import Loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +44,23 @@ class ScenarioResult:
     @property
     def failed(self) -> tuple[CheckedExpectation, ...]:
         return tuple(each for each in self.checks if not each.ok)
+
+
+@dataclass(frozen=True)
+class ScenarioRun:
+    """The result, what the world came to, the cluster after the last step, and the scheduler as it was left."""
+
+    result: ScenarioResult
+    settlement: SettleResult
+    loaded: Loaded
+    scheduler: Scheduler
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those about the input; those about a step are in its result."""
+        of_steps = {text for step in self.result.steps for text in step.warnings}
+        return tuple(text for text in self.loaded.warnings if text not in of_steps)
+
+    @property
+    def settled(self) -> bool:
+        return self.settlement.world.settled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,9 +10,14 @@ from typing import Any, Literal
 
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.results import GatedPod, Simulation, refused_pods
 from ksched_cli.plan.settle_world import SettleResult, SettleWorld
+from ksched_cli.plan.settled import SettledSimulation, ignored_pods
 from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.changes import Changes, refused_by
 from ksched_cli.world.results import DEFAULT_LIMITS, Limits
 from ksched_cli.world.world import WorldChange
 
@@ -49,3 +55,33 @@ def _happen(event: TimedEvent, plane: ControlPlane) -> None:
         plane.api.delete(event.item, grace=0)
     else:
         plane.api.update(event.item, admit=False)
+
+
+def settle_input(
+    source: LoadedInput, changes: Sequence[Changes], limits: Limits, *, detail: bool = False, top: int = 0
+) -> SettledSimulation:
+    """All changes are applied at the beginning."""
+    prepared = PreparedRun.of(source)
+    started = time.perf_counter()
+    settling = SettleWorld(prepared.scheduler, prepared.output_options(detail=detail, top=top), source.loaded)
+    world = settling.world
+    for change in changes:
+        world.apply(change)
+    found = settling.settlement(world.result(world.run(limits)))
+    stats = prepared.stats(len(found.outcomes), time.perf_counter() - started)
+    coverage = prepared.coverage
+    gaps = [gap for change in changes if change for gap in change.gaps(world.plane)]
+    if gaps:
+        coverage["admissionNotModelled"] = list(dict.fromkeys([*coverage.get("admissionNotModelled", []), *gaps]))
+    gated = (each for each in found.world.final if each.state == "gated")
+    simulation = Simulation(
+        found.outcomes,
+        tuple(GatedPod(each.pod, each.gated_by, (each.message,)) for each in gated),
+        tuple(ignored_pods(prepared)),
+        coverage,
+        stats,
+        (*source.warnings, *world.plane.warnings, *world.plane.blocked_evictions()),
+        (*source.refused, *refused_pods(refused_by(world.plane))),
+        found.pod_groups,
+    )
+    return SettledSimulation.of(found.world, simulation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from ksched_cli.plan.groups import pod_group_outcomes
 from ksched_cli.plan.missing_kinds import MissingKinds
 from ksched_cli.plan.node_detail import NodeDetail
 from ksched_cli.plan.node_values import Failure, FailureGroup, NodeNames, Score, ScoredNode
-from ksched_cli.plan.results import GatedPod, IgnoredPod, PodGroupOutcome, PodOutcome, Preemption
+from ksched_cli.plan.results import GatedPod, IgnoredPod, PodGroupOutcome, PodOutcome, Preemption, Simulation
 from ksched_cli.progress import steps
 
 TOP_NODES = 3
@@ -45,6 +45,30 @@ class PlacementRun:
     gated: tuple[GatedPod, ...]
     ignored: tuple[IgnoredPod, ...]
     pod_groups: Callable[[], tuple[PodGroupOutcome, ...]]
+
+
+class SimulationStream:
+    """The outcomes of a run, each computed when it is read. What has been read is not kept."""
+
+    def __init__(self, run: PlacementRun, finish: Callable[[tuple[PodOutcome, ...]], Simulation]) -> None:
+        """`finish` makes the result of the outcomes without a node and of those that preempt."""
+        self._run = run
+        self._finish = finish
+        self._kept: list[PodOutcome] = []
+        self.pods = 0
+        # How long the document is, for whoever writes one.
+        self.characters = 0
+
+    def __iter__(self) -> Iterator[PodOutcome]:
+        for outcome in self._run.outcomes:
+            yield outcome
+            self.pods += 1
+            if not outcome.node or outcome.preemption:
+                self._kept.append(replace(outcome, detail=None))
+
+    def finish(self) -> Simulation:
+        """The result once all outcomes are read. Its own outcomes are those without a node and those that preempt."""
+        return self._finish(tuple(self._kept))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 from msgspec import Struct
 
@@ -34,16 +34,31 @@ class VersionChange(Struct, rename="camel", frozen=True):
     patch: str = ""
 
 
-def list_versions() -> Sequence[Version]:
-    """Every modelled minor, the newest first."""
-    return [_version_of(each) for each in reversed([*RELEASES.values()])]
+@dataclass(frozen=True)
+class VersionList:
+    """All modelled minors."""
+
+    versions: tuple[Version, ...]
 
 
-def list_changes(version: str) -> Sequence[VersionChange]:
-    """What the minor changed: kube-scheduler itself first, then each plugin. UsageError for an unknown minor."""
+@dataclass(frozen=True)
+class VersionChanges:
+    """The changes of one minor: kube-scheduler itself first, then each plugin."""
+
+    changes: tuple[VersionChange, ...]
+
+
+def list_versions() -> VersionList:
+    """The newest minor first."""
+    return VersionList(tuple(_version_of(each) for each in reversed([*RELEASES.values()])))
+
+
+def list_changes(version: str) -> VersionChanges:
+    """UsageError for an unknown minor."""
     minor = release(version)
     changes = [_change_of(each, minor) for each in changes_of(minor)]
-    return sorted(changes, key=lambda each: (each.plugins != (KUBE_SCHEDULER,), each.plugins, each.gate, each.change))
+    changes.sort(key=lambda each: (each.plugins != (KUBE_SCHEDULER,), each.plugins, each.gate, each.change))
+    return VersionChanges(tuple(changes))
 
 
 def _version_of(minor: Release) -> Version:

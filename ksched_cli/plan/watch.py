@@ -5,15 +5,16 @@ from __future__ import annotations
 import queue
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.plan.results import PodOutcome, Simulation
-from ksched_cli.sources.live.cluster import LiveCluster
-from ksched_cli.sources.live.watch import ClusterMirror, Event, Lost, Reached
+from ksched_cli.sources.live.api_server import LiveApiServer
+from ksched_cli.sources.live.cluster import LiveCluster, Progress, read_cluster
+from ksched_cli.sources.live.watch import ClusterMirror, Event, Follower, Lost, Reached
 
 # Changes come in bursts: a rollout is one picture, not a hundred. But it does not have to end before something is said.
 QUIET, LONGEST = 0.2, 2.0
@@ -182,3 +183,39 @@ class Watch:
             yield event
             if time.monotonic() - started > LONGEST:
                 return
+
+
+class Following:
+    """News of a live cluster, for so many seconds or for ever. `simulate` is called with each picture of the cluster,
+    and `warnings` are those of the last one."""
+
+    def __init__(
+        self,
+        server: LiveApiServer,
+        progress: Progress | None,
+        simulate: Callable[[LiveCluster], Simulation],
+        seconds: float | None = None,
+    ) -> None:
+        self._server = server
+        self._progress = progress
+        self._simulate = simulate
+        self._deadline = None if seconds is None else time.monotonic() + seconds
+        self.warnings: tuple[str, ...] = ()
+
+    def news(self) -> Generator[News, None, None]:
+        """Close it to stop following."""
+        first = read_cluster(self._server, self._progress)
+        if self._progress is not None:
+            self._progress.close()
+        events: queue.Queue[Event | None] = queue.Queue()
+        follower = Follower(self._server, events.put)
+        follower.follow(list(first.versions), first.versions)
+        try:
+            yield from Watch(ClusterMirror(first), events, self._simulated, self._deadline).news()
+        finally:
+            follower.stop.set()
+
+    def _simulated(self, cluster: LiveCluster) -> Simulation:
+        found = self._simulate(cluster)
+        self.warnings = found.warnings
+        return found

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 from rich.padding import Padding
@@ -13,8 +13,15 @@ from rich.text import Text
 
 from ksched_cli.plan.capacity import Capacity, NodeRoom, PendingPods, Stranded
 from ksched_cli.report.amounts import exact_all, short_all
-from ksched_cli.report.simulate_document import API_VERSION
+from ksched_cli.report.console import make_console
+from ksched_cli.report.entries import API_VERSION, stats_entry
+from ksched_cli.report.omissions import print_omissions
+from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.rows import write_row
 from ksched_cli.report.visible import shows_visible
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.capacity import CapacityResult
 
 # Above this many nodes they are summed up by what keeps the next replica out.
 NODES_BY_NAME = 40
@@ -23,16 +30,22 @@ NODES_BY_NAME = 40
 # The document
 
 
-def capacity_document(
-    capacities: Iterable[Capacity], coverage: Mapping[str, Any], stats: Mapping[str, Any]
-) -> dict[str, Any]:
+@documents("CapacityResult")
+def capacity_document(found: CapacityResult, options: RenderOptions) -> dict[str, Any]:
     return {
         "apiVersion": API_VERSION,
         "kind": "Capacity",
-        "capacities": [_entry(each) for each in capacities],
-        "coverage": dict(coverage),
-        "stats": dict(stats),
+        "capacities": [_entry(each) for each in found.capacities],
+        "coverage": dict(found.coverage),
+        "stats": stats_entry(found.stats),
     }
+
+
+@renders("CapacityResult", "name")
+def write_fits(found: CapacityResult, out: TextIO, options: RenderOptions) -> None:
+    for each in found.capacities:
+        for name, fits in each.fits.items():
+            write_row(out, name, str(fits))
 
 
 def _entry(capacity: Capacity) -> dict[str, Any]:
@@ -82,14 +95,15 @@ def _pending(pending: PendingPods) -> dict[str, Any]:
 # The table
 
 
+@renders("CapacityResult", "table", "wide")
 @shows_visible
-def print_capacities(
-    capacities: Sequence[Capacity], console: Console, *, wide: bool = False, headers: bool = True
-) -> None:
-    for index, each in enumerate(capacities):
+def print_capacities(found: CapacityResult, out: TextIO, options: RenderOptions) -> None:
+    console = make_console(options.width, out)
+    for index, each in enumerate(found.capacities):
         if index:
             console.print()
-        _print(each, console, wide, headers)
+        _print(each, console, options.wide, options.headers)
+    print_omissions(found.coverage, console)
 
 
 def _print(capacity: Capacity, console: Console, wide: bool, headers: bool) -> None:

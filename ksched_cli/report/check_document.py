@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding, RolloutStep, WorkloadCheck
-from ksched_cli.plan.codes import ReasonCode, plugins_of
 from ksched_cli.plan.evicted import WorkloadLoss
-from ksched_cli.report.final import draw_entry, final_entry
-from ksched_cli.report.simulate_document import API_VERSION
+from ksched_cli.report.entries import API_VERSION, draw_entry, final_entry
+from ksched_cli.report.registry import RenderOptions, documents
 from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.results import WorldResult
 
 KIND = "Check"
 
 
-def check_document(check: Check) -> dict[str, Any]:
+@documents("Check")
+def check_document(check: Check, options: RenderOptions) -> dict[str, Any]:
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
@@ -100,15 +100,3 @@ def finding_entry(finding: Finding) -> dict[str, Any]:
 def _place(place: SourcePlace) -> dict[str, Any]:
     entry = {"file": place.source, "line": place.line, "path": place.path}
     return {key: value for key, value in entry.items() if value not in ("", None)}
-
-
-def code_entry(code: ReasonCode) -> dict[str, Any]:
-    return {
-        "code": code.code,
-        "name": code.name,
-        "level": code.level,
-        "title": code.title,
-        "meaning": code.meaning,
-        "advice": list(code.advice),
-        "plugins": list(plugins_of(code)),
-    }

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import TextIO
 
-from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
-from ksched_cli.plan.codes import ReasonCode, plugins_of
+from ksched_cli.report.console import make_console
+from ksched_cli.report.omissions import print_omissions
+from ksched_cli.report.registry import RenderOptions, renders
 from ksched_cli.report.settle import span
-from ksched_cli.report.simulate_table import omissions
 from ksched_cli.report.visible import shows_visible
 
 _NAMED = 4
@@ -20,9 +20,12 @@ _COLOURS = {"fits": "green", "fails": "red", "warns": "yellow", "held back": "ye
 _LEVELS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
+@renders("Check", "table")
+@renders("Check", "wide", help="with the steps of each rollout")
 @shows_visible
-def print_check(check: Check, console: Console, *, steps: bool = False) -> None:
-    """Workloads in the order of the manifests, then the line that sums it up. `steps`: those of each rollout too."""
+def print_check(check: Check, out: TextIO, options: RenderOptions) -> None:
+    """Workloads in the order of the manifests, then the line that sums it up."""
+    console = make_console(options.width, out)
     if check.losses:
         console.print(Text(payers(check), style="bold yellow"))
     for finding in check.inputs:
@@ -30,7 +33,7 @@ def print_check(check: Check, console: Console, *, steps: bool = False) -> None:
         console.print(Padding(_explanation(finding), (0, 0, 0, 2)))
     for workload in check.workloads:
         console.print(_headline(workload))
-        if steps and workload.rollout:
+        if options.wide and workload.rollout:
             console.print(Padding(_steps(workload), (0, 0, 0, 2)))
         for finding in workload.findings:
             console.print(Padding(_finding(finding), (0, 0, 0, 2)))
@@ -43,9 +46,7 @@ def print_check(check: Check, console: Console, *, steps: bool = False) -> None:
     codes = sorted({finding.code for finding in check.findings if finding.level == "error"})
     if codes:
         console.print(Text(f"what to do: ksched explain-code {' '.join(codes)}", style="dim"))
-    omitted = omissions(check.coverage)
-    if omitted:
-        console.print(Text(f"not taken into account: {'; '.join(omitted)}", style="yellow"))
+    print_omissions(check.coverage, console)
 
 
 def payers(check: Check) -> str:
@@ -158,30 +159,3 @@ def counted_ignored(check: Check) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def print_code(code: ReasonCode, console: Console) -> None:
-    """One code, with what it means and what to do."""
-    console.print(Text.assemble((f"{code.code} {code.name}", "bold"), f"  ({code.level})"))
-    console.print(Text(f"{code.title[0].upper()}{code.title[1:]}."))
-    console.print()
-    console.print(Text(code.meaning))
-    console.print()
-    console.print(Text("What to do:", style="bold"))
-    for each in code.advice:
-        console.print(Padding(Text(f"- {each}"), (0, 0, 0, 2)))
-    plugins = plugins_of(code)
-    if plugins:
-        console.print()
-        console.print(Text(f"Said by {', '.join(plugins)}.", style="dim"))
-
-
-def print_codes(codes: Mapping[str, ReasonCode], console: Console) -> None:
-    """All of them, a line each."""
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(ratio=1)
-    for each in codes.values():
-        table.add_row(each.code, each.name, each.title)
-    console.print(table)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TextIO
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 from rich.padding import Padding
@@ -15,10 +15,14 @@ from ksched_cli.plan.diff import Diff, NodeChange, PodChange, SpreadChange, Wher
 from ksched_cli.plan.usage import NodeUse
 from ksched_cli.report.amounts import exact_all
 from ksched_cli.report.causes import cause_entry, cause_lines, markdown_rules, print_rules, tally_entry
+from ksched_cli.report.console import make_console
+from ksched_cli.report.entries import API_VERSION, end_entries
 from ksched_cli.report.escaping import escape_markdown
-from ksched_cli.report.final import end_entries
-from ksched_cli.report.simulate_document import API_VERSION
+from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.visible import shows_visible, visible, with_texts
+
+if TYPE_CHECKING:
+    from ksched_cli.wiring.comparison import DiffResult
 
 KIND = "Diff"
 _SHOWN = 40
@@ -26,8 +30,10 @@ _COLOURS = {"+": "green", "-": "red", "~": "yellow", "!": "bold red"}
 _LABELS = {"topology.kubernetes.io/zone": "zones", "kubernetes.io/hostname": "nodes"}
 
 
+@renders("DiffResult", "table", "wide")
 @shows_visible
-def print_diff(diff: Diff, console: Console, *, wide: bool = False) -> None:
+def print_diff(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
+    console, diff, wide = make_console(options.width, out), found.diff, options.wide
     if diff.changes:
         console.print(Text("Pods", style="bold"))
         shown = diff.changes if wide else diff.changes[:_SHOWN]
@@ -169,9 +175,10 @@ def diff_summary(diff: Diff) -> str:
     return f"{', '.join(parts)}; {same}" if parts else f"no pod moves; {same}"
 
 
-def print_markdown(diff: Diff, out: TextIO) -> None:
+@renders("DiffResult", "markdown")
+def write_markdown(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
     """For a comment on a pull request."""
-    diff = with_texts(diff, lambda text: escape_markdown(visible(text)))
+    diff = with_texts(found.diff, lambda text: escape_markdown(visible(text)))
     lines = [f"**{diff_summary(diff)}**", ""]
     if diff.changes:
         why = (" why |", "---|") if diff.rules is not None else ("", "")
@@ -206,7 +213,9 @@ def _markdown_pod(change: PodChange) -> str:
     return f"| `{sign_of(change)}` | {name} | {before} | {after} |{why}"
 
 
-def diff_document(diff: Diff, coverage: tuple[Mapping[str, Any], Mapping[str, Any]]) -> dict[str, Any]:
+@documents("DiffResult")
+def diff_document(found: DiffResult, options: RenderOptions) -> dict[str, Any]:
+    diff, (before, after) = found.diff, found.coverage
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
@@ -234,7 +243,7 @@ def diff_document(diff: Diff, coverage: tuple[Mapping[str, Any], Mapping[str, An
         "total": _use_entries(diff.total),
         **end_entries(diff.after),
         **({"rules": [tally_entry(each) for each in diff.rules]} if diff.rules is not None else {}),
-        "coverage": {"before": dict(coverage[0]), "after": dict(coverage[1])},
+        "coverage": {"before": dict(before), "after": dict(after)},
     }
 
 

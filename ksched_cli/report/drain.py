@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, TextIO, get_args
 
 from rich.console import Console
 from rich.padding import Padding
@@ -22,24 +22,36 @@ from ksched_cli.plan.drain.results import (
     PodFate,
     Remark,
 )
-from ksched_cli.report.final import end_entries
+from ksched_cli.report.console import make_console
+from ksched_cli.report.entries import API_VERSION, end_entries, stats_entry
+from ksched_cli.report.omissions import print_omissions
+from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.rows import write_row
 from ksched_cli.report.settle import ending_line
-from ksched_cli.report.simulate_document import API_VERSION
 from ksched_cli.report.visible import shows_visible, visible
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.drain.drain import DrainTrials
 
 # The document
 
 
-def drain_document(
-    trials: Sequence[DrainTrial], each: str | None, coverage: Mapping[str, Any], stats: Mapping[str, Any]
-) -> dict[str, Any]:
+@documents("DrainTrials")
+def drain_document(found: DrainTrials, options: RenderOptions) -> dict[str, Any]:
     """One drain, or a list of them where every node or zone was drained by itself."""
-    if each is None:
-        body = {"kind": "Drain", **_drain(trials[0].drain)}
+    if found.each is None:
+        body = {"kind": "Drain", **_drain(next(iter(found.trials)).drain)}
     else:
-        entries = [{"name": trial.name, **_drain(trial.drain)} for trial in trials]
-        body = {"kind": "DrainList", "each": each, "trials": entries}
-    return {"apiVersion": API_VERSION, **body, "coverage": dict(coverage), "stats": dict(stats)}
+        entries = [{"name": trial.name, **_drain(trial.drain)} for trial in found.trials]
+        body = {"kind": "DrainList", "each": found.each, "trials": entries}
+    return {"apiVersion": API_VERSION, **body, "coverage": dict(found.coverage), "stats": stats_entry(found.stats)}
+
+
+@renders("DrainTrials", "name")
+def write_outcomes(found: DrainTrials, out: TextIO, options: RenderOptions) -> None:
+    for trial in found.trials:
+        write_row(out, trial.name, trial.drain.outcome)
+        out.flush()
 
 
 def _drain(drain: DrainResult) -> dict[str, Any]:
@@ -104,8 +116,21 @@ _PODS: Mapping[Fate, tuple[str, str]] = {
 }
 
 
+@renders("DrainTrials", "table", "wide")
+def print_trials(found: DrainTrials, out: TextIO, options: RenderOptions) -> None:
+    console = make_console(options.width, out)
+    if found.each and not options.wide:
+        _print_summary(found, found.each, console, options.headers)
+    else:
+        for index, trial in enumerate(found.trials):
+            if index:
+                console.print()
+            _print_drain(trial.drain, console, options.headers)
+    print_omissions(found.coverage, console)
+
+
 @shows_visible
-def print_drain(drain: DrainResult, console: Console, *, headers: bool = True) -> None:
+def _print_drain(drain: DrainResult, console: Console, headers: bool) -> None:
     """Node by node: each pod with its round and where it goes."""
     for index, node in enumerate(drain.nodes):
         if index:
@@ -225,14 +250,13 @@ def _numbers(drain: DrainResult) -> dict[str, int]:
     }
 
 
-def print_trials(
-    trials: Iterable[DrainTrial], names: Sequence[str], each: str, console: Console, *, headers: bool = True
-) -> None:
+def _print_summary(found: DrainTrials, each: str, console: Console, headers: bool) -> None:
     """One line a trial, and how many are safe. Many trials are printed one by one, as soon as each is known."""
+    names = found.trials.names
     if len(names) <= _MOST_IN_TABLE:
-        safe = _print_table(list(trials), each, console, headers)
+        safe = _print_table(list(found.trials), each, console, headers)
     else:
-        safe = _print_lines(trials, max(map(len, (*map(visible, names), each))), each, console, headers)
+        safe = _print_lines(found.trials, max(map(len, (*map(visible, names), each))), each, console, headers)
     console.print()
     console.print(Text(f"{safe} of {len(names)} {each}s can be drained safely, each by itself"))
 

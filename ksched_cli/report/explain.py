@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import TextIO
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.framework.rejections import named
-from ksched_cli.plan.explain.results import Explanation, PluginAnswer, PreemptionStudy, Rejection
+from ksched_cli.plan.explain.results import ExplainResult, Explanation, PluginAnswer, PreemptionStudy, Rejection
 from ksched_cli.plan.explain.summary import by_distance, nodes_text
 from ksched_cli.plan.fixes.values import Fix
 from ksched_cli.plan.node_values import ScoredNode
 from ksched_cli.plugins.in_tree import column_of
+from ksched_cli.report.console import make_console
+from ksched_cli.report.registry import RenderOptions, renders
+from ksched_cli.report.rows import pod_and_node, write_row
 from ksched_cli.report.visible import shows_visible
 
 # So many nodes are shown before -o wide is needed for more.
@@ -23,8 +26,16 @@ NODES = 20
 _COLOURS = {"scheduled": "green", "preempts": "yellow", "held back": "yellow", "ignored": "yellow", "skipped": "yellow"}
 
 
+@renders("ExplainResult", "name")
+def write_place(result: ExplainResult, out: TextIO, options: RenderOptions) -> None:
+    found = result.explanation
+    write_row(out, *pod_and_node(found.pod, found.outcome.node if found.outcome else ""))
+
+
+@renders("ExplainResult", "table", "wide")
 @shows_visible
-def print_explanation(found: Explanation, console: Console, *, wide: bool = False, headers: bool = True) -> None:
+def print_explanation(result: ExplainResult, out: TextIO, options: RenderOptions) -> None:
+    console, found, wide, headers = make_console(options.width, out), result.explanation, options.wide, options.headers
     console.print(_headline(found))
     if found.standing != "refused":
         console.print(_asks(found))

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from ksched_cli.plan.explain.results import Explanation, Margin, NodeFocus, PluginAnswer, PreemptionStudy, Rejection
+from ksched_cli.plan.explain.results import (
+    ExplainResult,
+    Explanation,
+    Margin,
+    NodeFocus,
+    PluginAnswer,
+    PreemptionStudy,
+    Rejection,
+)
 from ksched_cli.plan.fixes.values import Fix
-from ksched_cli.report.simulate_document import API_VERSION, pod_entry
+from ksched_cli.report.entries import API_VERSION
+from ksched_cli.report.registry import RenderOptions, documents
+from ksched_cli.report.simulate_document import pod_entry
 
 KIND = "Explanation"
 
 
-def explanation_document(found: Explanation, coverage: Mapping[str, Any]) -> dict[str, Any]:
+@documents("ExplainResult")
+def explanation_document(result: ExplainResult, options: RenderOptions) -> dict[str, Any]:
     """What `simulate` says of the pod, with everything that explains it. Amounts of cpu are in thousandths."""
+    found = result.explanation
     outcome = pod_entry(found.outcome) if found.outcome else {"pod": found.pod, "result": found.standing}
     document: dict[str, Any] = {
         "apiVersion": API_VERSION,
@@ -42,7 +53,7 @@ def explanation_document(found: Explanation, coverage: Mapping[str, Any]) -> dic
         "retriedOn": {each.plugin: list(each.events) for each in found.retries},
     }
     document = {key: value for key, value in document.items() if value not in ("", None, [], {})}
-    return {**document, "coverage": dict(coverage)}
+    return {**document, "coverage": dict(result.coverage)}
 
 
 def _queue(found: Explanation) -> dict[str, Any] | None:

@@ -1,20 +1,43 @@
-"""Plugins for people."""
+"""Plugins: all of them in a line each, or one of them in full."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import yaml
 from rich.console import Console
 from rich.table import Table
 
+from ksched_cli.plan.plugins import PluginList
+from ksched_cli.report.console import make_console
+from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.rows import write_row
 from ksched_cli.report.visible import shows_visible
 
 
+@documents("PluginList")
+def plugins_document(found: PluginList, options: RenderOptions) -> list[Mapping[str, Any]]:
+    return list(found.plugins)
+
+
+@renders("PluginList", "name")
+def write_plugin_names(found: PluginList, out: TextIO, options: RenderOptions) -> None:
+    for each in found.plugins:
+        write_row(out, each["name"])
+
+
+@renders("PluginList", "table", "wide")
 @shows_visible
-def print_plugins(plugins: Sequence[Mapping[str, Any]], console: Console) -> None:
-    """A line or two each."""
+def print_plugins(found: PluginList, out: TextIO, options: RenderOptions) -> None:
+    console = make_console(options.width, out)
+    if found.in_full:
+        _print_plugin(found.plugins[0], console)
+    else:
+        _print_lines(found.plugins, console)
+
+
+def _print_lines(plugins: Sequence[Mapping[str, Any]], console: Console) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     table.add_column("NAME", no_wrap=True)
     table.add_column("WEIGHT", justify="right")
@@ -24,9 +47,7 @@ def print_plugins(plugins: Sequence[Mapping[str, Any]], console: Console) -> Non
     console.print(table)
 
 
-@shows_visible
-def print_plugin(plugin: Mapping[str, Any], console: Console) -> None:
-    """Everything about one."""
+def _print_plugin(plugin: Mapping[str, Any], console: Console) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(ratio=1)

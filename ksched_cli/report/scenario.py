@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -11,18 +11,29 @@ from rich.text import Text
 
 from ksched_cli.plan.expectations import CheckedExpectation
 from ksched_cli.plan.results import PodOutcome
-from ksched_cli.plan.scenario import ScenarioRun
-from ksched_cli.plan.scenario_results import ScenarioResult, StepResult
-from ksched_cli.report.final import end_entries
-from ksched_cli.report.simulate_document import API_VERSION, pod_entry
+from ksched_cli.plan.scenario_results import ScenarioResult, ScenarioRun, StepResult
+from ksched_cli.report.console import make_console
+from ksched_cli.report.entries import API_VERSION, end_entries
+from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.settle import print_settlement, settlement_entries
+from ksched_cli.report.simulate_document import pod_entry
 from ksched_cli.report.visible import shows_visible
 
 KIND = "ScenarioResult"
 _SHOWN = 5
 
 
+@renders("ScenarioRun", "table", "wide")
+def print_scenario(run: ScenarioRun, out: TextIO, options: RenderOptions) -> None:
+    console = make_console(options.width, out)
+    if options.timeline:
+        print_settlement(run.settlement.world, console, wide=options.wide, headers=options.headers)
+        console.print()
+    _print_steps(run.result, console, options.wide)
+
+
 @shows_visible
-def print_scenario(result: ScenarioResult, console: Console, *, wide: bool = False) -> None:
+def _print_steps(result: ScenarioResult, console: Console, wide: bool) -> None:
     for number, step in enumerate(result.steps, start=1):
         _print_step(number, step, console, wide)
         console.print()
@@ -90,7 +101,9 @@ def _summary(result: ScenarioResult) -> Text:
     return Text(f"{result.name}: {what}", style="bold green")
 
 
-def scenario_document(run: ScenarioRun) -> dict[str, Any]:
+@documents("ScenarioRun")
+def scenario_document(run: ScenarioRun, options: RenderOptions) -> dict[str, Any]:
+    """With the timeline where it is wanted."""
     result = run.result
     return {
         "apiVersion": API_VERSION,
@@ -99,7 +112,7 @@ def scenario_document(run: ScenarioRun) -> dict[str, Any]:
         "source": result.source,
         "held": not result.failed,
         "steps": [_step_entry(step) for step in result.steps],
-        **end_entries(run.settlement.world),
+        **(settlement_entries if options.timeline else end_entries)(run.settlement.world),
     }
 
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.controlplane.draws import Draw
-from ksched_cli.report.final import end_entries
+from ksched_cli.report.console import make_console
+from ksched_cli.report.entries import end_entries
+from ksched_cli.report.omissions import print_omissions
+from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.rows import pod_and_node, write_row
+from ksched_cli.report.simulate_document import simulation_document
+from ksched_cli.report.simulate_table import print_groups, print_others, timings_table
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.world.results import FinalPod, TimelineEvent, WorldResult
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.settled import SettledSimulation
 
 _COLOURS = {
     "scheduled": "green",
@@ -64,6 +73,30 @@ def _event(each: TimelineEvent) -> dict[str, Any]:
         "message": each.message,
     }
     return {key: value for key, value in entry.items() if value != ""}
+
+
+@documents("SettledSimulation")
+def settled_document(found: SettledSimulation, options: RenderOptions) -> dict[str, Any]:
+    return {**simulation_document(found.simulation, options), **settlement_entries(found)}
+
+
+@renders("SettledSimulation", "name")
+def write_moved(found: SettledSimulation, out: TextIO, options: RenderOptions) -> None:
+    for pod in found.moved:
+        write_row(out, *pod_and_node(pod.pod, pod.node))
+
+
+@renders("SettledSimulation", "table", "wide")
+@shows_visible
+def print_settled(found: SettledSimulation, out: TextIO, options: RenderOptions) -> None:
+    console, simulation = make_console(options.width, out), found.simulation
+    print_settlement(found, console, wide=options.wide, headers=options.headers)
+    print_others(simulation, console)
+    print_groups(simulation, console)
+    print_omissions(simulation.coverage, console)
+    if simulation.stats.timings:
+        console.print()
+        console.print(timings_table(simulation.stats.timings, options.headers))
 
 
 @shows_visible

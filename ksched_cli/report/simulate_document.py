@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
 from msgspec import Raw
@@ -10,99 +10,53 @@ from msgspec import Raw
 from ksched_cli.plan.node_detail import ByKind, NodeDetail
 from ksched_cli.plan.node_values import Failure, FailureGroup, Score
 from ksched_cli.plan.results import (
-    GatedPod,
-    IgnoredPod,
-    PluginTiming,
     PodGroupOutcome,
     PodOutcome,
-    RefusedPod,
     Simulation,
-    Stats,
 )
+from ksched_cli.plan.simulate import SimulationStream
 from ksched_cli.report.encoding import compact_json, json_text
-from ksched_cli.report.final import final_entry
-from ksched_cli.world.results import FinalPod
+from ksched_cli.report.entries import API_VERSION, final_entry, stats_entry
+from ksched_cli.report.registry import RenderOptions, documents, renders
 
-API_VERSION = "ksched/v1"
 KIND = "Simulation"
+_OPTIONS = RenderOptions("json")
 
 
-def simulation_document(simulation: Simulation) -> dict[str, Any]:
+@documents("Simulation")
+def simulation_document(simulation: Simulation, options: RenderOptions = _OPTIONS) -> dict[str, Any]:
     """The whole document at once, for YAML and for callers that want the data."""
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
         "pods": [pod_entry(outcome) for outcome in simulation.outcomes],
-        **_rest(
-            simulation.gated,
-            simulation.ignored,
-            simulation.refused,
-            simulation.coverage,
-            simulation.stats,
-            simulation.pod_groups,
-            simulation.final_pods(),
-        ),
+        **_rest(simulation),
     }
 
 
-class JsonStream:
-    """Writes the same document while the cycles run: one pod a line, nothing kept."""
-
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
-        self._separator = "\n"
-        self.characters = 0
-        out.write(f'{{"apiVersion": "{API_VERSION}", "kind": "{KIND}", "pods": [')
-
-    def pod(self, outcome: PodOutcome) -> None:
+@renders("SimulationStream", "json")
+def write_stream(stream: SimulationStream, out: TextIO, options: RenderOptions) -> None:
+    """The same document, written while the cycles run: one pod a line, nothing kept."""
+    out.write(f'{{"apiVersion": "{API_VERSION}", "kind": "{KIND}", "pods": [')
+    separator = "\n"
+    for outcome in stream:
         text = compact_json(pod_entry(outcome, encode=lambda entry: Raw(compact_json(entry).encode())))
-        self.characters += self._out.write(self._separator + text)
-        self._separator = ",\n"
-
-    def close(
-        self,
-        gated: Iterable[GatedPod],
-        ignored: Iterable[IgnoredPod],
-        coverage: Mapping[str, Any],
-        stats: Stats,
-        refused: Iterable[RefusedPod] = (),
-        pod_groups: Iterable[PodGroupOutcome] = (),
-        final: Iterable[FinalPod] = (),
-    ) -> None:
-        rest = json_text(_rest(gated, ignored, refused, coverage, stats, pod_groups, final))
-        self._out.write("\n], " + rest[1:] + "\n")
+        stream.characters += out.write(separator + text)
+        separator = ",\n"
+    out.write("\n], " + json_text(_rest(stream.finish()))[1:] + "\n")
 
 
-def _rest(
-    gated: Iterable[GatedPod],
-    ignored: Iterable[IgnoredPod],
-    refused: Iterable[RefusedPod],
-    coverage: Mapping[str, Any],
-    stats: Stats,
-    pod_groups: Iterable[PodGroupOutcome],
-    final: Iterable[FinalPod],
-) -> dict[str, Any]:
-    groups = [_pod_group(group) for group in pod_groups]
+def _rest(simulation: Simulation) -> dict[str, Any]:
+    groups = [_pod_group(group) for group in simulation.pod_groups]
+    refused = ({"pod": each.pod, "plugin": each.plugin, "message": each.message} for each in simulation.refused)
     return {
-        "gated": [entry.pod for entry in gated],
-        "ignored": [entry.pod for entry in ignored],
-        "refused": [{"pod": entry.pod, "plugin": entry.plugin, "message": entry.message} for entry in refused],
+        "gated": [entry.pod for entry in simulation.gated],
+        "ignored": [entry.pod for entry in simulation.ignored],
+        "refused": list(refused),
         **({"podGroups": groups} if groups else {}),
-        "final": [final_entry(each) for each in final],
-        "coverage": dict(coverage),
-        "stats": stats_entry(stats),
-    }
-
-
-def stats_entry(stats: Stats) -> dict[str, Any]:
-    return {
-        "nodes": stats.nodes,
-        "pods": stats.pods,
-        "loadSeconds": round(stats.load_seconds, 4),
-        "scheduleSeconds": round(stats.schedule_seconds, 4),
-        "podsPerSecond": round(stats.pods_per_second, 1),
-        "peakMiB": round(stats.peak_mib, 1),
-        **({"timings": [_timing(each) for each in stats.timings]} if stats.timings else {}),
+        "final": [final_entry(each) for each in simulation.final_pods()],
+        "coverage": dict(simulation.coverage),
+        "stats": stats_entry(simulation.stats),
     }
 
 
@@ -117,16 +71,6 @@ def _pod_group(group: PodGroupOutcome) -> dict[str, Any]:
         "message": group.message,
     }
     return {key: value for key, value in entry.items() if value != "" and (key, value) != ("minCount", 0)}
-
-
-def _timing(timing: PluginTiming) -> dict[str, Any]:
-    entry = {
-        "point": timing.point,
-        "plugin": timing.plugin,
-        "calls": timing.calls,
-        "seconds": round(timing.seconds, 6),
-    }
-    return {**entry, "origin": timing.origin} if timing.origin else entry
 
 
 def pod_entry(outcome: PodOutcome, encode: Callable[[Any], Any] = lambda entry: entry) -> dict[str, Any]:

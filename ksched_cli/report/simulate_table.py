@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TextIO
 from urllib.parse import urlsplit
 
 from rich.console import Console
@@ -17,6 +17,10 @@ from ksched_cli.plan.results import PluginTiming, PodGroupOutcome, PodOutcome, S
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import NEWEST
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
+from ksched_cli.report.console import make_console
+from ksched_cli.report.omissions import print_omissions
+from ksched_cli.report.registry import RenderOptions, renders
+from ksched_cli.report.rows import pod_and_node, write_row
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.whatif.changes import GonePod
 
@@ -30,9 +34,17 @@ _COLOURS = {"scheduled": "green", "unschedulable": "red", "error": "red", "skipp
 _GROUP_RESULTS = {"gated": "held back", "waiting": "waits for victims to leave"}
 
 
+@renders("Simulation", "name")
+def write_places(simulation: Simulation, out: TextIO, options: RenderOptions) -> None:
+    for outcome in simulation.outcomes:
+        write_row(out, *pod_and_node(outcome.pod, outcome.node))
+
+
+@renders("Simulation", "table", "wide")
 @shows_visible
-def print_simulation(simulation: Simulation, console: Console, *, wide: bool = False, headers: bool = True) -> None:
+def print_simulation(simulation: Simulation, out: TextIO, options: RenderOptions) -> None:
     """The table and the line that sums it up."""
+    console, wide, headers = make_console(options.width, out), options.wide, options.headers
     if simulation.outcomes:
         if wide or len(simulation.outcomes) <= PODS_WITH_NODES:
             for index, outcome in enumerate(simulation.outcomes):
@@ -104,46 +116,6 @@ def timings_table(timings: Sequence[PluginTiming], headers: bool) -> Table:
         per_call = f"{each.seconds / each.calls * 1e6:.1f} µs" if each.calls else "-"
         table.add_row(each.point, name, str(each.calls), f"{each.seconds:.3f}", per_call)
     return table
-
-
-@shows_visible
-def print_omissions(coverage: Mapping[str, Any], console: Console) -> None:
-    omitted = omissions(coverage)
-    if omitted:
-        console.print(Text(f"not taken into account: {'; '.join(omitted)}", style="yellow"))
-
-
-def omissions(coverage: Mapping[str, Any]) -> list[str]:
-    """What the answer leaves out, most weighty first."""
-    asked = coverage.get("kubeVersionNotModelled")
-    found = [f"what is different in Kubernetes {asked}"] if asked else []
-    found += [f"plugin {name}" for name in coverage.get("pluginsNotModelled", ())]
-    found += [f"feature gate {name}" for name in coverage.get("featureGatesNotModelled", ())]
-    found += [_uncalled(each) for each in coverage.get("extendersCouldChange", ())]
-    found += [text for each in coverage.get("extenders", ()) for text in _unheard(each)]
-    found += [f"{kind} ({reason})" for kind, reason in coverage.get("missing", {}).items()]
-    found += coverage.get("admissionNotModelled", ())
-    return found + [f"{count} {kind}" for kind, count in coverage.get("notRead", {}).items()]
-
-
-def _uncalled(extender: Mapping[str, Any]) -> str:
-    managed = extender.get("podsThatAskFor")
-    whose = f" for pods that ask for {' or '.join(managed)}" if managed else ""
-    what = " and ".join(extender["couldChange"])
-    decides = f" (decides on {what}{whose}; --allow-extenders calls it)" if what else ""
-    return f"extender {extender['extender']}{decides}"
-
-
-def _unheard(extender: Mapping[str, Any]) -> Iterator[str]:
-    """What of an extender that was called did not count."""
-    name = extender["extender"]
-    for failure in extender.get("passedOver", ()):
-        times = "once" if failure["times"] == 1 else f"{failure['times']} times"
-        yield f"{failure['verb']} of extender {name}, which failed {times} ({failure['error']})"
-    if "changedNodes" in extender:
-        yield f"changes that extender {name} made to nodes"
-    if "bind" in extender:
-        yield f"bind of extender {name}, which is never called: it hears of no placement"
 
 
 def _print_gone(gone: Sequence[GonePod], console: Console) -> None:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from ksched_cli.plan.verify.results import Agreement, Checked, Order, Verification
-from ksched_cli.report.simulate_document import API_VERSION
+from ksched_cli.report.console import make_console
+from ksched_cli.report.entries import API_VERSION
+from ksched_cli.report.omissions import print_omissions
+from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.rows import write_row
 from ksched_cli.report.visible import shows_visible
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.verify.verify import VerifyResult
 
 _ORDER_KEYS = {Order.KNOWN: "known", Order.FOUND: "found", Order.NOT_FOUND: "notFound"}
 # Nobody reads a thousand; the document has them all.
@@ -21,7 +28,9 @@ _SAID = {"condition": "condition:", "event": "event:    "}
 _COLOURS = {Agreement.OTHER_NODE: "yellow", Agreement.SAME_REASONS: "yellow", Agreement.FITS: "yellow"}
 
 
-def verification_document(verification: Verification, coverage: Mapping[str, Any]) -> dict[str, Any]:
+@documents("VerifyResult")
+def verification_document(found: VerifyResult, options: RenderOptions) -> dict[str, Any]:
+    verification = found.verification
     return {
         "apiVersion": API_VERSION,
         "kind": "Verification",
@@ -31,7 +40,7 @@ def verification_document(verification: Verification, coverage: Mapping[str, Any
         "placements": [_entry(each) for each in verification.placements],
         "pending": [_entry(each) for each in verification.pending],
         "leftOut": dict(verification.left_out),
-        "coverage": dict(coverage),
+        "coverage": dict(found.coverage),
     }
 
 
@@ -52,14 +61,23 @@ def _entry(checked: Checked) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value}
 
 
+@renders("VerifyResult", "name")
+def write_agreements(found: VerifyResult, out: TextIO, options: RenderOptions) -> None:
+    for each in (*found.verification.placements, *found.verification.pending):
+        write_row(out, f"pod/{each.pod}", each.agreement.value)
+
+
+@renders("VerifyResult", "table", "wide")
 @shows_visible
-def print_verification(verification: Verification, console: Console, *, wide: bool) -> None:
+def print_verification(found: VerifyResult, out: TextIO, options: RenderOptions) -> None:
+    console, verification, wide = make_console(options.width, out), found.verification, options.wide
     title = "running pods, scheduled again in the order of their bindings"
     _print_part(title, verification.placements, console, wide, _about_orders(verification))
     _print_part("pending pods, and what the scheduler wrote about them", verification.pending, console, wide)
     for why, count in sorted(verification.left_out.items()):
         console.print(Text(f"not compared: {why}: {count}", style="dim"))
     console.print(share(verification))
+    print_omissions(found.coverage, console)
 
 
 def _about_orders(verification: Verification) -> Iterator[str]:

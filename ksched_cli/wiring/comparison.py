@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO
+from typing import Any
 
+from ksched_cli.plan.coverage import coverage_of
 from ksched_cli.plan.diff import Diff, Side, diff
+from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.results import refused_pods
+from ksched_cli.plan.scenario import play_scenario
 from ksched_cli.plan.settle_world import SettleWorld
 from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
-from ksched_cli.wiring import (
-    LoadedInput,
-    RunOptions,
-    change_gathered,
-    coverage_of,
-    make_scheduler,
-    read_sources,
-)
-from ksched_cli.wiring.emptiness import check_not_empty
-from ksched_cli.wiring.reading import check_scenario_held, read_unchanged
-from ksched_cli.wiring.scenarios import play_scenario
+from ksched_cli.wiring.loading import check_not_empty, check_scenario_held, load_input, read_sources
+from ksched_cli.wiring.options import RunOptions
 
 
 @dataclass(frozen=True)
@@ -34,21 +28,22 @@ class DiffResult:
     warnings: tuple[str, ...]
 
 
-def compare(before: RunOptions, after: RunOptions, stdin: BinaryIO | None = None) -> DiffResult:
+def compare(before: RunOptions, after: RunOptions) -> DiffResult:
     """Each side as its world comes to rest. A cluster that both have is read once."""
-    cluster = read_sources(before, stdin) if _same_cluster(before, after) else None
-    if "-" in before.filenames and "-" in after.filenames and stdin is not None:
-        stdin = _Rewinding(stdin.read())
-    first, second = (_settled(setup, stdin, cluster) for setup in (before, after))
-    found = diff(first.side, second.side, second.gathered.wanted)
+    cluster = read_sources(before) if _same_cluster(before, after) else None
+    if "-" in before.filenames and "-" in after.filenames and before.stdin is not None:
+        stdin = _Rewinding(before.stdin.read())
+        before, after = replace(before, stdin=stdin), replace(after, stdin=stdin)
+    first, second = (_settled(setup, cluster) for setup in (before, after))
+    found = diff(first.side, second.side, second.source.wanted)
     if before != after and only_rules_differ(before, after):
         # Imported here: most comparisons need no causes.
         from ksched_cli.plan.causes.assign import with_causes
         from ksched_cli.wiring.routes import way_between
 
-        way = way_between(before, after, first.gathered.setting, second.gathered.setting)
+        way = way_between(before, after, first.source.spec, second.source.spec)
         everything = diff(first.side, second.side)
-        begun = change_gathered(first.gathered, first.changes).loaded
+        begun = first.source.changed(first.changes).loaded
         found = with_causes(found, everything, way, begun, first.side, second.side)
     return DiffResult(found, (first.coverage, second.coverage), tuple(_warnings(first, second)))
 
@@ -65,26 +60,27 @@ class _Settled:
     """A side, what it was made of, and what there is to say of it."""
 
     side: Side
-    gathered: LoadedInput
+    source: LoadedInput
     changes: Changes
     coverage: dict[str, Any]
 
 
-def _settled(setup: RunOptions, stdin: BinaryIO | None, cluster: Loaded | None) -> _Settled:
+def _settled(setup: RunOptions, cluster: Loaded | None) -> _Settled:
+    source, changes = load_input(setup, cluster)
     if setup.scenario is not None:
-        run, gathered = play_scenario(setup, stdin, cluster)
+        run = play_scenario(setup.scenario, source, changes)
         check_scenario_held(run.result)
         side = Side(run.loaded, run.settlement, run.scheduler)
-        return _Settled(side, gathered, Changes(), coverage_of(run.scheduler, run.loaded, gathered.setting))
-    gathered, changes = read_unchanged(setup, stdin, cluster)
-    check_not_empty(setup, gathered.loaded, changes.manifests)
-    settling = SettleWorld(make_scheduler(setup, gathered.loaded, gathered.setting), OutputOptions(), gathered.loaded)
+        source = replace(source, loaded=run.loaded)
+        return _Settled(side, source, Changes(), coverage_of(run.scheduler, run.loaded, source.spec))
+    check_not_empty(setup, source.loaded, changes.manifests)
+    settling = SettleWorld(source.scheduler(), OutputOptions(), source.loaded)
     world = settling.world
     world.apply(changes)
     settlement = settling.settlement(world.result(world.run()))
     loaded = loaded_after(world.plane, changes)
     side = Side(loaded, settlement, world.scheduler, refused_pods(refused_by(world.plane)))
-    return _Settled(side, gathered, changes, coverage_of(world.scheduler, loaded, gathered.setting))
+    return _Settled(side, source, changes, coverage_of(world.scheduler, loaded, source.spec))
 
 
 class _Rewinding(io.BytesIO):
@@ -102,8 +98,7 @@ def _same_cluster(before: RunOptions, after: RunOptions) -> bool:
 def _warnings(before: _Settled, after: _Settled) -> list[str]:
     """Those of one side only say of which."""
     first, second = (
-        (*each.side.loaded.warnings, *each.gathered.setting.warnings, *_unsettled(each.side))
-        for each in (before, after)
+        (*each.side.loaded.warnings, *each.source.spec.warnings, *_unsettled(each.side)) for each in (before, after)
     )
     return [
         *(text for text in first if text in second),

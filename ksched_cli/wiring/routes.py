@@ -9,12 +9,15 @@ from ksched_cli.api.core import Pod
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import KschedError
 from ksched_cli.plan.causes.way import Station, Way
+from ksched_cli.plan.loaded_input import scheduler_maker
 from ksched_cli.plan.rule_changes import GATE_RULES, MINOR_RULES, Rules
+from ksched_cli.plan.scheduler_spec import SchedulerSpec
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import RELEASES
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.release_fields import as_stored
-from ksched_cli.wiring import RunOptions, SchedulerSpec, make_setting, scheduler_maker
+from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring.schedulers import scheduler_factory, scheduler_spec
 
 
 def way_between(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec) -> Way:
@@ -48,7 +51,7 @@ def _station(
     setup: RunOptions, setting: SchedulerSpec, configuration: int = 0, fields: SchedulerSpec | None = None
 ) -> Station:
     """`fields` is the setting whose API server stores the pods, if it is another one."""
-    known, make = fields or setting, scheduler_maker(setup, setting)
+    known, make = fields or setting, scheduler_maker(scheduler_factory(setup), setting)
 
     def stored(pod: Pod) -> Pod:
         return as_stored(as_stored([pod], setting.release, setting.gates), known.release, known.gates)[0]
@@ -93,6 +96,6 @@ def _gate_by_gate(
 
 def _setting(setup: RunOptions) -> SchedulerSpec | None:
     try:
-        return make_setting(setup)
+        return scheduler_spec(setup)
     except KschedError:
         return None

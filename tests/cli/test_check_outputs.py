@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from ksched_cli.cli.main import run
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.plan.results import Stats
+from ksched_cli.report.check_github import annotation, escape_data, escape_property, github_lines
+from ksched_cli.report.check_junit import junit_text
+from ksched_cli.report.check_markdown import MAX_BYTES, markdown_text
+from ksched_cli.report.check_sarif import FINGERPRINT, sarif_document
 from ksched_cli.report.ci_paths import as_uri, repository_path
-from ksched_cli.report.github import annotation, escape_data, escape_property, github_lines
-from ksched_cli.report.junit import junit_text
-from ksched_cli.report.markdown import MAX_BYTES, markdown_text
-from ksched_cli.report.sarif import FINGERPRINT, sarif_document
 from ksched_cli.sources.places import SourcePlace
 from tests.builders import make_node, make_pod
 from tests.cli.sarif_shape import SHAPE

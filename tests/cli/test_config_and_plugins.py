@@ -12,7 +12,8 @@ import yaml
 from ksched_cli.cli.main import run
 from ksched_cli.config.schema import configuration_schema
 from ksched_cli.releases.minors import release
-from ksched_cli.wiring import RunOptions, make_setting
+from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring.schedulers import scheduler_spec
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
 VALID = sorted(FIXTURES.glob("1.36/*/config.yaml"))
@@ -36,8 +37,8 @@ def test_what_view_prints_means_the_same(
     assert run(["config", "view", *options]) == 0
     shown = tmp_path / "shown.yaml"
     shown.write_text(capsys.readouterr().out)
-    before = make_setting(RunOptions(config=str(config) if config else None))
-    after = make_setting(RunOptions(config=str(shown)))
+    before = scheduler_spec(RunOptions(config=str(config) if config else None))
+    after = scheduler_spec(RunOptions(config=str(shown)))
     from ksched_cli.config.resolved_profile import expand_profile
 
     for mine, theirs in zip(before.configuration.profiles, after.configuration.profiles, strict=True):
@@ -51,7 +52,7 @@ def test_view_as_json_and_as_nothing_else(capsys: pytest.CaptureFixture[str]) ->
     assert run(["config", "view", "-o", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["profiles"][0]["schedulerName"] == "default-scheduler"
     assert run(["config", "view", "-o", "wide"]) == 2
-    assert "shown as yaml or json" in capsys.readouterr().err
+    assert "'wide' is not one of 'json', 'yaml'" in capsys.readouterr().err
 
 
 def test_validate(capsys: pytest.CaptureFixture[str]) -> None:

@@ -107,7 +107,7 @@ def test_by_another_minor(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "text", "said"),
     [
         pytest.param(["--to", "v1beta3"], V1BETA3, "--to v1beta3: there is v1", id="another version"),
-        pytest.param(["-o", "wide"], V1BETA3, "shown as yaml or json", id="another output"),
+        pytest.param(["-o", "wide"], V1BETA3, "'wide' is not one of 'json', 'yaml'", id="another output"),
         pytest.param([], "parallelism: 1", "c.yaml:1: kind: expected kind KubeSchedulerConfiguration", id="no kind"),
         pytest.param(
             [],

@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.cli.main import run
-from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.run import DrainWorld
 from ksched_cli.report import drain as report
-from ksched_cli.wiring import RunOptions
-from ksched_cli.wiring.drains import drain_nodes
+from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import ROOT, same_as_golden, without_stats, write
 
@@ -243,6 +241,6 @@ def test_a_node_in_turn_is_the_node_by_itself_where_pods_wait(data: st.DataObjec
         pods = [replace(pod, successor="") for node in drain.nodes for pod in node.pods]
         return pods, drain.pending, drain.pending_placed, drain.outcome
 
-    each = drain_nodes(RunOptions(objects=objects), None, (), "", Flags(), each="node").trials
-    alone = [drain_nodes(RunOptions(objects=objects), None, (name,), "", Flags()).trials for name in names]
+    each = Simulator.load(objects).drain_nodes(each="node").trials
+    alone = [Simulator.load(objects).drain_nodes(name).trials for name in names]
     assert [told(trial.drain) for trial in each] == [told(trial.drain) for (trial,) in alone]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
@@ -11,9 +12,9 @@ import pytest
 import yaml
 
 from ksched_cli.cli.main import run
-from ksched_cli.cli.watch import Form, _line
 from ksched_cli.plan.watch import Kind, News
 from ksched_cli.report.escaping import escape_markdown
+from ksched_cli.report.registry import RenderOptions, formats_of, render
 from ksched_cli.report.visible import visible, with_texts
 from tests.cli.transcripts import DEMO, ROOT
 
@@ -225,9 +226,11 @@ def test_mistakes(arguments: list[str], files: dict[str, str], capsys: pytest.Ca
         assert not any(line.lstrip().startswith("::") for line in text.split("\n"))
 
 
-@pytest.mark.parametrize("form", list(Form))
-def test_watch(form: Form) -> None:
-    line = _line(News(Kind.UNSCHEDULABLE, f"ns/p{BAD}", f"n{BAD}", BAD), form)
+@pytest.mark.parametrize("form", formats_of("News"))
+def test_watch(form: str) -> None:
+    out = io.StringIO()
+    render(News(Kind.UNSCHEDULABLE, f"ns/p{BAD}", f"n{BAD}", BAD), out, RenderOptions(form))
+    line = out.getvalue().removesuffix("\n")
     check_shown(line)
     assert "\n" not in line
 

@@ -10,8 +10,10 @@ from ksched_cli.cluster.known_pods import KnownPods
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.simulate import OutputOptions, place
-from ksched_cli.wiring import RunOptions, gather, make_scheduler, scheduler_maker
+from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring.schedulers import scheduler_factory
 from tests.builders import make_pod
+from tests.running import load
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 
@@ -23,14 +25,14 @@ def outcomes(scheduler: Scheduler) -> list[PodOutcome]:
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in sorted(CORPUS.glob("*-00"))])
 def test_answers_are_the_same(case: Path) -> None:
     setup = RunOptions(sources=[str(case / "cluster.json")])
-    gathered = gather(setup)
-    by_itself = outcomes(make_scheduler(setup, gathered.loaded, gathered.setting))
+    gathered = load(setup)
+    by_itself = outcomes(gathered.scheduler())
     known = KnownPods()
     # Another cluster has met other resources first, so that rows are others.
     known.info(make_pod("first").requests(example_com__first="1").obj()).requests  # noqa: B018
     for _ in range(2):
-        assert outcomes(make_scheduler(setup, gathered.loaded, gathered.setting, known)) == by_itself
-    make = scheduler_maker(setup, gathered.setting)
+        assert outcomes(scheduler_factory(setup)(gathered.loaded, gathered.spec, known)) == by_itself
+    make = gathered.scheduler_maker()
     assert outcomes(make(gathered.loaded)) == outcomes(make(gathered.loaded)) == by_itself
 
 

@@ -20,7 +20,8 @@ from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError
 from ksched_cli.releases.minors import NEWEST, RELEASES
-from ksched_cli.wiring import RunOptions, make_setting, prepare
+from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring.schedulers import scheduler_spec
 from tests.config.migrations import (
     POLICY,
     READERS,
@@ -32,6 +33,7 @@ from tests.config.migrations import (
     score,
 )
 from tests.config.test_minors import GROUP
+from tests.running import prepare
 from tests.test_conformance import CORPUS, disagreements, simulate
 from tests.test_other_minors import recorded
 
@@ -244,7 +246,7 @@ OF_1_21_AND_1_28 = [
 def test_what_was_recorded_holds_for_what_became_of_the_file(by: str, version: str, case: Path) -> None:
     """The configurations of the recordings, as their minor says them with all defaults, and what migration makes of
     those."""
-    given = make_setting(RunOptions(config=str(case / "config.yaml"), kube_version=by))
+    given = scheduler_spec(RunOptions(config=str(case / "config.yaml"), kube_version=by))
     shown = configuration_document(given.configuration, given.release, given.gates)
     migrated_file = migrated({**shown, "apiVersion": f"{GROUP}/{version}"}, by=by).document
     (want,) = (each for each in recorded(by)[case.name.rpartition("-")[0]] if each["case"] == case.name)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.errors import ConfigError
-from ksched_cli.wiring.migrating import reader_of
+from ksched_cli.plan.migrate import reader_of
 from tests.config.migrations import (
     POLICY,
     SHAPE,

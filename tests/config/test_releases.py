@@ -9,7 +9,8 @@ from ksched_cli.releases.fixes import FIXES
 from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import NEWEST, RELEASES, Release, minor_in, nearest_release
-from ksched_cli.wiring import RunOptions, make_setting
+from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring.schedulers import scheduler_spec
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_a_fix_reaches_patches_of_minors_before_its_own() -> None:
     [pytest.param("1.99", "1.36", id="future"), pytest.param("1.2", min(RELEASES), id="long ago")],
 )
 def test_a_version_that_is_not_modelled_is_answered_by_the_nearest_with_a_warning(asked: str, answered: str) -> None:
-    setting = make_setting(RunOptions(kube_version=asked))
+    setting = scheduler_spec(RunOptions(kube_version=asked))
     assert setting.release.version == answered
     assert setting.warnings == (
         f"Kubernetes {asked} is not modelled; the answers are those of {answered}, the nearest that is",
@@ -70,11 +71,11 @@ def test_a_version_that_is_not_modelled_is_answered_by_the_nearest_with_a_warnin
 
 
 def test_the_server_decides_where_the_user_does_not() -> None:
-    assert make_setting(RunOptions(), "v1.35.2").release.version == "1.35"
-    assert make_setting(RunOptions(kube_version="1.36"), "v1.35.2").release.version == "1.36"
-    assert make_setting(RunOptions()).release is NEWEST
-    assert make_setting(RunOptions(), "v1.35.2").warnings == ()
-    strange = make_setting(RunOptions(), "canary")
+    assert scheduler_spec(RunOptions(), "v1.35.2").release.version == "1.35"
+    assert scheduler_spec(RunOptions(kube_version="1.36"), "v1.35.2").release.version == "1.36"
+    assert scheduler_spec(RunOptions()).release is NEWEST
+    assert scheduler_spec(RunOptions(), "v1.35.2").warnings == ()
+    strange = scheduler_spec(RunOptions(), "canary")
     assert strange.release is NEWEST
     assert "Kubernetes canary is not modelled" in strange.warnings[0]
 

@@ -10,7 +10,9 @@ from ksched_cli.plan.explain.results import Explanation
 from ksched_cli.plan.explain.run import explain
 from ksched_cli.plan.explain.subject import find_subject
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring import RunOptions, make_scheduler, make_setting
+from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring.schedulers import scheduler_spec
+from tests.running import make_scheduler
 
 
 def loaded(*items: Any) -> Loaded:
@@ -22,7 +24,7 @@ def loaded(*items: Any) -> Loaded:
 
 def explained(items: Iterable[Any], pod: str, *, node: str = "", **options: Any) -> Explanation:
     setup = RunOptions(**options)
-    setting = make_setting(setup)
+    setting = scheduler_spec(setup)
 
     def make(objects: Loaded) -> Scheduler:
         return make_scheduler(setup, objects, setting)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ksched_cli.plan.check.results import Check
-from ksched_cli.wiring import RunOptions
-from ksched_cli.wiring.check import run_check
+from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
+from tests.running import check
 
 OLD, NEW = "old", "new"
 
@@ -79,4 +79,4 @@ def write(path: Path, *items: Any) -> str:
 
 def checked(folder: Path, cluster: list[Any], *manifests: Any, restart: bool = False, **setup: Any) -> Check:
     sources, files = [write(folder / "cluster.json", *cluster)], [write(folder / "manifests.json", *manifests)]
-    return run_check(RunOptions(sources=sources, filenames=files, **setup), restart=restart)
+    return check(RunOptions(sources=sources, filenames=files, **setup), restart=restart)

@@ -12,8 +12,8 @@ import yaml
 
 from ksched_cli.plan.causes.results import Cause
 from ksched_cli.plan.diff import Diff, PodChange
-from ksched_cli.wiring import RunOptions
 from ksched_cli.wiring.comparison import compare
+from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod, owned
 from tests.pod_groups import GANG, member
 

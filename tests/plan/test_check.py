@@ -18,8 +18,7 @@ from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.wiring import RunOptions, prepare
-from ksched_cli.wiring.check import run_check
+from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod, term
 from tests.harness import make_scheduler
 from tests.plan.rollouts import (
@@ -35,6 +34,7 @@ from tests.plan.rollouts import (
     workload,
     write,
 )
+from tests.running import check, prepare
 
 ROOT = Path(__file__).parents[2]
 ONE_EACH = ["n0", "n1", "n2"]
@@ -378,7 +378,7 @@ def test_new_workloads_go_where_simulate_has_them_go() -> None:
     simulated = {outcome.pod: outcome.node for outcome in prepare(setup).simulate().outcomes}
     found = {
         f"shop/{pod}": node
-        for each in run_check(setup).workloads
+        for each in check(setup).workloads
         for step in each.steps[:1]
         for pod, node in step.placed.items()
     }

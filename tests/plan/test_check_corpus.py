@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from ksched_cli.plan.codes import PREEMPTS
-from ksched_cli.wiring import RunOptions, prepare
-from ksched_cli.wiring.check import run_check
+from ksched_cli.wiring.options import RunOptions
 from tests.plan.rollouts import write
+from tests.running import check, prepare
 from tests.test_conformance import CASES
 
 
@@ -48,7 +48,7 @@ def test_the_first_step_is_what_simulate_does(case: Path, tmp_path: Path) -> Non
         config=str(config) if config.exists() else None,
     )
     outcomes = {outcome.pod: outcome.node for outcome in prepare(setup).simulate().outcomes}
-    done = run_check(setup)
+    done = check(setup)
     steps = [(each.workload.split()[1], step) for each in done.workloads for step in each.steps[:1]]
     first = {pod: node for pod, step in steps for node in step.placed.values()}
     adopts = any(item["kind"] == "ReplicaSet" for item in cluster)

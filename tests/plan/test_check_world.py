@@ -9,9 +9,7 @@ import pytest
 
 from ksched_cli.plan.check.results import Check
 from ksched_cli.report.check_table import check_summary
-from ksched_cli.wiring import RunOptions
-from ksched_cli.wiring.check import run_check
-from ksched_cli.wiring.settling import settle_cluster
+from ksched_cli.wiring.options import RunOptions
 from ksched_cli.world.results import Limits
 from tests.builders import make_pod
 from tests.plan.rollouts import (
@@ -24,6 +22,7 @@ from tests.plan.rollouts import (
     template,
     workload,
 )
+from tests.running import check, settle
 
 ROOT = Path(__file__).parents[2]
 HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
@@ -200,7 +199,7 @@ def test_a_pod_that_is_evicted_is_deleted_for_good(tmp_path: Path) -> None:
 def test_the_final_state_is_that_of_settling(cluster: str, manifests: str) -> None:
     """Before any pod of a Job has finished."""
     setup = RunOptions(sources=[str(ROOT / cluster)], filenames=[str(ROOT / manifests)])
-    settled = settle_cluster(setup, Limits())[1].world
-    found = run_check(setup)
+    settled = settle(setup, Limits())
+    found = check(setup)
     assert found.world is not None
     assert (found.world.final, found.world.finished) == (settled.final, settled.finished)

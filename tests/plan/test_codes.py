@@ -22,7 +22,7 @@ from ksched_cli.plan.rules import code_of
 from ksched_cli.plugins.in_tree import all_specs, spec_of
 from ksched_cli.plugins.node_resources_fit.reasons import NodeResourcesFitReasons
 from ksched_cli.releases.minors import NEWEST
-from ksched_cli.wiring import make_registry
+from ksched_cli.wiring.schedulers import make_registry
 from tests.test_conformance import CASES
 
 ROOT = Path(__file__).parents[2] / "ksched_cli"

@@ -11,10 +11,12 @@ import msgspec
 import pytest
 
 from ksched_cli.plan.diff import Diff, PodChange
+from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring import RunOptions, assemble, gather
 from ksched_cli.wiring.comparison import compare
+from ksched_cli.wiring.options import RunOptions
 from tests.builders import PodBuilder, make_node, make_pod, owned
+from tests.running import load
 
 SWAPPED = {"moved": "moved", "newlyFailing": "newlyFitting", "newlyFitting": "newlyFailing", "added": "removed", "removed": "added"}  # fmt: skip
 
@@ -127,8 +129,8 @@ def test_a_cluster_compared_with_itself(case: Path) -> None:
 def test_a_run_leaves_what_was_loaded_as_it_was(case: Path) -> None:
     """Two sides share the objects of a cluster that is read once."""
     setup = RunOptions(sources=[str(case / "cluster.json")])
-    gathered = gather(setup)
-    prepared = assemble(setup, gathered)
+    gathered = load(setup)
+    prepared = PreparedRun.of(gathered)
     before = encoded(gathered.loaded)
     assert len(prepared.simulate().outcomes) > 0
     assert encoded(gathered.loaded) == before

@@ -8,13 +8,25 @@ import json
 import pytest
 from hypothesis import given, settings
 
-from ksched_cli.cli import running
+from ksched_cli.cli import simulate
 from ksched_cli.cli.main import run
-from ksched_cli.plan.simulate import outcome_of
-from ksched_cli.report.simulate_document import JsonStream, pod_entry
+from ksched_cli.plan.results import PodOutcome, Simulation, Stats
+from ksched_cli.plan.simulate import Clock, PlacementRun, SimulationStream, outcome_of
+from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.simulate_document import pod_entry, write_stream
 from tests.cli.transcripts import CASE
 from tests.harness import make_scheduler
 from tests.test_reuse import workloads
+
+
+def streamed(outcome: PodOutcome) -> str:
+    """The line of the pod in a document that is written while the cycles run."""
+    stats = Stats(0, 0, 0.0, 0.0, 0.0, 0.0)
+    run = PlacementRun(Clock(), iter([outcome]), (), (), tuple)
+    stream = SimulationStream(run, lambda kept: Simulation(kept, (), (), {}, stats))
+    out = io.StringIO()
+    write_stream(stream, out, RenderOptions("json"))
+    return out.getvalue().splitlines()[1]
 
 
 @given(workloads())
@@ -39,9 +51,7 @@ def test_every_node_has_its_own_scores_and_its_own_failure(drawn: tuple[list[obj
             failed == {name: (each.plugin, each.texts) for name, each in statuses.items() if not each.ok}
             or outcome.pre_filter
         )
-        out = io.StringIO()
-        JsonStream(out).pod(outcome)
-        assert json.loads(out.getvalue().partition("[")[2]) == pod_entry(outcome)
+        assert json.loads(streamed(outcome)) == pod_entry(outcome)
 
 
 def test_a_large_document_has_a_note_about_its_size(
@@ -50,6 +60,6 @@ def test_a_large_document_has_a_note_about_its_size(
     command = ["simulate", "--from", str(CASE), "-o", "json", "--detail", "full"]
     run(command)
     assert "the document has" not in capsys.readouterr().err
-    monkeypatch.setattr(running, "_LARGE", 1000)
+    monkeypatch.setattr(simulate, "_LARGE", 1000)
     run(command)
     assert "the document has 0 MB" in capsys.readouterr().err

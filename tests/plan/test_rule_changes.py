@@ -31,7 +31,8 @@ from ksched_cli.releases.changes import SCHEDULER, TOLD_BY_SCHEDULER, ReleaseRul
 from ksched_cli.releases.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT
 from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
 from ksched_cli.releases.minors import RELEASES, Release
-from ksched_cli.wiring import RunOptions, make_setting
+from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring.schedulers import scheduler_spec
 
 PACKAGE = Path(ksched_cli.__file__).parent
 KNOWN = {plugin.name for plugin in (*IN_TREE, *REMOVED, *PREDICATES, *PRIORITIES)} | {SCHEDULER}
@@ -131,7 +132,7 @@ UNCHANGED = {"CheckNodeCondition", "GeneralPredicates"}
 
 def default_plugins_of(release: Release) -> dict[str, int]:
     """Those that take nodes or rank them, with their weights; 0 where they do not rank."""
-    setting = make_setting(RunOptions(kube_version=release.version))
+    setting = scheduler_spec(RunOptions(kube_version=release.version))
     (entry,) = setting.configuration.profiles
     profile = expand_profile(entry, setting.release, setting.gates, setting.points)
     names = [name for point in ("preEnqueue", "filter", "score") for name in profile.points[point]]

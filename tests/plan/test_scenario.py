@@ -11,9 +11,10 @@ import pytest
 
 from ksched_cli.errors import ExpectationFailed, InputError
 from ksched_cli.plan.scenario_results import ScenarioResult
-from ksched_cli.wiring import RunOptions, gather
-from ksched_cli.wiring.scenarios import play_scenario
+from ksched_cli.simulator import Simulator
+from ksched_cli.wiring.options import RunOptions
 from tests.builders import PodBuilder, make_node, make_pod, owned
+from tests.running import load
 
 
 def of_set(name: str, cpu: str = "1", **labels: str) -> PodBuilder:
@@ -22,7 +23,9 @@ def of_set(name: str, cpu: str = "1", **labels: str) -> PodBuilder:
 
 
 def play(tmp_path: Path, items: list[Any], *steps: dict[str, Any]) -> ScenarioResult:
-    return play_scenario(_setup(tmp_path, items, *steps))[0].result
+    options = _setup(tmp_path, items, *steps)
+    assert options.scenario is not None
+    return Simulator.of(options).scenario(options.scenario).result
 
 
 def _setup(tmp_path: Path, items: list[Any], *steps: dict[str, Any]) -> RunOptions:
@@ -190,7 +193,7 @@ def test_mistakes(steps: list[dict[str, Any]], message: str, tmp_path: Path) -> 
 
 def test_a_command_that_only_starts_from_a_scenario_stops_where_an_expectation_fails(tmp_path: Path) -> None:
     good = {"expect": {"on": {"pod/p": "n"}}}
-    gathered = gather(_setup(tmp_path, [make_node("n"), make_pod("p")], good))
+    gathered = load(_setup(tmp_path, [make_node("n"), make_pod("p")], good))
     assert "Running" in str(msgspec.json.encode(gathered.loaded.objects[type(make_pod().obj())]))
     with pytest.raises(ExpectationFailed, match=r"scenario.yaml:1: not on n: pod/p: default/p is on n"):
-        gather(_setup(tmp_path, [make_node("n"), make_pod("p")], {"expect": {"notOn": {"pod/p": "n"}}}))
+        load(_setup(tmp_path, [make_node("n"), make_pod("p")], {"expect": {"notOn": {"pod/p": "n"}}}))

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.wiring import RunOptions, prepare
-from ksched_cli.wiring.settling import settle_cluster, settle_world
+from ksched_cli.plan.settle_world import SettleWorld
+from ksched_cli.plan.simulate import OutputOptions
+from ksched_cli.wiring.loading import load_input
+from ksched_cli.wiring.options import RunOptions
 from ksched_cli.world.results import Limits
+from tests.running import prepare, settle
 from tests.test_conformance import CASES
 
 # Every kind of case is in it.
@@ -19,8 +22,11 @@ SOME = CASES[::5]
 def test_it_settles_and_nobody_who_fits_is_left_behind(case: Path) -> None:
     config = case / "config.yaml"
     setup = RunOptions([str(case / "cluster.json")], config=str(config) if config.exists() else None)
-    world, _, settled = settle_world(setup, Limits(max_time=7200))
-    scheduler, found = world.scheduler, settled.world
+    source, changes = load_input(setup)
+    settling = SettleWorld(source.scheduler(), OutputOptions(), source.loaded)
+    world = settling.world
+    world.apply(changes)
+    scheduler, found = world.scheduler, world.result(world.run(Limits(max_time=7200)))
     assert found.settled
     assert found.faults == ()
     left = {pod.pod for pod in found.unplaced}
@@ -41,7 +47,7 @@ def test_the_first_cycle_of_each_pod_is_that_of_a_plain_run() -> None:
         plain = prepare(setup).simulate()
         if any(outcome.preemption for outcome in plain.outcomes):
             continue
-        found = settle_cluster(setup, Limits())[1].world
+        found = settle(setup, Limits())
         first: dict[str, tuple[str, str]] = {}
         woken = {entry.pod for entry in found.timeline if entry.queue == "backoff" or entry.time > 0}
         for entry in found.timeline:

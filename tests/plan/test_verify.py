@@ -10,10 +10,10 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.plan.verify.results import Agreement, Checked, Verification
-from ksched_cli.wiring import RunOptions, prepare
-from ksched_cli.wiring.verifying import verify
+from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.failed_scheduling import in_its_own_group, of_old, written_now
+from tests.running import prepare, verify
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 CASES = ["basic-01", "mixed-02", "podaffinity-03", "resources-04", "scoring-02", "spread-05", "taints-01"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.plan.verify.results import Order, Verification
-from ksched_cli.wiring import RunOptions
-from ksched_cli.wiring.verifying import verify
+from ksched_cli.wiring.options import RunOptions
+from tests.running import verify
 
 CASES = Path(__file__).parents[2] / "fixtures" / "controlplane" / "cases"
 NAMES = sorted(path.parent.name for path in CASES.glob("*/before.json"))

@@ -17,13 +17,14 @@ from msgspec import Struct
 
 from ksched_cli.api.kinds import KINDS
 from ksched_cli.cli.main import run
+from ksched_cli.simulator import Simulator
 from ksched_cli.sources.redaction.fields import UNREAD, UNREAD_OF, Role
 from ksched_cli.sources.redaction.unread import is_read
-from ksched_cli.wiring import RunOptions, prepare
-from ksched_cli.wiring.snapshots import take_snapshot
+from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.lanes import sampled
+from tests.running import prepare
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 SUBJECTS = sorted({path.name.rpartition("-")[0] for path in CORPUS.iterdir() if path.is_dir()})
@@ -48,7 +49,7 @@ def placements(source: str, config: str | None) -> list[tuple[str, str, str, tup
 
 def check_same_placements(source: str, config: str | None, folder: Path) -> None:
     """The redacted cluster under the redacted configuration gives the same placements, under the pseudonyms."""
-    taken = take_snapshot(RunOptions([source], config=config), None, "", redacted=True)
+    taken = Simulator.of(RunOptions([source], config=config, allow_empty=True)).snapshot("", redacted=True)
     path = folder / "redacted.gz"
     path.write_bytes(taken.data)
     redacted_config = None
@@ -77,7 +78,7 @@ def test_the_same_placements_under_the_renaming(case: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_no_name_is_left(case: Path) -> None:
-    taken = take_snapshot(RunOptions([str(case / "cluster.json")]), None, "", redacted=True)
+    taken = Simulator.of(RunOptions([str(case / "cluster.json")], allow_empty=True)).snapshot("", redacted=True)
     texts = set(_texts(json.loads(gzip.decompress(taken.data))["items"]))
     left = texts - {pseudonym for names in taken.names.values() for pseudonym in names.values()}
     # Claims of several kinds have names of their own, which may be words of Kubernetes as well: a container called main.
@@ -212,7 +213,7 @@ def written_cluster(tmp_path: Path, *items: dict[str, Any]) -> str:
 
 
 def redacted_items(source: str, **setup: Any) -> list[dict[str, Any]]:
-    taken = take_snapshot(RunOptions([source], **setup), None, "", redacted=True)
+    taken = Simulator.of(RunOptions([source], **setup, allow_empty=True)).snapshot("", redacted=True)
     items: list[dict[str, Any]] = json.loads(gzip.decompress(taken.data))["items"]
     return items
 
@@ -420,7 +421,7 @@ def test_more_that_has_a_pseudonym(tmp_path: Path) -> None:
     node = make_node("n").label(rack="7").doc()
     hidden = make_node("m").label(rack="north-wing").doc()
     source = written_cluster(tmp_path, gated, quota, widget, node, hidden)
-    taken = take_snapshot(RunOptions([source]), None, "", redacted=True)
+    taken = Simulator.of(RunOptions([source], allow_empty=True)).snapshot("", redacted=True)
     text = gzip.decompress(taken.data).decode()
     assert not any(word in text for word in ("corp.example", "Secret", "secret", "north-wing"))
     document = json.loads(text)

@@ -14,9 +14,10 @@ from ksched_cli.errors import InputError
 from ksched_cli.report.simulate_document import simulation_document
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.snapshot import FORMAT, read_snapshot, write_snapshot
-from ksched_cli.wiring import RunOptions, prepare
+from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.lanes import sampled
+from tests.running import prepare
 from tests.test_conformance import CASES
 
 TIME = "2026-01-01T00:00:00Z"

@@ -15,14 +15,14 @@ from msgspec import Struct
 
 from ksched_cli.api.kinds import KINDS
 from ksched_cli.api.workloads import Deployment
+from ksched_cli.simulator import Simulator
 from ksched_cli.sources.controllers.templates import defaulted
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.redaction.fields import NAMES, NAMES_OF, PLAIN, PLAIN_OF, REASONS
 from ksched_cli.sources.redaction.redact import redact
 from ksched_cli.sources.snapshot import write_snapshot
-from ksched_cli.wiring import RunOptions
-from ksched_cli.wiring.snapshots import take_snapshot
+from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_pod
 
 EXPECTED = Path(__file__).with_name("snapshot_fields.txt")
@@ -64,7 +64,9 @@ def sample(annotation: Any, text: str, depth: int) -> Any:
 
 
 def snapshot_text(source: str, *, redacted: bool) -> str:
-    return gzip.decompress(take_snapshot(RunOptions([source]), None, "", redacted=redacted).data).decode()
+    return gzip.decompress(
+        Simulator.of(RunOptions([source], allow_empty=True)).snapshot("", redacted=redacted).data
+    ).decode()
 
 
 def why(own: str, field: str, in_plain: bool, in_redacted: bool) -> str:
@@ -151,7 +153,7 @@ def test_a_changed_template_is_recognised_by_what_was_left_out(checksum: str, sa
     path.write_text(json.dumps(deployment(checksum="one")))
     manifest.write_text(json.dumps(deployment(checksum=checksum)))
     taken = tmp_path / "cluster.ksched.gz"
-    taken.write_bytes(take_snapshot(RunOptions([str(path)]), None, "").data)
+    taken.write_bytes(Simulator.of(RunOptions([str(path)], allow_empty=True)).snapshot("").data)
     assert b"one" not in gzip.decompress(taken.read_bytes())
     live, given = (load_dump([str(each)]).of(Deployment)[0].spec.template for each in (taken, manifest))
     assert live is not None

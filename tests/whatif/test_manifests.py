@@ -19,8 +19,9 @@ from ksched_cli.report.simulate_document import simulation_document
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.manifests import load_manifests
-from ksched_cli.wiring import RunOptions, prepare
+from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
+from tests.running import prepare
 from tests.whatif.changing import with_manifests
 
 NODE = make_node("n").doc()

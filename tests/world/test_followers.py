@@ -14,9 +14,10 @@ from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring import RunOptions, gather, make_scheduler
+from ksched_cli.wiring.options import RunOptions
 from ksched_cli.world.followers import ChangeLog, FollowingScheduler
 from ksched_cli.world.world import World
+from tests.running import load
 from tests.test_conformance import CORPUS
 
 CASES = [
@@ -31,9 +32,8 @@ def setup_of(case: Path) -> RunOptions:
 
 
 def schedulers(case: Path, count: int) -> tuple[list[Scheduler], Loaded]:
-    setup = setup_of(case)
-    gathered = gather(setup)
-    return [make_scheduler(setup, gathered.loaded, gathered.setting) for _ in range(count)], gathered.loaded
+    source = load(setup_of(case))
+    return [source.scheduler() for _ in range(count)], source.loaded
 
 
 def state_of(scheduler: Scheduler) -> list[Any]:

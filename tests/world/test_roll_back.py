@@ -17,9 +17,12 @@ from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.read_options import ManifestReading
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.wiring import RunOptions, make_scheduler, make_setting, read_edits
+from ksched_cli.whatif.edits.lib.parsing import parse_edits
+from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring.schedulers import scheduler_spec
 from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World
+from tests.running import make_scheduler
 from tests.test_one_world import CLASSES, KINDS, Change, amounts, budget, node, priorities, saved, workload
 from tests.world.object_graph import graph_of
 
@@ -62,7 +65,7 @@ def begun(items: list[dict[str, Any]], folder: Path, **options: Any) -> World:
     there = [item for item in items if item["kind"] in ("Node", "PriorityClass", "ResourceQuota")]
     setup = RunOptions(objects=there, **options)
     loaded = load_dump((), objects=there)
-    world = World(make_scheduler(setup, loaded, make_setting(setup)), loaded)
+    world = World(make_scheduler(setup, loaded, scheduler_spec(setup)), loaded)
     made = [item for item in items if item not in there]
     world.apply(Changes(load_manifests([saved(folder / "workloads.json", *made)], None, ManifestReading("shop"))))
     return world
@@ -77,7 +80,7 @@ def take(world: World, step: Step, folder: Path) -> None:
         if isinstance(step, dict):
             world.apply(Changes(load_manifests([saved(folder / "step.json", step)], None, ManifestReading("shop"))))
         elif isinstance(step, tuple):
-            edits, problems = read_edits([step])
+            edits, problems = parse_edits([step])
             assert not problems
             world.apply(Changes(edits=edits, namespace="shop"))
     except KschedError:

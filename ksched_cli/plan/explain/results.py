@@ -173,3 +173,10 @@ class Explanation:
         if self.standing in ("ignored", "refused", "gated"):
             return True
         return self.standing == "pending" and (self.outcome is None or self.outcome.unplaced)
+
+
+@dataclass(frozen=True)
+class ExplainResult:
+    explanation: Explanation
+    coverage: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()

@@ -204,3 +204,11 @@ def _each(texts: Texts, at: _Steps) -> Iterator[tuple[str, _Steps]]:
         yield texts, at
     else:
         yield from ((text, (*at, index)) for index, text in enumerate(texts))
+
+
+def validate_scenario(path: str) -> str:
+    """The name of the scenario. InputError with all mistakes of the file."""
+    scenario, problems = load_scenario(path)
+    if problems:
+        raise InputError(problems)
+    return scenario.name

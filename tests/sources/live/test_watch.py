@@ -16,13 +16,13 @@ from ksched_cli.api.core import Pod
 from ksched_cli.cli.main import run
 from ksched_cli.plan import watch as plan_watch
 from ksched_cli.plan.watch import Kind, News, Picture, Watch, news
+from ksched_cli.simulator import Simulator
 from ksched_cli.sources.live import watch as watching
 from ksched_cli.sources.live.cluster import read_cluster
 from ksched_cli.sources.live.connection import connect
 from ksched_cli.sources.live.options import LiveOptions
 from ksched_cli.sources.live.watch import ClusterMirror, Event, Follower, Listed, Lost, ObjectChange, Reached
-from ksched_cli.wiring import RunOptions
-from ksched_cli.wiring.following import Following, follow
+from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.sources.live.kube_server import (
     KubeServer,
@@ -226,7 +226,7 @@ def test_a_cluster_followed_to_the_end(kube: KubeServer, tmp_path: Path) -> None
     stop = threading.Event()
 
     def read() -> None:
-        for each in follow(setup, PATIENCE, Following()):
+        for each in Simulator.watch(setup, PATIENCE).news():
             told.put(each)
             if stop.is_set():
                 return

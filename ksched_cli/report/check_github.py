@@ -8,14 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import TextIO
 
 from ksched_cli.plan.check.results import Check, Finding
 from ksched_cli.report.check_table import check_summary, said, spot
 from ksched_cli.report.ci_paths import repository_path
+from ksched_cli.report.registry import RenderOptions, renders
 from ksched_cli.report.visible import visible_lines, with_texts
 
 MAX_OF_A_KIND = 10
 _KINDS = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+@renders("Check", "github", help="for annotations and the step's summary of GitHub Actions")
+def write_github(check: Check, out: TextIO, options: RenderOptions) -> None:
+    out.writelines(f"{line}\n" for line in github_lines(check))
 
 
 def github_lines(check: Check) -> Iterator[str]:

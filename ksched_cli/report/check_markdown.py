@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TextIO
 
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.plan.codes import all_codes
 from ksched_cli.report.check_table import check_summary, payers, progress, said, unread
 from ksched_cli.report.ci_paths import repository_path
 from ksched_cli.report.escaping import escape_markdown
-from ksched_cli.report.simulate_table import omissions
+from ksched_cli.report.omissions import omissions
+from ksched_cli.report.registry import RenderOptions, renders
 from ksched_cli.report.visible import visible_lines, with_texts
 
 # GitHub takes 1 MiB a step; what others have written before is in it too.
 MAX_BYTES = 900_000
 _SIGNS = {"error": "❌", "warning": "⚠️", "note": "💡"}
 _RESULTS = {"fails": "❌", "warns": "⚠️", "held back": "⏸️", "ignored": "🔕", "fits": "✅"}
+
+
+@renders("Check", "markdown")
+def write_check_markdown(check: Check, out: TextIO, options: RenderOptions) -> None:
+    out.write(markdown_text(check))
 
 
 def markdown_text(check: Check) -> str:

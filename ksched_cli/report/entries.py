@@ -1,11 +1,36 @@
-"""Where every pod is in the end: the same entries in the documents of all commands that move pods."""
+"""Entries that the documents of several results have."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ksched_cli.controlplane.draws import Draw
+from ksched_cli.plan.results import PluginTiming, Stats
 from ksched_cli.world.results import FinalPod, WorldResult
+
+API_VERSION = "ksched/v1"
+
+
+def stats_entry(stats: Stats) -> dict[str, Any]:
+    return {
+        "nodes": stats.nodes,
+        "pods": stats.pods,
+        "loadSeconds": round(stats.load_seconds, 4),
+        "scheduleSeconds": round(stats.schedule_seconds, 4),
+        "podsPerSecond": round(stats.pods_per_second, 1),
+        "peakMiB": round(stats.peak_mib, 1),
+        **({"timings": [_timing(each) for each in stats.timings]} if stats.timings else {}),
+    }
+
+
+def _timing(timing: PluginTiming) -> dict[str, Any]:
+    entry = {
+        "point": timing.point,
+        "plugin": timing.plugin,
+        "calls": timing.calls,
+        "seconds": round(timing.seconds, 6),
+    }
+    return {**entry, "origin": timing.origin} if timing.origin else entry
 
 
 def end_entries(settlement: WorldResult) -> dict[str, Any]:

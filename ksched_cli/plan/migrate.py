@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,21 +13,29 @@ from ksched_cli.config.policy.model import is_policy
 from ksched_cli.config.reading import read_one
 from ksched_cli.engine.registry import Registry
 from ksched_cli.errors import ConfigError, InputError, Problem, UsageError
+from ksched_cli.plan.scheduler_spec import plugin_points
 from ksched_cli.releases.configuration import LAST_WITH_POLICY, ConfigurationRules
 from ksched_cli.releases.minors import NEWEST, RELEASES, Release, nearest_release
-from ksched_cli.wiring.setting import AUTO, PluginGiven, make_registry, plugin_points
 
 STDIN = "-"
 
 
+MakeRegistry = Callable[[Sequence[Any], Release], Registry]
+
+
 def migrate_file(
-    file: str, stdin: BinaryIO, kube_version: str, feature_gates: str, plugins: Sequence[PluginGiven] = ()
+    file: str,
+    stdin: BinaryIO | None,
+    kube_version: str | None,
+    feature_gates: str,
+    plugins: Sequence[Any],
+    make_registry: MakeRegistry,
 ) -> Migration:
-    """`kube_version`: the minor that is to read the file; auto is the newest that does. The feature gates are its.
-    A plugin that is given by its name alone is carried over as the file lists it."""
+    """`kube_version` is the minor that reads the file: by default the newest that does. The feature gates are of that
+    minor. A plugin that is given by its name alone is carried over as the file lists it."""
     text, source = _text(file, stdin)
     document = read_one(text, source).value
-    release = reader_of(document) if kube_version == AUTO else nearest_release(kube_version)
+    release = reader_of(document) if kube_version is None else nearest_release(kube_version)
     _check_reader(document, release, source)
     classes = [each for each in plugins if not isinstance(each, str) or ":" in each]
     registry = make_registry(classes, release)
@@ -69,8 +77,8 @@ def _naming(plugins: Any, plugin: str) -> Iterator[str]:
             yield str(point)
 
 
-def _text(file: str, stdin: BinaryIO) -> tuple[bytes, str]:
-    if file == STDIN:
+def _text(file: str, stdin: BinaryIO | None) -> tuple[bytes, str]:
+    if file == STDIN and stdin is not None:
         return stdin.read(), "stdin"
     try:
         return Path(file).read_bytes(), file

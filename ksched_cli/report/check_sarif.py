@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TextIO
 
 from ksched_cli import __version__
 from ksched_cli.plan.check.fingerprints import fingerprinted
@@ -11,12 +11,19 @@ from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding
 from ksched_cli.plan.codes import ReasonCode, all_codes
 from ksched_cli.report.check_table import said
 from ksched_cli.report.ci_paths import as_uri, repository_path
+from ksched_cli.report.encoding import write_json
+from ksched_cli.report.registry import RenderOptions, renders
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"
 FINGERPRINT = "kschedFinding/v1"
 # What stands for the file of a finding that is about no file.
 NO_FILE = "stdin"
+
+
+@renders("Check", "sarif", help="for code scanning")
+def write_sarif(check: Check, out: TextIO, options: RenderOptions) -> None:
+    write_json(sarif_document(check), out)
 
 
 def sarif_document(check: Check) -> dict[str, Any]:

@@ -1,24 +1,25 @@
-"""Nodes drained in a cluster."""
+"""`drain`: nodes drained in a loaded cluster."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO
+from typing import Any
 
+from ksched_cli.api.label_query import read_query
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.in_turn import drain_in_turn
 from ksched_cli.plan.drain.results import DrainTrial
 from ksched_cli.plan.drain.targets import Each, find_nodes, in_turn
+from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.plan.results import Stats
-from ksched_cli.wiring import Prepared, RunOptions, assemble, gather, read_query
-from ksched_cli.wiring.reading import check_no_rollouts
 
 
-class DrainTrials:
-    """Each trial is run when it is asked for first."""
+class TrialSequence:
+    """Each trial runs when it is read for the first time."""
 
     def __init__(self, names: Sequence[str], run: Iterator[DrainTrial]) -> None:
         self.names = tuple(names)
@@ -36,20 +37,21 @@ class DrainTrials:
 
 
 @dataclass(frozen=True)
-class Drained:
-    """What comes of draining: all nodes together in a single trial, or each node or zone in one of its own."""
+class DrainTrials:
+    """All nodes drained together in a single trial, or each node or zone (`each`) in a trial of its own."""
 
-    trials: DrainTrials
-    _prepared: Prepared
+    trials: TrialSequence
+    each: Each | None
+    _prepared: PreparedRun
     _started: float
 
     @property
-    def coverage(self) -> dict[str, Any]:
+    def coverage(self) -> Mapping[str, Any]:
         return self._prepared.coverage
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return self._prepared.warnings
+        return self._prepared.source.warnings
 
     @property
     def stats(self) -> Stats:
@@ -59,8 +61,7 @@ class Drained:
 
 
 def drain_nodes(
-    setup: RunOptions,
-    stdin: BinaryIO | None,
+    source: LoadedInput,
     names: Sequence[str],
     selector: str,
     flags: Flags,
@@ -68,19 +69,18 @@ def drain_nodes(
     each: Each | None = None,
     pending_first: bool = True,
     every_pod: bool = False,
-) -> Drained:
-    """Every trial starts from the cluster as it was read, in which the pending pods get their nodes once: those that
-    take a place on nodes of the trial look for another one. With `every_pod` the end of a single
-    drain names all pods, not only those to which something happened."""
-    gathered = gather(setup, stdin)
-    nodes = find_nodes(gathered.loaded, names, read_query(selector) if selector else None)
+) -> DrainTrials:
+    """Every trial starts from the loaded cluster, in which the pending pods get their nodes once: those that take a
+    place on nodes of the trial look for another one. With `every_pod` the end of a single drain has all pods, not only
+    those to which something happened."""
+    nodes = find_nodes(source.loaded, names, read_query(selector) if selector else None)
     if not nodes:
         raise UsageError("there is no node to drain" + (f": none matches -l {selector}" if selector else ""))
-    check_no_rollouts(gathered)
+    source = source.without_rollouts()
     if not pending_first:
-        gathered = replace(gathered, loaded=gathered.loaded.without_pending())
-    prepared = assemble(setup, gathered)
+        source = replace(source, loaded=source.loaded.without_pending())
+    prepared = PreparedRun.of(source)
     started = time.perf_counter()
-    groups = in_turn(gathered.loaded, nodes, each)
-    run = drain_in_turn(prepared.scheduler, gathered.loaded, groups, flags, moved_only=not every_pod)
-    return Drained(DrainTrials([name for name, _ in groups], run), prepared, started)
+    groups = in_turn(source.loaded, nodes, each)
+    run = drain_in_turn(prepared.scheduler, source.loaded, groups, flags, moved_only=not every_pod)
+    return DrainTrials(TrialSequence([name for name, _ in groups], run), each, prepared, started)

@@ -1,0 +1,26 @@
+"""`explain`: why a pod is Pending, or why it went where it is."""
+
+from __future__ import annotations
+
+from ksched_cli.plan.explain.results import ExplainResult
+from ksched_cli.plan.explain.run import explain
+from ksched_cli.plan.explain.subject import find_refused, find_subject, pick_pod
+from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.prepared import PreparedRun
+
+
+def explain_pod(
+    source: LoadedInput, pod: str | None, namespace: str, *, node: str = "", fixes: bool = True
+) -> ExplainResult:
+    """The named pod; without a name a pod of the manifests, or the first pending pod that finds no place."""
+    prepared = PreparedRun.of(source)
+    scheduler = prepared.scheduler
+    with scheduler.cluster.undo.trial():
+        named = pod or pick_pod(scheduler, source.made, source.refused, source.wanted)
+    found = find_refused(source.refused, named, namespace)
+    if found is None:
+        subject = find_subject(source.loaded, named, namespace)
+        # A pod that has a node is explained in another cluster, in which it waits.
+        again = scheduler if subject.loaded is source.loaded else source.scheduler(subject.loaded)
+        found = explain(subject, source.scheduler, node, fixes=fixes, scheduler=again)
+    return ExplainResult(found, prepared.coverage, source.warnings)

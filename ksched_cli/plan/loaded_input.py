@@ -1,0 +1,84 @@
+"""The input of a run as it was loaded, and the schedulers that run over it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from ksched_cli.api.core import Pod
+from ksched_cli.errors import InputError, Problem
+from ksched_cli.plan.results import RefusedPod, refused_pods
+from ksched_cli.plan.scheduler_spec import SchedulerSpec
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.changes import Changes, GonePod, changed
+
+if TYPE_CHECKING:
+    from ksched_cli.cluster.known_pods import KnownPods
+    from ksched_cli.engine.scheduler import Scheduler
+
+SchedulerMaker = Callable[[Loaded], "Scheduler"]
+
+
+class MakeScheduler(Protocol):
+    """Returns a scheduler over a cluster of its own. `known` has what was computed of pods for earlier clusters."""
+
+    def __call__(self, loaded: Loaded, spec: SchedulerSpec, known: KnownPods | None = None) -> Scheduler: ...
+
+
+@dataclass(frozen=True)
+class LoadedInput:
+    """The cluster with its manifests and edits applied, before any scheduler is made. `made` are the pods that came
+    with the manifests, `gone` those that the edits have deleted, and `wanted` selects the pods that are shown."""
+
+    loaded: Loaded
+    spec: SchedulerSpec
+    make_scheduler: MakeScheduler
+    wanted: Callable[[Pod], bool]
+    seconds: float = 0.0
+    refused: tuple[RefusedPod, ...] = ()
+    made: tuple[str, ...] = ()
+    gone: tuple[GonePod, ...] = ()
+    # Manifests that change the template of running pods.
+    rollouts: tuple[Problem, ...] = ()
+
+    def changed(self, changes: Changes) -> LoadedInput:
+        """The input after the changes, which the controllers follow and no scheduler."""
+        started = time.perf_counter()
+        after = changed(self.loaded, changes)
+        refused = (*self.refused, *refused_pods(after.refused))
+        seconds = self.seconds + time.perf_counter() - started
+        return replace(
+            self,
+            loaded=after.loaded,
+            refused=refused,
+            seconds=seconds,
+            made=after.made,
+            gone=after.gone,
+            rollouts=(*self.rollouts, *after.rollouts),
+        )
+
+    def without_rollouts(self) -> LoadedInput:
+        """InputError for manifests that change the template of running pods: only a world rolls them out."""
+        if self.rollouts:
+            raise InputError(self.rollouts)
+        return self
+
+    def scheduler(self, loaded: Loaded | None = None) -> Scheduler:
+        return self.make_scheduler(self.loaded if loaded is None else loaded, self.spec)
+
+    def scheduler_maker(self) -> SchedulerMaker:
+        return scheduler_maker(self.make_scheduler, self.spec)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (*self.loaded.warnings, *self.spec.warnings_of_runs)
+
+
+def scheduler_maker(make_scheduler: MakeScheduler, spec: SchedulerSpec) -> SchedulerMaker:
+    """For many schedulers over versions of one cluster: what is computed of a pod is shared by all of them."""
+    from ksched_cli.cluster.known_pods import KnownPods
+
+    known = KnownPods(spec.release) if spec.stores_all_fields else None
+    return lambda loaded: make_scheduler(loaded, spec, known)

@@ -1,0 +1,96 @@
+"""A scheduler over a loaded cluster, ready to run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ksched_cli.engine.registry import IN_TREE_ORIGIN
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.coverage import coverage_of
+from ksched_cli.plan.final_pods import final_pods
+from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.memory import peak_mib
+from ksched_cli.plan.missing_kinds import MissingKinds
+from ksched_cli.plan.results import GatedPod, PluginTiming, PodOutcome, Simulation, Stats
+from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStream, place
+from ksched_cli.world.results import FinalPod
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """The scheduler has a cluster of its own. `load_seconds`: until it was ready."""
+
+    scheduler: Scheduler
+    source: LoadedInput
+    load_seconds: float
+    _coverage: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, source: LoadedInput) -> PreparedRun:
+        started = time.perf_counter()
+        scheduler = source.scheduler()
+        coverage = coverage_of(scheduler, source.loaded, source.spec)
+        return cls(scheduler, source, source.seconds + time.perf_counter() - started, coverage)
+
+    @property
+    def coverage(self) -> dict[str, Any]:
+        """What the result does not take into account, as far as it is known by now."""
+        extenders = self.scheduler.extenders
+        return {**self._coverage, **({"extenders": extenders.report()} if extenders else {})}
+
+    def place(self, *, detail: bool, top: int) -> PlacementRun:
+        return place(self.scheduler, self.output_options(detail=detail, top=top))
+
+    def output_options(self, *, detail: bool, top: int) -> OutputOptions:
+        missing = self.coverage.get("missing", {})
+        pods = [info.pod for info in self.scheduler.cluster.pods.infos] if missing else []
+        return OutputOptions(detail, top, self.source.wanted, MissingKinds(missing, pods) if missing else None)
+
+    def simulate(self, *, detail: bool = False, top: int = 3) -> Simulation:
+        """Every pending pod, all results in memory."""
+        run = self.place(detail=detail, top=top)
+        outcomes = tuple(run.outcomes)
+        return self._simulation(run, outcomes, len(outcomes))
+
+    def stream(self, *, detail: bool = False, top: int = 3) -> SimulationStream:
+        """Every pending pod, one result after the other."""
+        run = self.place(detail=detail, top=top)
+        stream = SimulationStream(run, lambda kept: self._simulation(run, kept, stream.pods))
+        return stream
+
+    def _simulation(self, run: PlacementRun, outcomes: tuple[PodOutcome, ...], pods: int) -> Simulation:
+        """`pods` is how many had a cycle."""
+        return Simulation(
+            outcomes,
+            run.gated,
+            run.ignored,
+            self.coverage,
+            self.stats(pods, run.clock.seconds),
+            self.source.warnings,
+            self.source.refused,
+            run.pod_groups(),
+            self.source.gone,
+            lambda: self._final({outcome.pod: outcome for outcome in outcomes}, run.gated),
+        )
+
+    def _final(self, outcomes: Mapping[str, PodOutcome], gated: Iterable[GatedPod]) -> tuple[FinalPod, ...]:
+        """Where every wanted pod is after the cycles."""
+        return final_pods(self.scheduler, outcomes, gated, self.source.gone, self.source.wanted)
+
+    def stats(self, pods: int, seconds: float) -> Stats:
+        rate = pods / seconds if seconds else 0.0
+        nodes = len(self.scheduler.cluster.nodes)
+        return Stats(nodes, pods, self.load_seconds, seconds, rate, peak_mib(), self._timings())
+
+    def _timings(self) -> tuple[PluginTiming, ...]:
+        registry = self.source.spec.registry
+        origins = {name: registry.origin(name) for name in registry}
+        return tuple(
+            PluginTiming(
+                point, name, spent.calls, spent.seconds, origins.get(name, "extender").replace(IN_TREE_ORIGIN, "")
+            )
+            for point, name, spent in self.scheduler.timings or ()
+        )

@@ -1,0 +1,67 @@
+"""Takes a snapshot of any source, redacted or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ksched_cli.config.plugin_args import ARGS_OF
+from ksched_cli.config.policy.model import is_policy
+from ksched_cli.config.reading import read_one
+from ksched_cli.errors import ConfigError, Problem
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.redaction.configuration import RedactableConfig, take
+from ksched_cli.sources.redaction.redact import redact
+from ksched_cli.sources.snapshot import write_snapshot
+
+
+@dataclass(frozen=True)
+class SnapshotResult:
+    """A snapshot's bytes, how many objects of each kind are in it, and how many of each kind are not. For a redacted
+    one also the pseudonym of each name by role, and the configuration under these pseudonyms."""
+
+    data: bytes
+    counts: Mapping[str, int]
+    not_read: Mapping[str, int]
+    warnings: tuple[str, ...]
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    config: Mapping[str, Any] | None = None
+
+
+def take_snapshot(loaded: Loaded, time: str) -> SnapshotResult:
+    return _taken(loaded, loaded, time)
+
+
+def take_redacted_snapshot(loaded: Loaded, time: str, config: str | None = None) -> SnapshotResult:
+    """`config` is the file of a configuration that is redacted with the same pseudonyms."""
+    taken = _configuration(config) if config is not None else None
+    done = redact(loaded, taken.affinities if taken else ())
+    names = {role.value: dict(each) for role, each in done.names.items() if each}
+    if taken is None:
+        return _taken(done.loaded, loaded, time, names=names)
+    why = "ksched does not know what is private in them"
+    warnings = [f"the arguments of plugin {each} are left out of the configuration: {why}" for each in taken.left_out]
+    config_document = taken.with_affinities(done.parts)
+    return _taken(done.loaded, loaded, time, names=names, config=config_document, warnings=warnings)
+
+
+def _taken(loaded: Loaded, read: Loaded, time: str, **rest: Any) -> SnapshotResult:
+    """`read` is the cluster under its own names."""
+    counts = {kind.__name__: len(items) for kind, items in loaded.objects.items()}
+    return SnapshotResult(
+        write_snapshot(loaded, time, redacted=loaded is not read),
+        dict(sorted(counts.items())),
+        dict(sorted(read.unknown.items())),
+        (*read.warnings, *rest.pop("warnings", ())),
+        **rest,
+    )
+
+
+def _configuration(config: str) -> RedactableConfig:
+    document = read_one(Path(config).read_bytes(), config).value
+    if is_policy(document) or "alpha" in document["apiVersion"]:
+        hint = "rewrite it with `ksched config migrate` and redact the result"
+        raise ConfigError(Problem("only a configuration with profiles can be redacted", config, hint=hint))
+    return take(document, ARGS_OF)

@@ -1,0 +1,20 @@
+"""KubeSchedulerConfigurations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ksched_cli.config.migration.migrate import Migration
+from ksched_cli.plan.configuration import EffectiveConfiguration
+from ksched_cli.report.registry import RenderOptions, documents
+
+
+@documents("EffectiveConfiguration")
+def effective_configuration_document(found: EffectiveConfiguration, options: RenderOptions) -> Mapping[str, Any]:
+    return found.document
+
+
+@documents("Migration")
+def migrated_document(found: Migration, options: RenderOptions) -> dict[str, Any]:
+    return found.document

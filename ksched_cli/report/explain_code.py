@@ -1,0 +1,71 @@
+"""Reason codes: all of them in a line each, or some of them with what they mean and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ksched_cli.plan.codes import ReasonCode, plugins_of
+from ksched_cli.plan.explain_code import ReasonCodes
+from ksched_cli.report.console import make_console
+from ksched_cli.report.registry import RenderOptions, documents, renders
+
+
+@documents("ReasonCodes")
+def codes_document(found: ReasonCodes, options: RenderOptions) -> list[dict[str, Any]]:
+    return [_entry(each) for each in found.codes]
+
+
+@renders("ReasonCodes", "table")
+def print_reason_codes(found: ReasonCodes, out: TextIO, options: RenderOptions) -> None:
+    console = make_console(options.width, out)
+    if not found.in_full:
+        _print_lines(found.codes, console)
+        return
+    for number, each in enumerate(found.codes):
+        if number:
+            console.print()
+        _print_code(each, console)
+
+
+def _print_code(code: ReasonCode, console: Console) -> None:
+    """One code, with what it means and what to do."""
+    console.print(Text.assemble((f"{code.code} {code.name}", "bold"), f"  ({code.level})"))
+    console.print(Text(f"{code.title[0].upper()}{code.title[1:]}."))
+    console.print()
+    console.print(Text(code.meaning))
+    console.print()
+    console.print(Text("What to do:", style="bold"))
+    for each in code.advice:
+        console.print(Padding(Text(f"- {each}"), (0, 0, 0, 2)))
+    plugins = plugins_of(code)
+    if plugins:
+        console.print()
+        console.print(Text(f"Said by {', '.join(plugins)}.", style="dim"))
+
+
+def _print_lines(codes: Sequence[ReasonCode], console: Console) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    for each in codes:
+        table.add_row(each.code, each.name, each.title)
+    console.print(table)
+
+
+def _entry(code: ReasonCode) -> dict[str, Any]:
+    return {
+        "code": code.code,
+        "name": code.name,
+        "level": code.level,
+        "title": code.title,
+        "meaning": code.meaning,
+        "advice": list(code.advice),
+        "plugins": list(plugins_of(code)),
+    }

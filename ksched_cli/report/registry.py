@@ -1,0 +1,132 @@
+"""Which renderer writes which result in which format.
+
+A renderer is registered with a decorator that names the class of the result and the formats:
+
+    @renders("CapacityResult", "table", "wide")
+    def capacity_table(found: CapacityResult, out: TextIO, options: RenderOptions) -> None: ...
+
+    @documents("CapacityResult")
+    def capacity_document(found: CapacityResult, options: RenderOptions) -> dict[str, Any]: ...
+
+`documents` registers json and yaml. The decorators are found in the source of the modules beside this one, so that the
+help and the completions list the formats of a command without an import of its renderers. Class names are unique in the
+package.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TextIO, TypeAlias, TypeVar
+
+Renderer: TypeAlias = "Callable[[Any, TextIO, RenderOptions], None]"
+R = TypeVar("R", bound=Callable[..., Any])
+
+DOCUMENT_FORMATS = ("json", "yaml")
+# The order in which formats are listed, and what each is for; other formats follow by name.
+_PURPOSES = {
+    "table": "for people",
+    "wide": "for more of it",
+    "json": "for programs",
+    "yaml": "for programs",
+    "name": "for names alone",
+    "markdown": "for a comment on a pull request",
+}
+
+_renderers: dict[tuple[str, str], Renderer] = {}
+
+
+@dataclass(frozen=True)
+class RenderOptions:
+    """How a result is written. `width` of the terminal in columns: None for that of the stream. `timeline`: with every
+    event of the run."""
+
+    format: str = "table"
+    headers: bool = True
+    width: int | None = None
+    timeline: bool = False
+
+    @property
+    def wide(self) -> bool:
+        return self.format == "wide"
+
+
+def renders(result: str, *formats: str, help: str = "") -> Callable[[R], R]:
+    """Register a renderer for these formats. `help` completes "FORMAT ..." in the help of the commands."""
+
+    def register(renderer: R) -> R:
+        _renderers.update({(result, each): renderer for each in formats})
+        return renderer
+
+    return register
+
+
+def documents(result: str) -> Callable[[R], R]:
+    """Register a function that returns the document of a result, for json and yaml."""
+
+    def register(document: R) -> R:
+        def write(found: Any, out: TextIO, options: RenderOptions) -> None:
+            from ksched_cli.report.encoding import write_json, write_yaml
+
+            (write_yaml if options.format == "yaml" else write_json)(document(found, options), out)
+
+        _renderers.update({(result, each): write for each in DOCUMENT_FORMATS})
+        return document
+
+    return register
+
+
+def render(result: object, out: TextIO, options: RenderOptions) -> None:
+    """Write the result in the format of the options."""
+    key = type(result).__name__, options.format
+    if key not in _renderers:
+        import_module(_declared()[key].module)
+    _renderers[key](result, out, options)
+
+
+def formats_of(result: str) -> Mapping[str, str]:
+    """The formats of a class of results, each with what it is for, in the order of the help."""
+    found = {
+        each.format: each.help or _PURPOSES.get(each.format, "")
+        for each in _declared().values()
+        if each.result == result
+    }
+    order = list(_PURPOSES)
+    return dict(
+        sorted(found.items(), key=lambda item: (order.index(item[0]) if item[0] in order else len(order), item[0]))
+    )
+
+
+@dataclass(frozen=True)
+class _Declaration:
+    result: str
+    format: str
+    help: str
+    module: str
+
+
+_DECORATOR = re.compile(r"^@(renders|documents)(\(.*?\))\n(?=@|def )", re.MULTILINE | re.DOTALL)
+
+
+@cache
+def _declared() -> Mapping[tuple[str, str], _Declaration]:
+    """All decorators of the package, by result and format."""
+    folder = Path(__file__).parent
+    found = (each for path in sorted(folder.glob("*.py")) for each in _declarations_in(path))
+    return {(each.result, each.format): each for each in found}
+
+
+def _declarations_in(path: Path) -> Iterator[_Declaration]:
+    module = f"{__package__}.{path.stem}"
+    for kind, arguments in _DECORATOR.findall(path.read_text(encoding="utf-8")):
+        call = ast.parse(f"_{arguments}", mode="eval").body
+        assert isinstance(call, ast.Call)
+        result, *formats = (ast.literal_eval(each) for each in call.args)
+        about = "".join(ast.literal_eval(each.value) for each in call.keywords)
+        for each in formats if kind == "renders" else DOCUMENT_FORMATS:
+            yield _Declaration(result, each, about, module)

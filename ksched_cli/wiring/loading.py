@@ -1,0 +1,201 @@
+"""Loads the input of a run: sources or the live cluster, then the changes that the options ask for.
+
+An input with which a command would have nothing to do is refused: a result about nothing is no success.
+"""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ksched_cli.api.core import Namespace, Node, Pod
+from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.errors import ExpectationFailed, InputError, Problem
+from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.releases.minors import minor_in
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.changes import Changes
+from ksched_cli.whatif.manifests import WORKLOADS
+from ksched_cli.wiring.options import AUTO, RunOptions, wanted_pods
+from ksched_cli.wiring.schedulers import scheduler_factory, scheduler_spec
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.scenario_results import ScenarioResult
+    from ksched_cli.sources.live.cluster import LiveCluster
+    from ksched_cli.whatif.edits.lib.edit import Edit
+
+    Live = Callable[[], LiveCluster]
+
+_NAMED = 5
+
+
+def load_input(options: RunOptions, cluster: Loaded | None = None) -> tuple[LoadedInput, Changes]:
+    """The cluster, unless it is loaded already, and the changes of its manifests and edits, which are not applied."""
+    started = time.perf_counter()
+    wanted = wanted_pods(options)
+    loaded = read_sources(options) if cluster is None else cluster
+    spec = scheduler_spec(options, loaded.server_version or _version_of_nodes(options, loaded))
+    changes = _changes(options, options.namespace or loaded.namespace)
+    check_nodes(options, loaded, changes.manifests)
+    return LoadedInput(loaded, spec, scheduler_factory(options), wanted, time.perf_counter() - started), changes
+
+
+def _version_of_nodes(options: RunOptions, loaded: Loaded) -> str:
+    """The minor of the newest kubelet, for an input that does not name the version of its API server: the API server is
+    of no older one. Empty if the nodes do not tell."""
+    found = (minor_in(node.status.node_info.kubelet_version) for node in loaded.of(Node) if node.status.node_info)
+    newest = max(filter(None, found), default=None)
+    if newest is None or options.kube_version != AUTO:
+        return ""
+    version = f"1.{newest}"
+    text = f"the input does not name the version of the API server: ksched answers as Kubernetes {version}, the newest "
+    text += "kubelet of the nodes (--kube-version)"
+    loaded.warnings += [text] if text not in loaded.warnings else []
+    return version
+
+
+def load_changed(options: RunOptions, cluster: Loaded | None = None) -> LoadedInput:
+    """The input with its manifests and edits applied. A scenario is run to its end, and its expectations have held."""
+    source, changes = load_input(options, cluster)
+    return changed_input(options, source, changes)
+
+
+def changed_input(options: RunOptions, source: LoadedInput, *changes: Changes) -> LoadedInput:
+    """The same for an input that is loaded already."""
+    if options.scenario is None:
+        for each in changes:
+            source = source.changed(each)
+        return source
+    from ksched_cli.plan.scenario import play_scenario
+
+    run = play_scenario(options.scenario, source, *changes)
+    check_scenario_held(run.result)
+    return replace(source, loaded=run.loaded)
+
+
+def check_scenario_held(result: ScenarioResult) -> None:
+    """Raise the expectations that have not held."""
+    if result.failed:
+        raise ExpectationFailed(
+            Problem(f"{each.text}: {each.against[0]}", result.source, each.line) for each in result.failed
+        )
+
+
+def _changes(options: RunOptions, namespace: str) -> Changes:
+    edits, problems = parse_edits(options.edits)
+    return Changes(read_manifests(options, namespace, options.filenames), edits, problems, namespace)
+
+
+def parse_edits(
+    given: Sequence[tuple[str, str]], earlier: Sequence[Edit] = ()
+) -> tuple[tuple[Edit, ...], tuple[Problem, ...]]:
+    """The edits of pairs of flag and text, and all mistakes; they may contradict earlier edits."""
+    from ksched_cli.whatif.edits.lib.contradictions import contradictions
+    from ksched_cli.whatif.edits.lib.parsing import parse_in_order
+
+    edits, problems = parse_in_order(given)
+    return tuple(edits), (*problems, *(contradictions([*earlier, *edits]) if edits else ()))
+
+
+def read_manifests(
+    options: RunOptions, namespace: str, filenames: Sequence[str], objects: Sequence[Any] = ()
+) -> Loaded:
+    rendered = options.reading.kustomizations or options.reading.charts
+    if not filenames and not objects and not rendered:
+        return Loaded()
+    from ksched_cli.sources.manifests import load_manifests
+
+    return load_manifests(filenames, options.stdin, replace(options.reading, namespace=namespace), objects)
+
+
+def read_sources(options: RunOptions, live: Live | None = None) -> Loaded:
+    """The sources and objects, or the live cluster where there are neither; `live` returns it when it is read."""
+    from ksched_cli.sources.dump import LIVE, load_dump
+
+    sources = options.sources if options.sources or options.objects else [LIVE]
+    live = live or (lambda: _read_live(options))
+    return load_dump(sources, options.stdin, live=live, objects=options.objects, events=options.events)
+
+
+def _read_live(options: RunOptions) -> LiveCluster:
+    from ksched_cli.sources.events import REASONS
+    from ksched_cli.sources.live.cluster import read_cluster
+    from ksched_cli.sources.live.connection import connect
+
+    try:
+        return read_cluster(connect(options.live), options.progress, REASONS if options.events else ())
+    finally:
+        if options.progress is not None:
+            options.progress.close()
+
+
+def check_not_empty(options: RunOptions, cluster: Loaded, *manifests: Loaded) -> None:
+    """Raise InputError if there is no pod or workload to place, or nothing in the namespace of -n. The first manifests
+    are those of the options."""
+    problems = [*_nothing_to_place(options, cluster, manifests[0])]
+    _refuse(options, problems or [*_unknown_namespace(options, (cluster, *manifests))])
+
+
+def check_nodes(options: RunOptions, cluster: Loaded, manifests: Loaded) -> None:
+    """Raise InputError if there is no node."""
+    _refuse(options, [*_no_node(options, cluster, manifests)])
+
+
+def check_namespace(options: RunOptions, cluster: Loaded) -> None:
+    """Raise InputError if nothing of the input is in the namespace of -n."""
+    _refuse(options, [*_unknown_namespace(options, (cluster,))])
+
+
+def _refuse(options: RunOptions, problems: Sequence[Problem]) -> None:
+    if problems and not options.allow_empty:
+        raise InputError(problems)
+
+
+def _no_node(options: RunOptions, cluster: Loaded, manifests: Loaded) -> Iterator[Problem]:
+    added = any(flag == "add-node" for flag, _ in options.edits) or options.scenario is not None
+    if not cluster.of(Node) and not manifests.of(Node) and not added:
+        text = f"the input has no Node: it has {counted_kinds(cluster) or 'no object that ksched reads'}"
+        hint = "dump the nodes too: kubectl get nodes,pods -A -o json"
+        yield Problem(text, ", ".join(options.sources), hint=hint)
+
+
+def _nothing_to_place(options: RunOptions, cluster: Loaded, manifests: Loaded) -> Iterator[Problem]:
+    """Manifests without pods and workloads may change where pending pods go."""
+    if not options.has_manifests or options.edits or options.scenario is not None:
+        return
+    pending = any(not pod.spec.node_name and not is_terminal(pod) for pod in cluster.of(Pod))
+    if not pending and not any(manifests.of(kind) for kind in (Pod, *WORKLOADS)):
+        text = f"nothing to place: the manifests have {counted_kinds(manifests) or 'no object'} and no pod or workload"
+        yield Problem(text, ", ".join(options.filenames), hint="--allow-empty exits with code 0")
+
+
+def _unknown_namespace(options: RunOptions, inputs: Sequence[Loaded]) -> Iterator[Problem]:
+    wanted = options.namespace
+    if not wanted:
+        return
+    known = {each for loaded in inputs for each in _namespaces(loaded)}
+    if wanted not in known:
+        close = difflib.get_close_matches(wanted, known, 1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {_listed(sorted(known))}"
+        yield Problem(f"nothing of the input is in namespace {wanted}", f"-n {wanted}", hint=hint)
+
+
+def _namespaces(loaded: Loaded) -> Iterator[str]:
+    for kind, items in loaded.objects.items():
+        for item in items:
+            name: Any = item.metadata.name if kind is Namespace else item.metadata.namespace
+            if name:
+                yield name
+
+
+def counted_kinds(loaded: Loaded) -> str:
+    """`3 Service, 1 ConfigMap`."""
+    return _listed([f"{count} {kind}" for kind, count in loaded.kinds().most_common()])
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

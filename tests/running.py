@@ -1,0 +1,46 @@
+"""Use cases as the command line runs them, for tests that start from its options."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ksched_cli.simulator import RunOptions, Simulator
+from ksched_cli.wiring.loading import load_changed
+from ksched_cli.wiring.schedulers import scheduler_factory
+from ksched_cli.world.results import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from ksched_cli.engine.scheduler import Scheduler
+    from ksched_cli.plan.check.results import Check
+    from ksched_cli.plan.loaded_input import LoadedInput
+    from ksched_cli.plan.prepared import PreparedRun
+    from ksched_cli.plan.scheduler_spec import SchedulerSpec
+    from ksched_cli.plan.settled import SettledSimulation
+    from ksched_cli.plan.verify.verify import VerifyResult
+    from ksched_cli.sources.loaded import Loaded
+
+
+def prepare(options: RunOptions) -> PreparedRun:
+    return Simulator.of(options).prepared()
+
+
+def load(options: RunOptions) -> LoadedInput:
+    return load_changed(options)
+
+
+def make_scheduler(options: RunOptions, loaded: Loaded, spec: SchedulerSpec) -> Scheduler:
+    return scheduler_factory(options)(loaded, spec)
+
+
+def settle(options: RunOptions, limits: Limits = DEFAULT_LIMITS) -> SettledSimulation:
+    return Simulator.of(options).settle(limits)
+
+
+def check(options: RunOptions, *, restart: bool = False) -> Check:
+    simulator = Simulator.of(replace(options, filenames=(), allow_empty=True))
+    return simulator.check(*options.filenames, restart=restart, allow_empty=options.allow_empty)
+
+
+def verify(options: RunOptions) -> VerifyResult:
+    return Simulator.of(replace(options, events=True)).verify()
