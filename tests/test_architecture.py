@@ -20,12 +20,12 @@ PACKAGE = Path(__file__).parents[1] / "ksched_cli"
 FILES = [
     path
     for path in sorted(PACKAGE.rglob("*"))
-    if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".pyc", ".gz")
+    if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".pyc", ".gz", ".md")
 ]
 WORDS = {str(path.relative_to(PACKAGE)): frozenset(re.findall(r"\w+", path.read_text())) for path in FILES}
 # The list of all kinds and fields of Kubernetes, where one kind has the name of a plugin.
 NO_PLUGINS = "api/known_fields.txt"
-# A plugin's name stands in its room and in at most so many other files.
+# The manual (Markdown) shows plugins as examples. A plugin's name stands in its room and in at most so many other files.
 ELSEWHERE = 2
 
 

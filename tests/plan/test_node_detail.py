@@ -46,7 +46,7 @@ def test_every_node_has_its_own_scores_and_its_own_failure(drawn: tuple[list[obj
         assert told == [(names[row], list(table.scores_at(index))) for index, row in enumerate(rows) if table]
         assert decision.diagnosis is not None
         statuses = {name: decision.diagnosis.nodes.status(row) for row, name in enumerate(names)}
-        failed = {name: (each.plugin, each.texts) for name, each in detail.filters.items()}
+        failed = {name: (each.plugin, each.reasons) for name, each in detail.filters.items()}
         assert (
             failed == {name: (each.plugin, each.texts) for name, each in statuses.items() if not each.ok}
             or outcome.pre_filter
