@@ -7,8 +7,8 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -71,27 +71,26 @@ def long_run(tmp_path: Path) -> list[str]:
     return [sys.executable, "-m", "ksched_cli", "simulate", "--from", str(path)]
 
 
-def test_an_interrupted_command_ends_with_130_and_says_what_was_done(tmp_path: Path) -> None:
-    process = subprocess.Popen(long_run(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(4)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert err.startswith("ksched: interrupted")
-    assert "\x1b" not in err
-
-
-def test_a_terminal_gets_a_bar_and_a_pipe_gets_none(tmp_path: Path) -> None:
-    command = long_run(tmp_path)
+def test_a_terminal_gets_a_bar_and_an_interrupted_command_says_what_was_done(tmp_path: Path) -> None:
     leader, follower = pty.openpty()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=follower)
+    process = subprocess.Popen(long_run(tmp_path), stdout=subprocess.DEVNULL, stderr=follower)
     os.close(follower)
     shown = b""
-    started = time.monotonic()
-    while b"pods had their cycle" not in shown and time.monotonic() - started < 60:
-        shown += os.read(leader, 4096)
-    process.send_signal(signal.SIGINT)
-    process.wait(timeout=60)
+    # Linux ends a closed terminal with an error where others end it with nothing.
+    with suppress(OSError):
+        while chunk := os.read(leader, 4096):
+            began = b"pods had their cycle" in shown
+            shown += chunk
+            if not began and b"pods had their cycle" in shown:
+                process.send_signal(signal.SIGINT)
+    os.close(leader)
+    assert process.wait() == 130
     assert b"/20000" in shown.replace(b" ", b"")
-    quick = subprocess.run([*command[:4], "--from", str(CASE), "--exit-zero"], capture_output=True, check=True)
-    assert b"pods had their cycle" not in quick.stderr
+    assert b"ksched: interrupted: " in shown
+
+
+def test_a_pipe_gets_no_bar(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*long_run(tmp_path)[:4], "--from", str(CASE), "--exit-zero"], capture_output=True, check=True
+    )
+    assert done.stderr == b""
