@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,20 +64,28 @@ class Measured:
 HEADER = f"{'command':<26}{'cpu s':>8}{'wall s':>8}{'MB':>8}"
 
 
+# Linux counts the memory of the process that starts a command as memory of the command. So a small process starts it,
+# with the limit and the command line as its arguments, and prints what the command used.
+_LAUNCHER = """
+import os, signal, subprocess, sys, time
+started = time.perf_counter()
+process = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+signal.signal(signal.SIGALRM, lambda *_: process.kill())
+signal.setitimer(signal.ITIMER_REAL, float(sys.argv[1]))
+_, status, used = os.wait4(process.pid, 0)
+wall = time.perf_counter() - started
+print(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1000, os.waitstatus_to_exitcode(status))
+"""
+
+
 def measure(arguments: Sequence[str], limit: float = LIMIT) -> Measured:
     """Run `ksched` with these arguments."""
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ksched_cli", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    command = [sys.executable, "-m", "ksched_cli", *arguments]
+    launched = subprocess.run(
+        [sys.executable, "-S", "-c", _LAUNCHER, str(limit), *command], stdout=subprocess.PIPE, text=True, check=True
     )
-    signal.signal(signal.SIGALRM, lambda *_: process.kill())
-    signal.setitimer(signal.ITIMER_REAL, limit)
-    _, status, used = os.wait4(process.pid, 0)
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    code = os.waitstatus_to_exitcode(status)
-    process.returncode = code
-    wall = time.perf_counter() - started
-    return Measured(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1000, code if code >= 0 else None)
+    cpu, wall, peak, code = launched.stdout.split()
+    return Measured(float(cpu), float(wall), float(peak), int(code) if int(code) >= 0 else None)
 
 
 def prepare(folder: Path, nodes: int, running: int, pending: int) -> dict[str, str]:
