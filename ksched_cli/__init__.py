@@ -6,15 +6,16 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ksched_cli.build_info import __version__ as __version__
     from ksched_cli.errors import KschedError as KschedError
     from ksched_cli.plan.results import PodOutcome as PodOutcome
     from ksched_cli.plan.results import Simulation as Simulation
     from ksched_cli.simulator import Simulator as Simulator
 
-__version__ = "0.1.0"
 __all__ = ["KschedError", "PodOutcome", "Simulation", "Simulator", "__version__"]
 
 _HOMES = {
+    "__version__": "ksched_cli.build_info",
     "KschedError": "ksched_cli.errors",
     "PodOutcome": "ksched_cli.plan.results",
     "Simulation": "ksched_cli.plan.results",

@@ -32,6 +32,7 @@ TOPICS = {
     "python": "ksched from Python and notebooks",
     "performance": "how fast ksched is, and how to measure it",
     "public-manifests": "verdicts of check on the manifests of public projects",
+    "stability": "what stays the same between releases",
 }
 
 Topic = Annotated[str, typer.Argument(metavar="[TOPIC]", show_default=False, help="A page of the manual or a command.")]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 
-from ksched_cli import __version__
 from ksched_cli.cli.printing import print_row
 from ksched_cli.releases import NEWEST_VERSION
 
@@ -13,4 +12,7 @@ HELP = "Print the versions of ksched and of the kube-scheduler that it follows."
 
 
 def version() -> None:
-    print_row(f"ksched {__version__}, kube-scheduler {NEWEST_VERSION}, Python {platform.python_version()}")
+    from ksched_cli.build_info import BUILD
+
+    made = f" (commit {BUILD.commit[:9]} of {BUILD.date})" if BUILD.commit else ""
+    print_row(f"ksched {BUILD.version}{made}, kube-scheduler {NEWEST_VERSION}, Python {platform.python_version()}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from ksched_cli import __version__
+from ksched_cli.build_info import BUILD
 from ksched_cli.plan.check.fingerprints import fingerprinted
 from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding
 from ksched_cli.plan.codes import ReasonCode, all_codes
@@ -40,7 +40,7 @@ def sarif_document(check: Check) -> dict[str, Any]:
                 "tool": {
                     "driver": {
                         "name": "ksched",
-                        "semanticVersion": __version__,
+                        "semanticVersion": BUILD.semantic_version,
                         "rules": [_rule(known[code]) for code in used],
                     }
                 },

@@ -16,9 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ksched_cli.build_info import BuildInfo
 from ksched_cli.cli.main import run
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.plan.results import Stats
+from ksched_cli.report import check_sarif
 from ksched_cli.report.check_github import annotation, escape_data, escape_property, github_lines
 from ksched_cli.report.check_junit import junit_text
 from ksched_cli.report.check_markdown import MAX_BYTES, markdown_text
@@ -39,7 +41,8 @@ def _no_ci(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("output", ["junit", "sarif", "github", "markdown"])
-def test_transcript(output: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_transcript(output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_sarif, "BUILD", BuildInfo("0.1.0"))
     assert run(["check", "--from", CLUSTER, "-f", DEPLOY, "-o", output]) == 1
     same_as_golden(f"check-{output}", without_times(capsys.readouterr().out), columns=None)
 
