@@ -42,7 +42,8 @@ class PreparedRun:
         return {**self._coverage, **({"extenders": extenders.report()} if extenders else {})}
 
     def place(self, *, detail: bool, top: int) -> PlacementRun:
-        return place(self.scheduler, self.output_options(detail=detail, top=top))
+        made = frozenset(self.source.made)
+        return place(self.scheduler, self.output_options(detail=detail, top=top), made)
 
     def output_options(self, *, detail: bool, top: int) -> OutputOptions:
         missing = self.coverage.get("missing", {})

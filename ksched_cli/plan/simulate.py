@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.storage import CSIStorageCapacity
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.engine.decision import Decision
@@ -82,8 +83,11 @@ class OutputOptions:
     missing_kinds: MissingKinds | None = None
 
 
-def place(scheduler: Scheduler, output: OutputOptions | None = None) -> PlacementRun:
-    """Every pending pod through one scheduling cycle, also those that are not told of."""
+def place(
+    scheduler: Scheduler, output: OutputOptions | None = None, made: Collection[str] = frozenset()
+) -> PlacementRun:
+    """Every pending pod through one scheduling cycle, also those that are not reported. `made` are the keys of the pods
+    that the run has created: a provisioner makes their volumes. kube-scheduler alone makes none for other pods."""
     output = output or OutputOptions()
     clock = Clock()
     started = time.perf_counter()
@@ -92,7 +96,7 @@ def place(scheduler: Scheduler, output: OutputOptions | None = None) -> Placemen
     infos = scheduler.cluster.pods.infos
     return PlacementRun(
         clock,
-        _outcomes(scheduler, queue, clock, output),
+        _outcomes(scheduler, queue, clock, output, made),
         tuple(
             sorted(
                 (
@@ -117,9 +121,13 @@ def place(scheduler: Scheduler, output: OutputOptions | None = None) -> Placemen
     )
 
 
-def _outcomes(scheduler: Scheduler, queue: PendingQueue, clock: Clock, output: OutputOptions) -> Iterator[PodOutcome]:
+def _outcomes(
+    scheduler: Scheduler, queue: PendingQueue, clock: Clock, output: OutputOptions, made: Collection[str]
+) -> Iterator[PodOutcome]:
     started = time.perf_counter()
     for decision in steps(scheduler.run(queue), "pods had their cycle", len(queue.active)):
+        if decision.pod.key in made:
+            _shrink_pools(scheduler.cluster, decision)
         if not output.wanted(decision.pod.pod):
             continue
         outcome = outcome_of(
@@ -129,6 +137,18 @@ def _outcomes(scheduler: Scheduler, queue: PendingQueue, clock: Clock, output: O
         yield outcome
         started = time.perf_counter()
     clock.seconds += time.perf_counter() - started
+
+
+def _shrink_pools(cluster: Cluster, decision: Decision) -> None:
+    """The volumes that are made for a placed pod take the room of the storage pools of its node."""
+    if decision.row is None or not decision.pod.pod.spec.volumes or not cluster.catalog.all(CSIStorageCapacity):
+        return
+    # Imported here: most clusters publish no storage capacity.
+    from ksched_cli.controlplane.controllers.provisioning import provisioned_on
+
+    for made in list(provisioned_on(decision.pod.pod, cluster.nodes.objects[decision.row], cluster.catalog)):
+        if made.pool is not None:
+            cluster.catalog.put(made.pool)
 
 
 def outcome_of(

@@ -29,7 +29,7 @@ from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.controlplane.admission.chain import Chain
 from ksched_cli.controlplane.admission.gaps import admission_gaps
 from ksched_cli.controlplane.admission.storage_class import admit_storage_class
-from ksched_cli.controlplane.controllers.volumes import bound_claim, volume_at_once
+from ksched_cli.controlplane.controllers.provisioning import bound_claim, volume_at_once
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store, owner_identity
 from ksched_cli.errors import InputError, Problem

@@ -179,3 +179,100 @@ def test_storage_pools_shrink(
     assert (sorted(placed(found)), [each["code"] for each in found["findings"]]) == (sorted(nodes), codes)
     assert found["code"] == int(bool(codes))
     assert any(text.startswith("volumes of StorageClass fast are provisioned from") for text in found["warnings"])
+
+
+def test_storage_pools_shrink_from_cycle_to_cycle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without --settle too: each claim fitted into the same free space."""
+    cluster = [
+        storage_class("WaitForFirstConsumer"),
+        DRIVER,
+        pool("east", "east", "25Gi"),
+        pool("west", "west", "15Gi"),
+    ]
+    arguments = ["--from", write(tmp_path / "c.json", *NODES, *cluster)]
+    items = [item for name in ("p1", "p2", "p3", "p4") for item in with_claim(name)]
+    assert run(["simulate", *arguments, "-f", write(tmp_path / "m.json", *items), "-o", "name"]) == 1
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert sorted(row[1] for row in rows) == ["-", "node/a", "node/a", "node/b"]
+
+
+def test_two_claims_of_one_pod_share_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = [storage_class("WaitForFirstConsumer"), DRIVER, pool("east", "east", "35Gi")]
+    arguments = ["--from", write(tmp_path / "c.json", *NODES, *cluster)]
+    items = [item for name in ("p1", "p2") for item in with_claim(name, ("data", "log"))]
+    # The first pod takes 20Gi of 35Gi. kube-scheduler looks at each claim alone, and each still fits.
+    assert run(["simulate", *arguments, "-f", write(tmp_path / "m.json", *items), "-o", "name"]) == 0
+    items += with_claim("p3")
+    capsys.readouterr()
+    assert run(["simulate", *arguments, "-f", write(tmp_path / "m.json", *items), "-o", "name"]) == 1
+
+
+def with_claim(name: str, volumes: tuple[str, ...] = ("data",)) -> list[dict[str, Any]]:
+    """A pod, and a claim of its own for each volume."""
+    claims = [
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": f"{name}-{each}", "namespace": "default"},
+            "spec": claim_spec(),
+        }
+        for each in volumes
+    ]
+    sources = [{"name": each, "persistentVolumeClaim": {"claimName": f"{name}-{each}"}} for each in volumes]
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"containers": [{"name": "c", "image": "i"}], "volumes": sources},
+    }
+    return [*claims, pod]
+
+
+def csi_node(name: str, *keys: str, driver: str = "csi.example.com") -> dict[str, Any]:
+    drivers = [{"name": driver, "nodeID": name, "topologyKeys": list(keys)}]
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSINode",
+        "metadata": {"name": name},
+        "spec": {"drivers": drivers},
+    }
+
+
+ANYWHERE = "volumes of StorageClass fast are provisioned for their first pod: every node reaches each of them"
+STAYS = "volumes of StorageClass fast are provisioned for their first pod: each stays in the"
+
+
+@pytest.mark.parametrize(
+    ("provisioner", "more", "remark", "replaced_on"),
+    [
+        pytest.param("csi.example.com", [], "", "b", id="nothing is known of the driver"),
+        pytest.param(
+            "csi.example.com", [csi_node("a", ZONE), csi_node("b", ZONE)], ZONE, "", id="the driver's topology"
+        ),
+        pytest.param("csi.example.com", [csi_node("a"), csi_node("b")], "", "b", id="a driver without topology"),
+        pytest.param("ebs.csi.aws.com", [], ZONE, "", id="a zonal driver without CSINode"),
+        pytest.param("kubernetes.io/gce-pd", [], ZONE, "", id="an in-tree driver that is zonal"),
+    ],
+)
+def test_a_volume_stays_where_its_first_pod_ran(
+    provisioner: str,
+    more: list[Any],
+    remark: str,
+    replaced_on: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The driver publishes no capacity: the claim stayed unbound, and the replaced pod was free to go anywhere."""
+    (tmp_path / "s.yaml").write_text(
+        "apiVersion: ksched/v1\nkind: Scenario\nmetadata: {name: zones}\nsteps:\n"
+        "- name: place\n  apply: [m.json]\n- name: empty\n  drain: [a]\n"
+    )
+    write(tmp_path / "m.json", stateful_set(1))
+    cluster = write(tmp_path / "c.json", *NODES, storage_class("WaitForFirstConsumer", provisioner), *more)
+    run(["simulate", "--from", cluster, "--settle", "--scenario", str(tmp_path / "s.yaml"), "-o", "json"])
+    shown = capsys.readouterr()
+    final = json.loads(shown.out)["final"]
+    assert [pod.get("node", "") for pod in final if pod["state"] != "gone"] == [replaced_on]
+    steps = json.loads(shown.out)["steps"]
+    (said,) = [text for text in steps[0]["warnings"] if "volumes of StorageClass fast" in text]
+    assert said == (f"{STAYS} {remark} of that pod's node" if remark else ANYWHERE)

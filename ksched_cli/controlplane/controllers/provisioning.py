@@ -1,0 +1,210 @@
+"""The volumes that a provisioner makes.
+
+The volume of a StorageClass that binds at once can be used from every node, or from those of the class's
+allowedTopologies. A real provisioner may choose one zone of these. The volume of a class that waits for the first pod
+comes from the storage pool of the pod's node, if the driver publishes its capacity, and stays in the topology that the
+driver names in the CSINode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from ksched_cli.api.affinity import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.meta import ObjectMeta, ObjectReference
+from ksched_cli.api.quantity import format_bytes, value
+from ksched_cli.api.selectors import SelectorError, compile_selector
+from ksched_cli.api.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PersistentVolumeSpec,
+    PersistentVolumeStatus,
+    StorageClass,
+    TopologySelectorTerm,
+    VolumeNodeAffinity,
+)
+from ksched_cli.api.volumes import CSIPersistentVolumeSource
+from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.plugins.lib.volumes.claims import (
+    BIND_COMPLETED,
+    SELECTED_NODE,
+    class_of_claim,
+    is_fully_bound,
+    requested_storage,
+    waits_for_consumer,
+)
+from ksched_cli.plugins.lib.volumes.migration import CSI_DRIVER
+from ksched_cli.plugins.volume_binding.capacity import largest_volume
+from ksched_cli.plugins.volume_binding.matching import candidates_for
+from ksched_cli.plugins.volume_binding.placement import NO_PROVISIONER
+from ksched_cli.sources.controllers.naming import uid_of
+
+_IN_TREE = "kubernetes.io/"
+_ZONE = "topology.kubernetes.io/zone"
+# Drivers of disks that one zone reaches. Used for nodes of which the input has no CSINode.
+_ZONAL = frozenset({"ebs.csi.aws.com", "pd.csi.storage.gke.io", "disk.csi.azure.com", "cinder.csi.openstack.org"})
+
+
+@dataclass(frozen=True, slots=True)
+class Provisioned:
+    """A claim that got a volume, and the storage pool that has shrunk, if the driver publishes one."""
+
+    claim: PersistentVolumeClaim
+    volume: PersistentVolume
+    pool: CSIStorageCapacity | None
+
+
+def volume_at_once(claim: PersistentVolumeClaim, catalog: Catalog) -> PersistentVolume | None:
+    """The volume that a claim gets before any pod uses it: one that exists (syncUnboundClaim), else a new one if its
+    StorageClass has a provisioner. None if the claim waits for a consumer, or nothing provides a volume."""
+    if waits_for_consumer(claim, catalog):
+        return None
+    prebound, free = candidates_for(claim, catalog, by_attributes=False)
+    for volume in (*prebound, *free):
+        return _taken(volume, claim)
+    found = catalog.get(StorageClass, class_of_claim(claim))
+    if found is None or found.provisioner in ("", NO_PROVISIONER):
+        return None
+    return _new_volume(claim, _allowed(found.allowed_topologies), catalog)
+
+
+def provisioned_on(pod: Pod, node: Node, catalog: Catalog) -> Iterator[Provisioned]:
+    """The volumes of the pod's claims that wait for a node, made where the pod runs."""
+    names = [each.persistent_volume_claim.claim_name for each in pod.spec.volumes if each.persistent_volume_claim]
+    names += [f"{pod.metadata.name}-{each.name}" for each in pod.spec.volumes if each.ephemeral]
+    pools: dict[str, CSIStorageCapacity] = {}
+    for name in names:
+        claim = catalog.get(PersistentVolumeClaim, name, pod.metadata.namespace)
+        if claim is None or is_fully_bound(claim) or SELECTED_NODE not in claim.metadata.annotations:
+            continue
+        found = catalog.get(StorageClass, class_of_claim(claim))
+        if found is None or found.provisioner in ("", NO_PROVISIONER):
+            continue
+        pool = _pool_of(claim, node, catalog, pools)
+        if pool is not None:
+            pool = pools[pool.metadata.name] = _shrunk(pool, claim)
+            affinity = _from_pool(pool)
+        else:
+            affinity = _topology_of(node, found, catalog)
+        yield Provisioned(claim, _new_volume(claim, affinity, catalog), pool)
+
+
+def bound_claim(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
+    annotations = {**claim.metadata.annotations, BIND_COMPLETED: "yes"}
+    return replace(
+        claim,
+        metadata=replace(claim.metadata, annotations=annotations),
+        spec=replace(claim.spec, volume_name=volume.metadata.name),
+        status=replace(claim.status, phase="Bound", capacity=volume.spec.capacity),
+    )
+
+
+def _taken(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
+    meta = claim.metadata
+    reference = ObjectReference("PersistentVolumeClaim", meta.namespace, meta.name, meta.uid, "v1")
+    return replace(volume, spec=replace(volume.spec, claim_ref=reference), status=PersistentVolumeStatus("Bound"))
+
+
+def _new_volume(claim: PersistentVolumeClaim, affinity: NodeSelector | None, catalog: Catalog) -> PersistentVolume:
+    meta = claim.metadata
+    name = f"pvc-{meta.uid or uid_of('PersistentVolumeClaim', meta.namespace, meta.name)}"
+    found = catalog.get(StorageClass, class_of_claim(claim))
+    driver = found.provisioner if found is not None else ""
+    spec = PersistentVolumeSpec(
+        capacity=dict(claim.spec.resources.requests),
+        access_modes=claim.spec.access_modes,
+        persistent_volume_reclaim_policy=(found.reclaim_policy if found is not None else None) or "Delete",
+        storage_class_name=class_of_claim(claim),
+        volume_mode=claim.spec.volume_mode,
+        node_affinity=VolumeNodeAffinity(affinity) if affinity is not None else None,
+        csi=None if driver.startswith(_IN_TREE) else CSIPersistentVolumeSource(driver, name),
+    )
+    return _taken(PersistentVolume(ObjectMeta(name=name), spec), claim)
+
+
+def _allowed(terms: Iterable[TopologySelectorTerm]) -> NodeSelector | None:
+    """The nodes that the class's topologies allow; None for all."""
+    found = tuple(
+        NodeSelectorTerm(tuple(NodeSelectorRequirement(each.key, "In", each.values) for each in expressions))
+        for term in terms
+        if (expressions := term.match_label_expressions)
+    )
+    return NodeSelector(found) if found else None
+
+
+def _topology_of(node: Node, found: StorageClass, catalog: Catalog) -> NodeSelector | None:
+    """The part of the cluster that reaches a volume which is made for a pod on the node: the values that the node has
+    for the driver's topology keys. None if every node reaches it."""
+    name = CSI_DRIVER.get(found.provisioner, found.provisioner)
+    drivers = catalog.get(CSINode, node.metadata.name)
+    keys = [key for each in drivers.spec.drivers if each.name == name for key in each.topology_keys] if drivers else []
+    if drivers is None and name in _ZONAL:
+        keys = [_ZONE]
+    labels = node.metadata.labels
+    required = tuple(NodeSelectorRequirement(key, "In", (labels[key],)) for key in sorted(keys) if key in labels)
+    return NodeSelector((NodeSelectorTerm(required),)) if required else _allowed(found.allowed_topologies)
+
+
+def _pool_of(
+    claim: PersistentVolumeClaim, node: Node, catalog: Catalog, shrunk: Mapping[str, CSIStorageCapacity]
+) -> CSIStorageCapacity | None:
+    """The first pool by name that the node reaches and that holds the claim, if its driver publishes capacity. `shrunk`
+    are the pools that claims of the same pod have used."""
+    found = catalog.get(StorageClass, class_of_claim(claim))
+    driver = catalog.get(CSIDriver, found.provisioner) if found is not None else None
+    if found is None or driver is None or not driver.spec.storage_capacity:
+        return None
+    for each in catalog.all(CSIStorageCapacity):
+        pool = shrunk.get(each.metadata.name, each)
+        if pool.storage_class_name != found.metadata.name or largest_volume(pool) < (requested_storage(claim) or 0):
+            continue
+        try:
+            if compile_selector(pool.node_topology).matches(node.metadata.labels):
+                return pool
+        except SelectorError:
+            continue
+    return None
+
+
+def _from_pool(pool: CSIStorageCapacity) -> NodeSelector | None:
+    labels = pool.node_topology.match_labels if pool.node_topology is not None else {}
+    found = tuple(NodeSelectorRequirement(key, "In", (text,)) for key, text in sorted(labels.items()))
+    return NodeSelector((NodeSelectorTerm(found),)) if found else None
+
+
+def _shrunk(pool: CSIStorageCapacity, claim: PersistentVolumeClaim) -> CSIStorageCapacity:
+    left = value(pool.capacity or 0) - int(requested_storage(claim) or 0)
+    largest = pool.maximum_volume_size
+    limit = None if largest is None else format_bytes(min(value(largest), max(left, 0)))
+    return replace(pool, capacity=format_bytes(max(left, 0)), maximum_volume_size=limit)
+
+
+def remark(claim: PersistentVolumeClaim, volume: PersistentVolume, catalog: Catalog) -> str:
+    """What ksched assumes about the volumes of the class; nothing for a volume that the input has."""
+    name = class_of_claim(claim)
+    if catalog.get(PersistentVolume, volume.metadata.name) is not None:
+        return ""
+    terms = volume.spec.node_affinity.required if volume.spec.node_affinity else None
+    if waits_for_consumer(claim, catalog):
+        return f"volumes of StorageClass {name} are provisioned {_where_consumed(claim, terms, catalog)}"
+    where = "the nodes of the class's allowedTopologies reach" if volume.spec.node_affinity else "every node reaches"
+    return f"claims of StorageClass {name} are provisioned at once: each gets a volume that {where}"
+
+
+def _where_consumed(claim: PersistentVolumeClaim, affinity: NodeSelector | None, catalog: Catalog) -> str:
+    found = catalog.get(StorageClass, class_of_claim(claim))
+    driver = catalog.get(CSIDriver, found.provisioner) if found is not None else None
+    if driver is not None and driver.spec.storage_capacity:
+        return "from the driver's CSIStorageCapacity, which shrinks"
+    terms = affinity.node_selector_terms if affinity is not None else ()
+    keys = sorted({each.key for term in terms for each in term.match_expressions})
+    if keys:
+        return f"for their first pod: each stays in the {' and '.join(keys)} of that pod's node"
+    return "for their first pod: every node reaches each of them"
