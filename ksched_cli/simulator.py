@@ -195,7 +195,9 @@ class Simulator(EditMethods):
         make it fit. Without `pod` it is a pod of the manifests, or the first pending pod that finds no place."""
         from ksched_cli.plan.explain.explain import explain_pod
 
-        return explain_pod(self._current, pod, self._options.namespace, node=node, fixes=fixes)
+        manifests = [changes.manifests for changes in self._changes]
+        namespace = self._options.namespace
+        return explain_pod(self._current, pod, namespace, node=node, fixes=fixes, manifests=manifests)
 
     def check(
         self,

@@ -28,7 +28,7 @@ def patch_template(template: PodTemplateSpec, operations: Iterable[Operation]) -
 def apply_patch(document: Any, operations: Iterable[Operation]) -> Any:
     """Changes the document and returns it."""
     for operation in operations:
-        *parents, last = _steps(operation["path"])
+        *parents, last = pointer_steps(operation["path"])
         parent = document
         for step in parents:
             parent = parent[int(step)] if isinstance(parent, list) else parent[step]
@@ -56,5 +56,6 @@ def drop(*steps: str | int) -> Operation:
     return {"op": "remove", "path": pointer(*steps)}
 
 
-def _steps(path: str) -> list[str]:
+def pointer_steps(path: str) -> list[str]:
+    """The steps of a JSON pointer."""
     return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]

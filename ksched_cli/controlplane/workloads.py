@@ -13,18 +13,22 @@ _KIND_OF = {kind.__name__: kind for kind in KINDS.values()}
 def top_owner(store: Store, pod: Pod) -> Identity:
     """The identity of the uppermost controller; a pod without one is by itself. A ReplicaSet that is not in the input
     still tells its Deployment by its name."""
-    owner = owner_identity(pod)
-    if owner is None:
-        return identity_of(pod)
-    seen = {owner}
-    while (above := _owner_of(store, owner)) is not None and above not in seen:
-        seen.add(above)
-        owner = above
+    owner = [identity_of(pod), *owners(store, pod)][-1]
     kind, namespace, name = owner
     digest = pod.metadata.labels.get(HASH_LABEL)
     if kind == "ReplicaSet" and digest and name.endswith(f"-{digest}"):
         return "Deployment", namespace, name.removesuffix(f"-{digest}")
     return owner
+
+
+def owners(store: Store, pod: Pod) -> list[Identity]:
+    """The controller of the pod, the controller of that controller, and so on."""
+    found: list[Identity] = []
+    owner = owner_identity(pod)
+    while owner is not None and owner not in found:
+        found.append(owner)
+        owner = _owner_of(store, owner)
+    return found
 
 
 def _owner_of(store: Store, owner: Identity) -> Identity | None:

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ksched_cli.api.core import Pod
 
-# A shorter word is near to too many others.
+# A smaller ratio matches too many other words.
 _CUTOFF = 0.75
+# In words of this length one wrong letter is a typo, though the ratio is small.
+_SHORT = 3
 
 
 def selector_typos(pod: Pod, labels: Iterable[Mapping[str, str]]) -> list[str]:
@@ -36,12 +38,24 @@ def _wanted(pod: Pod) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _typo(key: str, wanted: tuple[str, ...], values: Mapping[str, set[str]]) -> str:
     if key not in values:
-        near = difflib.get_close_matches(key, values, 1, _CUTOFF)
-        return f"no node has the label {key}: did you mean {near[0]}?" if near else ""
+        near = _nearest(key, values)
+        return f"no node has the label {key}: did you mean {near}?" if near else ""
     if any(value in values[key] for value in wanted):
         return ""
     for value in wanted:
-        near = difflib.get_close_matches(value, values[key], 1, _CUTOFF)
+        near = _nearest(value, values[key])
         if near:
-            return f"no node has {key}={value}: did you mean {key}={near[0]}?"
+            return f"no node has {key}={value}: did you mean {key}={near}?"
     return ""
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    """Empty if no known word is near."""
+    words = sorted(known, key=lambda each: (each[:1] != word[:1], each))
+    near = difflib.get_close_matches(word, words, 1, _CUTOFF)
+    return near[0] if near else next((each for each in words if _is_one_letter_off(word, each)), "")
+
+
+def _is_one_letter_off(one: str, other: str) -> bool:
+    differing = sum(a != b for a, b in zip(one, other, strict=False))
+    return len(one) == len(other) >= _SHORT and differing == 1 and one.isalpha() and other.isalpha()

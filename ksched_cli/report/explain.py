@@ -12,7 +12,7 @@ from rich.text import Text
 from ksched_cli.framework.rejections import named
 from ksched_cli.plan.explain.results import ExplainResult, Explanation, PluginAnswer, PreemptionStudy, Rejection
 from ksched_cli.plan.explain.summary import by_distance, nodes_text
-from ksched_cli.plan.fixes.values import Fix
+from ksched_cli.plan.fixes.values import Fix, ManifestChange
 from ksched_cli.plan.node_values import ScoredNode
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.report.console import make_console
@@ -178,7 +178,7 @@ def _fixes(found: Explanation) -> Iterator[Table | Text]:
     table.add_column(ratio=1)
     for number, fix in enumerate(fixes.found, start=1):
         table.add_row(f" {number}", Text.assemble((fix.text, "bold"), f"  -> {fix.node}{_costs(fix)}"))
-        for line in (*fix.flags, *_patch(fix), *fix.commands):
+        for line in (*fix.flags, *map(_manifest_line, fix.manifest), *_patch(fix), *fix.commands):
             table.add_row("", Text(line, style="dim"))
     yield table
     if fixes.note and any(True for fix in fixes.found for _ in _patch(fix)):
@@ -195,9 +195,19 @@ def _costs(fix: Fix) -> str:
     return evicting
 
 
+def _manifest_line(change: ManifestChange) -> str:
+    """`web.yaml:18: spec.template.spec.priorityClassName: high`."""
+    place = change.place
+    where = f"{place.source}:{place.line}" if place.line is not None else place.source
+    if change.action == "delete":
+        return f"{where}: delete {place.path}"
+    value = change.value if isinstance(change.value, str) else json.dumps(change.value)
+    return f"{where}: {place.path}: {'add ' if change.action == 'append' else ''}{value}"
+
+
 def _patch(fix: Fix) -> Iterator[str]:
-    """Where a command of kubectl has it, once is enough."""
-    if fix.patch and not any("--type=json" in each for each in fix.commands):
+    """Where the manifest or a command of kubectl has it, once is enough."""
+    if fix.patch and not fix.manifest and not any("--type=json" in each for each in fix.commands):
         yield f"patch {json.dumps(list(fix.patch))}"
 
 

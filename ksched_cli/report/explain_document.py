@@ -13,7 +13,7 @@ from ksched_cli.plan.explain.results import (
     PreemptionStudy,
     Rejection,
 )
-from ksched_cli.plan.fixes.values import Fix
+from ksched_cli.plan.fixes.values import Fix, ManifestChange
 from ksched_cli.report.entries import API_VERSION
 from ksched_cli.report.registry import RenderOptions, documents
 from ksched_cli.report.simulate_document import pod_entry
@@ -120,8 +120,16 @@ def _fix(fix: Fix) -> dict[str, Any]:
         "victims": list(fix.victims),
         "leftOut": list(fix.left_out),
         "lost": list(fix.lost),
+        "manifest": [_manifest_change(each) for each in fix.manifest],
     }
     return {key: value for key, value in entry.items() if value != []}
+
+
+def _manifest_change(change: ManifestChange) -> dict[str, Any]:
+    place = change.place
+    entry = {"file": place.source, "line": place.line, "field": place.path, "action": change.action}
+    entry |= {"value": change.value} if change.action != "delete" else {}
+    return {key: value for key, value in entry.items() if value is not None}
 
 
 def _margin(margin: Margin) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from tests.cli.test_pod_groups import pod_group
 from tests.cli.transcripts import DEMO, FLEET, ROOT, same_as_golden, write
 from tests.pod_groups import GANG, member
 
-API = str(ROOT / "fixtures" / "clusters" / "api-deployment.yaml")
+API = "fixtures/clusters/api-deployment.yaml"
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,10 @@ API = str(ROOT / "fixtures" / "clusters" / "api-deployment.yaml")
         pytest.param("explain-running", ["search-0", "-n", "shop", "--from", DEMO], 0, id="a pod that runs"),
     ],
 )
-def test_transcript(name: str, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_transcript(
+    name: str, arguments: list[str], code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
     assert run(["explain", *arguments]) == code
     shown = capsys.readouterr().out
     same_as_golden(name, shown)
@@ -183,3 +186,133 @@ def test_numbers_are_in_the_document(capsys: pytest.CaptureFixture[str]) -> None
 def test_the_name_alone(capsys: pytest.CaptureFixture[str]) -> None:
     run(["explain", "web-1", "--from", DEMO, "-o", "name"])
     assert capsys.readouterr().out == "pod/shop/web-1\tnode/east-2\n"
+
+
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata:
+      labels: {app: web}
+    spec:
+      nodeSelector:
+        disk: ssd
+      containers:
+      - name: main
+        image: i
+        resources:
+          requests:
+            cpu: 3
+"""
+
+
+def explain_manifest(
+    folder: Path, manifest: str, capsys: pytest.CaptureFixture[str], *cluster: Any
+) -> dict[str, list[dict[str, Any]]]:
+    """The changes of the manifest by the text of the fix. No command patches a pod."""
+    nodes = write(folder / "c.json", *cluster)
+    (folder / "m.yaml").write_text(manifest)
+    run(["explain", "--from", nodes, "-f", str(folder / "m.yaml"), "-o", "json"])
+    fixes = json.loads(capsys.readouterr().out)["fixes"]
+    assert not [command for fix in fixes for command in fix.get("commands", ()) if "patch" in command]
+    return {
+        fix["text"]: [{key: each[key] for key in each if key != "file"} for each in fix["manifest"]]
+        for fix in fixes
+        if "manifest" in fix
+    }
+
+
+def test_fixes_of_a_manifest_are_changes_of_the_manifest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hdd = make_node("n").allocatable(cpu="4", pods=9).label(disk="hdd").doc()
+    found = explain_manifest(tmp_path, WEB, capsys, hdd)
+    field = "spec.template.spec.nodeSelector.disk"
+    assert found["leave disk=ssd out of the node selector"] == [{"line": 13, "field": field, "action": "delete"}]
+    tainted = make_node("n").allocatable(cpu="2", pods=9).label(disk="ssd").taint("gpu").doc()
+    found = explain_manifest(tmp_path, WEB, capsys, tainted)
+    toleration = {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}
+    where = "spec.template.spec.containers[0].resources.requests.cpu"
+    assert found["tolerate taint gpu:NoSchedule and ask for 2 cpu and not 3"] == [
+        {"line": 11, "field": "spec.template.spec.tolerations", "action": "append", "value": toleration},
+        {"line": 19, "field": where, "action": "set", "value": "2"},
+    ]
+
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  containers:
+  - name: main
+    image: i
+    resources: {requests: {cpu: 3}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("manifest", "classes", "field", "line", "value"),
+    [
+        pytest.param(WEB, ["high"], "spec.template.spec.priorityClassName", 11, "high", id="a class that exists"),
+        pytest.param(
+            POD, [], "spec.priorityClassName", 5, "(the name of a new PriorityClass with value 5)", id="a new class"
+        ),
+    ],
+)
+def test_a_manifest_names_a_priority_class_and_no_priority(
+    manifest: str,
+    classes: list[str],
+    field: str,
+    line: int,
+    value: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    node = make_node("n").allocatable(cpu="4", pods=9).label(disk="ssd").doc()
+    low = make_pod("low").requests(cpu="3").on("n").priority(4).doc()
+    there = [
+        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 9}
+        for name in classes
+    ]
+    found = explain_manifest(tmp_path, manifest, capsys, node, low, *there)
+    (change,) = next(changes for text, changes in found.items() if "priority" in text)
+    assert change == {"line": line, "field": field, "action": "set", "value": value}
+
+
+def test_a_custom_resource_gets_the_path_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata:
+  name: train
+spec:
+  headGroupSpec:
+    template:
+      spec:
+        containers:
+        - name: head
+          image: i
+          resources:
+            requests:
+              cpu: 3
+"""
+    found = explain_manifest(tmp_path, cluster, capsys, make_node("n").allocatable(cpu="2", pods=9).doc())
+    field = "spec.headGroupSpec.template.spec.containers[0].resources.requests.cpu"
+    assert found["ask for 2 cpu and not 3"] == [{"line": 14, "field": field, "action": "set", "value": "2"}]
+
+
+def test_the_table_names_file_line_and_field(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    nodes = write(tmp_path / "c.json", make_node("n").allocatable(cpu="2", pods=9).label(disk="ssd").doc())
+    (tmp_path / "m.yaml").write_text(WEB)
+    run(["explain", "--from", nodes, "-f", "m.yaml"])
+    shown = capsys.readouterr().out
+    assert "m.yaml:19: spec.template.spec.containers[0].resources.requests.cpu: 2\n" in shown
+    assert "patch" not in shown

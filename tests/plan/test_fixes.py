@@ -303,6 +303,75 @@ def test_where_nothing_helps(items: list[Any], said: str) -> None:
     assert (found.found, found.tried, found.why_none) == ((), 0, said)
 
 
+def waiting_replica(name: str) -> PodBuilder:
+    made = make_pod(name).requests(cpu="20")
+    made.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web")]
+    return made
+
+
+def filled(name: str, cpu: str) -> list[Any]:
+    """Pods of a DaemonSet that is not in the input: none of them can be deleted for good."""
+    made = running(f"on-{name}", name, cpu)
+    made.data["metadata"]["ownerReferences"] = [owned("Node", name)]
+    return [made]
+
+
+def daemon_set(cpu: str, disk: str) -> Any:
+    import msgspec
+
+    from ksched_cli.api.workloads import DaemonSet
+
+    container = {"name": "main", "resources": {"requests": {"cpu": cpu}}}
+    template = {
+        "metadata": {"labels": {"app": "logs"}},
+        "spec": {"nodeSelector": {"disk": disk}, "containers": [container]},
+    }
+    spec = {"selector": {"matchLabels": {"app": "logs"}}, "template": template}
+    return msgspec.convert({"metadata": {"name": f"logs-{disk}", "namespace": "default"}, "spec": spec}, DaemonSet)
+
+
+@pytest.mark.parametrize(
+    ("items", "text"),
+    [
+        pytest.param(
+            [node("n1", cpu="1"), daemon_set("1", "ssd"), daemon_set("4", "hdd"), pod(cpu="20").selector(disk="ssd")],
+            "a new node with cpu=21 and label new-node disk=ssd",
+            id="the pods of DaemonSets of this node count",
+        ),
+        pytest.param(
+            [node("n1", cpu="1"), *(waiting_replica(name) for name in ("a", "b", "p"))],
+            "a new node with cpu=60",
+            id="all replicas that wait",
+        ),
+        pytest.param(
+            [node("big", cpu="40"), *filled("big", "40"), node("mid", cpu="25"), *filled("mid", "25"), pod(cpu="20")],
+            "one more node like mid",
+            id="the smallest make",
+        ),
+        pytest.param(
+            [node("n1", cpu="45"), *filled("n1", "45"), *(waiting_replica(name) for name in ("a", "b", "p"))],
+            "2 more nodes like n1",
+            id="as many nodes as all replicas need",
+        ),
+        pytest.param(
+            [
+                node("mid", cpu="20", disk="ssd"),
+                node("big", cpu="40", disk="ssd"),
+                *filled("mid", "20"),
+                *filled("big", "40"),
+                daemon_set("1", "ssd"),
+                pod(cpu="20"),
+            ],
+            "one more node like big",
+            id="a make that the pods of DaemonSets make too small is left out",
+        ),
+    ],
+)
+def test_the_smallest_node_that_helps(items: list[Any], text: str) -> None:
+    (found,) = [each.text for each in fixes(items).found if each.flags and "node" in each.flags[0]]
+    assert found == text
+
+
 def test_who_finds_no_place_then_is_told() -> None:
     other = running("q", "n1", "3")
     other.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "gone")]

@@ -31,6 +31,12 @@ def term(key: str, operator: str, *values: str) -> dict[str, Any]:
         pytest.param(
             {"nodeSelector": {"pool": "genral"}}, ["no node has pool=genral: did you mean pool=general?"], id="a value"
         ),
+        pytest.param(
+            {"nodeSelector": {"disk-type": "sdd"}},
+            ["no node has disk-type=sdd: did you mean disk-type=ssd?"],
+            id="one letter of three",
+        ),
+        pytest.param({"nodeSelector": {"disk-type": "nvm"}}, [], id="three letters of three"),
         pytest.param({"nodeSelector": {"pool": "memory"}}, [], id="a node has it"),
         pytest.param({"nodeSelector": {"gpu": "yes"}}, [], id="nothing is near"),
         pytest.param({"nodeSelector": {"pool": "gpu"}}, [], id="no value is near"),

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ksched_cli.plan.explain.results import ExplainResult
 from ksched_cli.plan.explain.run import explain
 from ksched_cli.plan.explain.subject import find_refused, find_subject, pick_pod
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.sources.loaded import Loaded
 
 
 def explain_pod(
-    source: LoadedInput, pod: str | None, namespace: str, *, node: str = "", fixes: bool = True
+    source: LoadedInput,
+    pod: str | None,
+    namespace: str,
+    *,
+    node: str = "",
+    fixes: bool = True,
+    manifests: Sequence[Loaded] = (),
 ) -> ExplainResult:
-    """The named pod; without a name a pod of the manifests, or the first pending pod that finds no place."""
+    """The named pod; without a name a pod of the manifests, or the first pending pod that finds no place. Fixes of a
+    pod that comes from one of the manifests are changes of that manifest."""
     prepared = PreparedRun.of(source)
     scheduler = prepared.scheduler
     with scheduler.cluster.undo.trial():
@@ -22,5 +32,5 @@ def explain_pod(
         subject = find_subject(source.loaded, named, namespace)
         # A pod that has a node is explained in another cluster, in which it waits.
         again = scheduler if subject.loaded is source.loaded else source.scheduler(subject.loaded)
-        found = explain(subject, source.scheduler, node, fixes=fixes, scheduler=again)
+        found = explain(subject, source.scheduler, node, fixes=fixes, scheduler=again, manifests=manifests)
     return ExplainResult(found, prepared.coverage, source.warnings)

@@ -43,7 +43,13 @@ Make = Callable[[Loaded], Scheduler]
 
 
 def explain(
-    subject: Subject, make: Make, node: str = "", *, fixes: bool = True, scheduler: Scheduler | None = None
+    subject: Subject,
+    make: Make,
+    node: str = "",
+    *,
+    fixes: bool = True,
+    scheduler: Scheduler | None = None,
+    manifests: Sequence[Loaded] = (),
 ) -> Explanation:
     """`make` gives a scheduler over the objects, fresh each time; `scheduler` is one that has placed nothing yet.
     `node`: why not there. `fixes`: look for changes with which a pod that has no place finds one."""
@@ -59,7 +65,8 @@ def explain(
         found = focus_on(found, node, weights, lambda *change: _placed_with(subject, make, *change))
     on_node = node if found.focus and found.focus.rejections else ""
     if fixes and (found.unplaced or on_node):
-        found = replace(found, fixes=find_fixes(FixSituation(subject, found, on, profiles, on_node), scheduler))
+        situation = FixSituation(subject, found, on, profiles, on_node, manifests)
+        found = replace(found, fixes=find_fixes(situation, scheduler))
     return found
 
 

@@ -7,46 +7,39 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
-from ksched_cli.api.amounts import quantity_text
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.json_patch import add
 from ksched_cli.api.pod_facts import pod_priority
-from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.policy import PriorityClass
-from ksched_cli.api.quantity import approximate, parse_quantity
 from ksched_cli.plan.explain.results import ExplainedNode, Explanation
 from ksched_cli.plan.explain.subject import Subject
 from ksched_cli.plan.explain.summary import by_distance
+from ksched_cli.plan.fixes.nodes import NodeProposals
 from ksched_cli.plan.fixes.occupants import Occupants
-from ksched_cli.plan.fixes.remedies import RejectingNode, label_node, remedies
-from ksched_cli.plan.fixes.values import FixChange, Proposal, edited, patched
+from ksched_cli.plan.fixes.remedies import RejectingNode, remedies
+from ksched_cli.plan.fixes.values import FixChange, Proposal, patched
 from ksched_cli.plan.rules import guide_of
-from ksched_cli.whatif.edits.add_node import AddNode
-from ksched_cli.whatif.edits.clone_node import CloneNode
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
-from ksched_cli.whatif.edits.lib.node_templates import read_template
+from ksched_cli.sources.loaded import Loaded
 
 # In a large cluster the nodes that lack least are looked at, and of each the smallest ways.
 _NODES = 50
 _WAYS = 3
 _PER_NODE = 6
-_CLONES = 2
 _PRIORITIES = 3
 _SYSTEM_PRIORITY = 10**9
-
-_ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 
 
 @dataclass(frozen=True)
 class FixSituation:
     """The pod as it was explained, and who was on which node at that moment with how much of what. `node`: the only
-    one that it is to fit on."""
+    one that it is to fit on. `manifests` were applied to the cluster."""
 
     subject: Subject
     found: Explanation
     on: Mapping[str, Sequence[tuple[str, Mapping[str, int]]]]
     profiles: tuple[str, ...]
     node: str = ""
+    manifests: Sequence[Loaded] = ()
 
 
 def propose(situation: FixSituation) -> list[Proposal]:
@@ -89,8 +82,10 @@ def _ways(situation: FixSituation) -> Iterator[tuple[FixChange, ...]]:
         yield from _on_node(each, nodes[each.name], situation.subject.pod, occupants)
     if situation.node:
         return
-    yield from _one_more_node(rejected, nodes)
-    yield from _node_of_its_own(situation.subject.pod, nodes)
+    placed = {key for held in situation.on.values() for key, _ in held}
+    more = NodeProposals(situation.subject.loaded, situation.subject.pod, placed)
+    yield from more.of_makes(rejected)
+    yield from more.new()
     if any(all(each.code == "Unschedulable" for each in node.rejections) for node in rejected):
         yield from _priorities(situation)
 
@@ -102,63 +97,6 @@ def _on_node(found: ExplainedNode, node: Node, pod: Pod, occupants: Occupants) -
     ways = [remedies(rejection, place)[:_WAYS] for rejection in found.rejections]
     together = [tuple({each.text: each for way in chosen for each in way}.values()) for chosen in product(*ways)]
     yield from islice(sorted(together, key=lambda changes: sum(each.cost for each in changes)), _PER_NODE)
-
-
-def _one_more_node(rejected: Sequence[ExplainedNode], nodes: Mapping[str, Node]) -> Iterator[tuple[FixChange, ...]]:
-    """One of each make that would do if it were empty, the smallest first."""
-    makes: dict[object, Node] = {}
-    for each in rejected:
-        node = nodes[each.name]
-        if all(rejection.guide.ends_on_empty_node(rejection.detail) for rejection in each.rejections):
-            makes.setdefault(_make(node), node)
-    sized = sorted(makes.values(), key=lambda node: (_size(node), node.metadata.name))
-    for rank, node in enumerate(sized[:_CLONES]):
-        name = node.metadata.name
-        yield (edited(f"one more node like {name}", "node", 4 + rank / 10, CloneNode(name)),)
-
-
-def _node_of_its_own(pod: Pod, nodes: Mapping[str, Node]) -> Iterator[tuple[FixChange, ...]]:
-    """A node as large as the pod, or twice that where DaemonSets come to it too, with the labels that it selects."""
-    asked = {name: amount for name, amount in requests_of(pod, use_status=False).items() if amount} or {"cpu": 1000}
-    labels = _selected_labels(pod)
-    if labels is None:
-        return
-    name = next(each for each in ("new-node", "ksched-new-node", "node-of-its-own") if each not in nodes)
-    where = "".join(
-        f",{word}={labels.pop(key)}" for word, key in (("zone", _ZONE), ("region", _REGION)) if key in labels
-    )
-    for times in (1, 2):
-        amounts = ",".join(f"{each}={quantity_text(each, amount * times)}" for each, amount in asked.items())
-        words = f"name={name},{amounts}{where}"
-        try:
-            template = read_template(words)
-        except EditMistake:
-            # A resource that words do not know.
-            return
-        node = edited(f"a new node with {amounts}", "node", 6 + times, AddNode(template, text=words))
-        yield (node, *(label_node(name, key, value) for key, value in labels.items()))
-
-
-def _selected_labels(pod: Pod) -> dict[str, str] | None:
-    """Labels that a node needs for the pod's selector and the first of its required terms; None where labels will
-    not do."""
-    labels = dict(pod.spec.node_selector)
-    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
-    required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
-    for each in required.node_selector_terms[0].match_expressions if required and required.node_selector_terms else ():
-        if each.operator in ("In", "Exists"):
-            labels.setdefault(each.key, each.values[0] if each.values else "true")
-    return None if any(key == "kubernetes.io/hostname" for key in labels) else labels
-
-
-def _make(node: Node) -> object:
-    labels = {key: value for key, value in node.metadata.labels.items() if key != "kubernetes.io/hostname"}
-    amounts = {name: str(amount) for name, amount in node.status.allocatable.items()}
-    return frozenset(amounts.items()), frozenset(labels.items()), tuple(node.spec.taints)
-
-
-def _size(node: Node) -> tuple[float, ...]:
-    return tuple(approximate(parse_quantity(node.status.allocatable.get(name, 0))) for name in ("cpu", "memory"))
 
 
 def _priorities(situation: FixSituation) -> Iterator[tuple[FixChange, ...]]:

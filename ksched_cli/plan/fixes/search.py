@@ -10,6 +10,7 @@ from ksched_cli.api.meta import controller_of
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.explain.subject import Subject
+from ksched_cli.plan.fixes.manifest import PodManifest, manifest_of
 from ksched_cli.plan.fixes.propose import FixSituation, propose
 from ksched_cli.plan.fixes.trial import FixTrials, TrialResult
 from ksched_cli.plan.fixes.values import Fix, Fixes, Proposal, kubectl
@@ -45,7 +46,8 @@ def find_fixes(situation: FixSituation, scheduler: Scheduler) -> Fixes:
             working.append((proposal, fix))
         if len(working) == MOST or tried == _TRIES:
             break
-    return Fixes(tuple(fix for _, fix in working), tried, note=_note(situation.subject), on=situation.node)
+    note = "" if bench.manifest is not None else _note(situation.subject)
+    return Fixes(tuple(fix for _, fix in working), tried, note=note, on=situation.node)
 
 
 class _Bench:
@@ -55,6 +57,7 @@ class _Bench:
         self._subject = situation.subject
         self._node = situation.node
         self._trials = FixTrials(situation.subject, situation.node, scheduler)
+        self.manifest: PodManifest | None = manifest_of(self._subject.pod, self._trials.store, situation.manifests)
 
     @property
     def unchanged(self) -> TrialResult:
@@ -70,17 +73,19 @@ class _Bench:
 
     def _fix(self, proposal: Proposal, found: TrialResult) -> Fix:
         commands = [each.command for each in proposal.changes if each.command]
+        patch_commands = [] if self.manifest is not None else _patch_command(self._subject, proposal.operations)
         unplaced = {pod.pod for pod in found.world.unplaced} - {pod.pod for pod in self.unchanged.world.unplaced}
         return Fix(
             " and ".join(each.text for each in proposal.changes),
             round(proposal.cost, 3),
             tuple(str(edit) for edit in proposal.edits),
             proposal.operations,
-            (*commands, *_patch_command(self._subject, proposal.operations)),
+            (*commands, *patch_commands),
             self._node_of(found.own),
             found.preempted,
             tuple(sorted(unplaced)),
             tuple(sorted(_lost(found.world) - _lost(self.unchanged.world))),
+            self.manifest.changes(proposal.operations) if self.manifest is not None else (),
         )
 
     def _node_of(self, own: Sequence[FinalPod]) -> str:

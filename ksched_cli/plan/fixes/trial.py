@@ -59,11 +59,11 @@ class FixTrials:
         self._subject, self._node, self._scheduler = subject, node, scheduler
         self._accepted: list[Decision] = []
         self._world = World(scheduler, subject.loaded, decided=self._decided)
-        self._store = self._world.plane.store
-        self._owner = top_owner(self._store, subject.pod)
+        self.store = self._world.plane.store
+        self._owner = top_owner(self.store, subject.pod)
         self._workload = "/".join(self._owner)
-        self._controller: Any = self._store.find(self._owner)
-        owners = {owner_identity(pod) for pod in self._store.of(Pod) if top_owner(self._store, pod) == self._owner}
+        self._controller: Any = self.store.find(self._owner)
+        owners = {owner_identity(pod) for pod in self.store.of(Pod) if top_owner(self.store, pod) == self._owner}
         self._owners = [each for each in owners if each is not None]
 
     @cached_property
@@ -96,11 +96,11 @@ class FixTrials:
     def _own_pods(self) -> list[Pod]:
         """The pods of the workload, and of what the workload owns by now."""
         if owner_identity(self._subject.pod) is None:
-            found = [self._store.current(self._subject.pod)]
+            found = [self.store.current(self._subject.pod)]
             return [pod for pod in found if pod is not None and not is_terminal(pod)]
-        dependents = self._store.dependents(self._controller) if self._controller is not None else []
+        dependents = self.store.dependents(self._controller) if self._controller is not None else []
         owners = dict.fromkeys([self._owner, *self._owners, *map(identity_of, dependents)])
-        pods = [pod for owner in owners for pod in self._store.pods_of_identity(owner) if not is_terminal(pod)]
+        pods = [pod for owner in owners for pod in self.store.pods_of_identity(owner) if not is_terminal(pod)]
         return sorted(pods, key=pod_key)
 
     def _decided(self, decision: Decision) -> None:
@@ -115,7 +115,7 @@ class FixTrials:
         """Where no controller rolls out a template, the pods that wait are patched themselves."""
         pods = [self._subject.pod, *self._siblings()] if proposal.operations else []
         patched = [patch_pod(pod, proposal.operations) for pod in pods]
-        admit_priority(patched, self._store.of(PriorityClass))
+        admit_priority(patched, self.store.of(PriorityClass))
         for pod in patched:
             self._world.requeue(pod)
 

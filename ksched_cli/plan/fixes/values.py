@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ksched_cli.api.json_patch import Operation
+from ksched_cli.sources.places import SourcePlace
 from ksched_cli.whatif.edits.lib.edit import Edit
 
 
@@ -74,10 +75,20 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
+class ManifestChange:
+    """One change of a manifest. `place` has the file, the line and the path of the field; a field that the manifest
+    does not have yet has the line of the nearest field around it."""
+
+    place: SourcePlace
+    action: Literal["set", "append", "delete"]
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
 class Fix:
     """A proposal that was tried and works: every pod of the workload has a node in the end, this one `node`. `victims`
     are pods that the workload preempts, `lost` those that no controller recreates, and `left_out` those that have no
-    node then and had one before."""
+    node then and had one before. `manifest` has the patch as changes of the manifest that the pod comes from."""
 
     text: str
     cost: float
@@ -88,6 +99,7 @@ class Fix:
     victims: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    manifest: tuple[ManifestChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
