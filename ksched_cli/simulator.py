@@ -195,6 +195,7 @@ class Simulator(EditMethods):
         make it fit. Without `pod` it is a pod of the manifests, or the first pending pod that finds no place."""
         from ksched_cli.plan.explain.explain import explain_pod
 
+        self._check_manifests(need_pods=pod is None)
         manifests = [changes.manifests for changes in self._changes]
         namespace = self._options.namespace
         return explain_pod(self._current, pod, namespace, node=node, fixes=fixes, manifests=manifests)
@@ -288,6 +289,7 @@ class Simulator(EditMethods):
         from ksched_cli.plan.drain.drain import drain_nodes
         from ksched_cli.plan.drain.filters import Flags
 
+        self._check_manifests()
         flags = Flags(force, ignore_daemonsets, delete_emptydir_data, read_query(pod_selector, "--pod-selector"))
         return drain_nodes(
             self._current, nodes, selector, flags, each=each, pending_first=not ignore_pending, every_pod=every_pod
@@ -459,6 +461,15 @@ class Simulator(EditMethods):
         )
         loaded = read_manifests(options, self._namespace, paths, objects)
         return paths, Changes(loaded, namespace=self._namespace)
+
+    def _check_manifests(self, *, need_pods: bool = False) -> None:
+        """Raise InputError for manifests that change nothing, or that make no pod where some pod is needed."""
+        from ksched_cli.wiring.loading import check_manifests
+
+        if need_pods and self._options.has_manifests:
+            self._check_not_empty()
+        elif self._changes:
+            check_manifests(self._options, self._changes[0].manifests)
 
     def _check_not_empty(self) -> None:
         """Raise InputError if the changes leave nothing to place."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ksched_cli.api.core import Namespace, Node, Pod
+from ksched_cli.api.core import Namespace, Node, Pod, Service
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.errors import ExpectationFailed, InputError, Problem
 from ksched_cli.plan.loaded_input import LoadedInput
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     Live = Callable[[], LiveCluster]
 
 _NAMED = 5
+# Kinds that a manifest has beside its workloads, and that decide nothing by themselves.
+_INERT = (Namespace, Service)
 
 
 def load_input(options: RunOptions, cluster: Loaded | None = None) -> tuple[LoadedInput, Changes]:
@@ -139,6 +141,11 @@ def check_not_empty(options: RunOptions, cluster: Loaded, *manifests: Loaded) ->
     _refuse(options, problems or [*_unknown_namespace(options, (cluster, *manifests))])
 
 
+def check_manifests(options: RunOptions, manifests: Loaded) -> None:
+    """Raise InputError if the options name manifests of which none changes the run."""
+    _refuse(options, [*_without_effect(options, manifests)])
+
+
 def check_nodes(options: RunOptions, cluster: Loaded, manifests: Loaded) -> None:
     """Raise InputError if there is no node."""
     _refuse(options, [*_no_node(options, cluster, manifests)])
@@ -164,12 +171,27 @@ def _no_node(options: RunOptions, cluster: Loaded, manifests: Loaded) -> Iterato
 
 def _nothing_to_place(options: RunOptions, cluster: Loaded, manifests: Loaded) -> Iterator[Problem]:
     """Manifests without pods and workloads may change where pending pods go."""
-    if not options.has_manifests or options.edits or options.scenario is not None:
+    if not options.has_manifests or options.scenario is not None:
+        return
+    if options.edits:
+        yield from _without_effect(options, manifests)
         return
     pending = any(not pod.spec.node_name and not is_terminal(pod) for pod in cluster.of(Pod))
     if not pending and not any(manifests.of(kind) for kind in (Pod, *WORKLOADS)):
-        text = f"nothing to place: the manifests have {counted_kinds(manifests) or 'no object'} and no pod or workload"
-        yield Problem(text, ", ".join(options.filenames), hint="--allow-empty exits with code 0")
+        yield _nothing(options, manifests)
+    else:
+        yield from _without_effect(options, manifests)
+
+
+def _without_effect(options: RunOptions, manifests: Loaded) -> Iterator[Problem]:
+    """A budget or a priority class changes a run, a ConfigMap or a Namespace does not."""
+    if options.has_manifests and not any(items for kind, items in manifests.objects.items() if kind not in _INERT):
+        yield _nothing(options, manifests)
+
+
+def _nothing(options: RunOptions, manifests: Loaded) -> Problem:
+    text = f"nothing to place: the manifests have {counted_kinds(manifests) or 'no object'} and no pod or workload"
+    return Problem(text, ", ".join(options.filenames), hint="--allow-empty exits with code 0")
 
 
 def _unknown_namespace(options: RunOptions, inputs: Sequence[Loaded]) -> Iterator[Problem]:

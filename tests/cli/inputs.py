@@ -14,6 +14,14 @@ NODE = make_node("n1").allocatable(cpu="4", memory="8Gi", pods=20).doc()
 POD = make_pod("p").requests(cpu="1").doc()
 LARGE = make_pod("large").requests(cpu="9").doc()
 CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}}
+SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
+PRIORITY = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 9}
+BUDGET = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "b"},
+    "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+}
 STATUS = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "message": "nodes is forbidden"}
 TABLE = {"apiVersion": "meta.k8s.io/v1", "kind": "Table", "rows": []}
 

@@ -11,10 +11,13 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.cli.inputs import (
+    BUDGET,
     CONFIG,
     LARGE,
     NODE,
     POD,
+    PRIORITY,
+    SERVICE,
     STATUS,
     TABLE,
     autoscaler,
@@ -403,6 +406,47 @@ case(
     2,
     "ksched: m.yaml: there is no pod and no workload to count",
 )
+NOTHING = (
+    "ksched: m.yaml: nothing to place: the manifests have 1 ConfigMap and no pod or workload "
+    "(--allow-empty exits with code 0)"
+)
+case("explain without a workload", {"m.yaml": dumped(CONFIG)}, "explain -f m.yaml", 2, NOTHING)
+case(
+    "explain of a pod with manifests that change nothing",
+    {"c.yaml": dumped(NODE, POD), "m.yaml": dumped(CONFIG)},
+    "explain p --from c.yaml -f m.yaml",
+    2,
+    NOTHING,
+)
+case("drain without a workload", {"m.yaml": dumped(CONFIG)}, "drain n1 -f m.yaml", 2, NOTHING)
+case(
+    "drain with a namespace and a service",
+    {"m.yaml": dumped(SERVICE)},
+    "drain n1 -f m.yaml",
+    2,
+    NOTHING.replace("ConfigMap", "Service"),
+)
+case(
+    "drain without a workload, and that is meant",
+    {"m.yaml": dumped(CONFIG)},
+    "drain n1 -f m.yaml --allow-empty",
+    0,
+    "n1: nothing to evict",
+)
+case(
+    "simulate of pending pods with manifests that change nothing",
+    {"c.yaml": dumped(NODE, POD), "m.yaml": dumped(CONFIG)},
+    "simulate --from c.yaml -f m.yaml",
+    2,
+    NOTHING,
+)
+case(
+    "an edit does not make up for manifests that change nothing",
+    {"m.yaml": dumped(CONFIG)},
+    "simulate -f m.yaml --cordon n1",
+    2,
+    NOTHING,
+)
 case(
     "a table as the cluster",
     {"c.yaml": dumped(TABLE)},
@@ -430,6 +474,18 @@ def test_exit_code_and_first_line(
     assert (left, first_line(shown.out, shown.err)) == (code, line)
     checked = re.search(r" (fits|warns)  \d+ of \d+ pods? ", shown.out) is not None
     assert left or checked or "--allow-empty" in arguments, "nothing was checked"
+
+
+@pytest.mark.parametrize(
+    ("item", "arguments"),
+    [pytest.param(BUDGET, ["drain", "n1"], id="a budget"), pytest.param(PRIORITY, ["explain", "p"], id="a class")],
+)
+def test_a_manifest_without_pods_may_change_a_run(
+    item: Any, arguments: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_out({"c.yaml": dumped(NODE, POD), "m.yaml": dumped(item)}, here)
+    assert run([*arguments, "--from", "c.yaml", "-f", "m.yaml"]) == 0
+    assert "nothing to place" not in capsys.readouterr().err
 
 
 def test_the_table_has_sixty_inputs() -> None:
