@@ -27,6 +27,7 @@ TOPICS = {
     "inputs": "clusters, dumps, manifests and snapshots",
     "edits": "what-if edits, scenarios, running until nothing moves",
     "ci": "check in CI, GitHub Actions and pre-commit",
+    "testing": "tests of manifests with pytest",
     "versions": "minors and patches of Kubernetes, sampling, which rule moved a pod",
     "plugins": "a plugin of your own",
     "python": "ksched from Python and notebooks",

@@ -1,0 +1,34 @@
+"""Which workloads manifests have. Nothing is applied."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from ksched_cli.api.core import Pod
+from ksched_cli.errors import InputError, Problem
+from ksched_cli.simulator import ManifestReading
+from ksched_cli.sources.custom.labels import workload_label
+from ksched_cli.sources.files import SUFFIXES
+from ksched_cli.sources.manifests import load_manifests
+from ksched_cli.whatif.manifests import WORKLOADS, in_order
+
+
+def workload_labels(paths: Sequence[str], namespace: str) -> list[str]:
+    """The workloads in the order of the files, as `check` names them. InputError if there are none."""
+    loaded = load_manifests(paths, None, ManifestReading(namespace=namespace))
+    found = [workload_label(item) for item in in_order(loaded) if isinstance(item, (Pod, *WORKLOADS))]
+    if not found:
+        raise InputError(Problem("there are no workloads in it", ", ".join(paths)))
+    return found
+
+
+def with_folders(paths: Sequence[str], *, recursive: bool) -> tuple[str, ...]:
+    """The paths; with `recursive` also the folders below that have manifests."""
+    if not recursive:
+        return tuple(paths)
+    found = [*paths]
+    for path in paths:
+        below = [folder for folder, _, files in os.walk(path) if any(name.endswith(SUFFIXES) for name in files)]
+        found += sorted(folder for folder in below if os.path.abspath(folder) != os.path.abspath(path))
+    return tuple(found)

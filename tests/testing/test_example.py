@@ -1,0 +1,140 @@
+"""The example repository of the manual, run by pytest as a user runs it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from ksched_cli.cli.main import run
+
+pytest_plugins = "pytester"
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "fixtures" / "pytest-example"
+FEW = "@pytest.mark.workloads({mark})\ndef test_it(cluster, expect):\n    expect(cluster('cluster.yaml')){chain}\n"
+
+
+@pytest.fixture
+def example(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """The plugin is loaded by its name, because an old installation of a checkout has no entry point of it."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    shutil.copytree(EXAMPLE, pytester.path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    return pytester
+
+
+def pytest_of(example: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    command = [sys.executable, "-m", "pytest", "-p", "ksched_cli.testing.plugin", "-p", "no:cacheprovider", *arguments]
+    return example.run(*command, timeout=120)
+
+
+def without_node(example: pytest.Pytester, name: str) -> None:
+    file = example.path / "cluster.yaml"
+    text, count = re.subn(
+        rf"- apiVersion: v1\n  kind: Node\n  metadata: {{name: {name},(.*\n)(  .*\n)+", "", file.read_text()
+    )
+    assert count == 1
+    file.write_text(text)
+
+
+@pytest.mark.slow
+def test_the_example_passes(example: pytest.Pytester) -> None:
+    result = pytest_of(example, "--strict-markers", "-v")
+    result.assert_outcomes(passed=12)
+    result.stdout.fnmatch_lines(["*::test_shop?StatefulSet/shop/db? PASSED*", "*::test_ml?Job/ml/train? PASSED*"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("node", "failing", "fix"),
+    [
+        pytest.param(
+            "data-2", {"test_shop[StatefulSet/shop/db]"}, "1  leave disk=ssd out of the node selector", id="of two"
+        ),
+        pytest.param(
+            "gpu-1",
+            {"test_ml[Deployment/ml/inference]", "test_ml[Job/ml/train]"},
+            r"1  a new node with \S+,nvidia.com/gpu=\d and label new-node accelerator=gpu",
+            id="the only one",
+        ),
+    ],
+)
+def test_without_a_node_the_named_tests_fail_with_a_fix(
+    node: str, failing: set[str], fix: str, example: pytest.Pytester
+) -> None:
+    without_node(example, node)
+    result = pytest_of(example)
+    result.assert_outcomes(passed=12 - len(failing), failed=len(failing))
+    assert set(re.findall(r"^FAILED test_deploy\.py::(\S+)", result.stdout.str(), re.MULTILINE)) == failing
+    shown = result.stdout.str()
+    reports = re.findall(r"Changes that make it fit.*?\n(E +1  .*)", shown)
+    assert len(reports) == len(failing)
+    assert all(re.search(fix, report) for report in reports)
+
+
+@pytest.mark.slow
+def test_the_example_with_a_snapshot(example: pytest.Pytester) -> None:
+    """What a real repository has: a snapshot, read as the manual says."""
+    assert (
+        run(["snapshot", "--from", str(EXAMPLE / "cluster.yaml"), "-o", str(example.path / "cluster.ksched.gz")]) == 0
+    )
+    (example.path / "cluster.yaml").unlink()
+    test = example.path / "test_deploy.py"
+    test.write_text(test.read_text().replace("cluster.yaml", "cluster.ksched.gz"))
+    pytest_of(example).assert_outcomes(passed=12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mark", "chain", "message"),
+    [
+        pytest.param("'none/'", ".schedules()", "none: no such file or directory", id="no such folder"),
+        pytest.param(
+            "'empty/'", ".schedules()", "empty: no manifests in this directory*", id="a folder without workloads"
+        ),
+        pytest.param(
+            "'deploy/ml'", ".schedules('deploy/shop')", "*Deployment ml/inference is not in deploy/shop*", id="other"
+        ),
+    ],
+)
+def test_a_test_that_would_check_nothing_never_passes(
+    mark: str, chain: str, message: str, example: pytest.Pytester
+) -> None:
+    (example.path / "empty").mkdir()
+    (example.path / "test_deploy.py").write_text("import pytest\n" + FEW.format(mark=mark, chain=chain))
+    result = pytest_of(example)
+    assert result.ret != 0
+    assert "passed" not in result.parseoutcomes()
+    result.stdout.fnmatch_lines([message])
+
+
+@pytest.mark.slow
+def test_a_mark_without_the_fixture_is_an_error(example: pytest.Pytester) -> None:
+    text = "import pytest\n@pytest.mark.workloads('deploy/shop')\ndef test_it():\n    pass\n"
+    (example.path / "test_deploy.py").write_text(text)
+    result = pytest_of(example)
+    assert "passed" not in result.parseoutcomes()
+    result.stdout.fnmatch_lines(["*test_it*needs the fixture expect*"])
+
+
+def test_the_entry_point_names_the_plugin() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    plugin = import_module(project["entry-points"]["pytest11"]["ksched"])
+    assert {"cluster", "expect", "pytest_generate_tests"} <= set(dir(plugin))
+
+
+def test_the_plugin_costs_other_test_suites_nothing() -> None:
+    """Every pytest of an environment imports it."""
+    code = (
+        "import sys, pytest; before = set(sys.modules); import ksched_cli.testing.plugin; "
+        "print(sorted(name for name in set(sys.modules) - before if not name.startswith('ksched_cli.testing')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "['ksched_cli']\n"
