@@ -32,6 +32,7 @@ COMMANDS = {
     "simulate": "Place every pending pod and show why.",
     "capacity": "How many more pods fit, where, and what runs out first.",
     "drain": "Where the pods of nodes go when they are drained, and what holds them.",
+    "sweep": "Thousands of variants at once: failures, orders, counts, versions.",
     "diff": "What moves between two clusters, configurations or versions.",
     "check": "Would these manifests schedule? For CI.",
     "explain-code": "What a reason code of `check` means, and what to do.",
