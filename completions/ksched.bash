@@ -7,14 +7,14 @@ _ksched() {
     local at="" word found=""
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case "$at $word" in
-            " simulate"|" capacity"|" drain"|" diff"|" check"|" explain-code"|" explain"|" snapshot"|" demo"|" verify"|" watch"|" plugins"|" completion"|" versions"|" version"|" help"|" sweep"|" scenario"|" config"|"sweep validate"|"sweep schema"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config migrate"|"config schema") at="${at:+$at }$word" ;;
+            " simulate"|" capacity"|" drain"|" diff"|" check"|" explain-code"|" explain"|" snapshot"|" demo"|" verify"|" report"|" watch"|" plugins"|" completion"|" versions"|" version"|" help"|" scenario"|" config"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config migrate"|"config schema") at="${at:+$at }$word" ;;
         esac
     done
     case "$at ${COMP_WORDS[COMP_CWORD-1]}" in
         "simulate --tie-break") found="name random" ;;
-        "simulate -o") found="table wide json yaml name" ;;
-        "simulate --output") found="table wide json yaml name" ;;
-        "simulate --detail") found="summary full" ;;
+        "simulate -o") found="table wide json yaml name html" ;;
+        "simulate --output") found="table wide json yaml name html" ;;
+        "simulate --detail") found="summary nodes full" ;;
         "simulate --fail-on") found="preemption warning" ;;
         "capacity --tie-break") found="name random" ;;
         "capacity -o") found="table wide json yaml name" ;;
@@ -36,12 +36,14 @@ _ksched() {
         "explain --tie-break") found="name random" ;;
         "explain -o") found="table wide json yaml name" ;;
         "explain --output") found="table wide json yaml name" ;;
-        "demo -o") found="table wide json yaml name" ;;
-        "demo --output") found="table wide json yaml name" ;;
-        "demo --detail") found="summary full" ;;
+        "demo -o") found="table wide json yaml name html" ;;
+        "demo --output") found="table wide json yaml name html" ;;
+        "demo --detail") found="summary nodes full" ;;
         "verify --tie-break") found="name random" ;;
         "verify -o") found="table wide json yaml name" ;;
         "verify --output") found="table wide json yaml name" ;;
+        "report -o") found="html" ;;
+        "report --output") found="html" ;;
         "watch --tie-break") found="name random" ;;
         "watch -o") found="table json" ;;
         "watch --output") found="table json" ;;
@@ -49,16 +51,13 @@ _ksched() {
         "plugins --output") found="table wide json yaml name" ;;
         "versions -o") found="table wide json yaml name" ;;
         "versions --output") found="table wide json yaml name" ;;
-        "sweep --tie-break") found="name random" ;;
-        "sweep -o") found="table wide json yaml csv jsonl" ;;
-        "sweep --output") found="table wide json yaml csv jsonl" ;;
         "config view -o") found="json yaml" ;;
         "config view --output") found="json yaml" ;;
         "config migrate -o") found="json yaml" ;;
         "config migrate --output") found="json yaml" ;;
-        "simulate -n"|"simulate --namespace"|"simulate --clone-node"|"simulate --remove-node"|"simulate --uncordon"|"simulate --cordon"|"simulate --label"|"simulate --taint"|"simulate --drain"|"capacity -n"|"capacity --namespace"|"capacity --clone-node"|"capacity --remove-node"|"capacity --uncordon"|"capacity --cordon"|"capacity --label"|"capacity --taint"|"capacity --drain"|"drain -n"|"drain --namespace"|"drain --clone-node"|"drain --remove-node"|"drain --uncordon"|"drain --cordon"|"drain --label"|"drain --taint"|"drain --drain"|"diff -n"|"diff --namespace"|"diff --clone-node"|"diff --remove-node"|"diff --uncordon"|"diff --cordon"|"diff --label"|"diff --taint"|"diff --drain"|"check -n"|"check --namespace"|"check --clone-node"|"check --remove-node"|"check --uncordon"|"check --cordon"|"check --label"|"check --taint"|"check --drain"|"explain -n"|"explain --namespace"|"explain --clone-node"|"explain --remove-node"|"explain --uncordon"|"explain --cordon"|"explain --label"|"explain --taint"|"explain --drain"|"explain --node"|"verify -n"|"verify --namespace"|"watch -n"|"watch --namespace"|"sweep -n"|"sweep --namespace"|"sweep --clone-node"|"sweep --remove-node"|"sweep --uncordon"|"sweep --cordon"|"sweep --label"|"sweep --taint"|"sweep --drain") found="$(_ksched_names)" ;;
+        "simulate -n"|"simulate --namespace"|"simulate --clone-node"|"simulate --remove-node"|"simulate --uncordon"|"simulate --cordon"|"simulate --label"|"simulate --taint"|"simulate --drain"|"capacity -n"|"capacity --namespace"|"capacity --clone-node"|"capacity --remove-node"|"capacity --uncordon"|"capacity --cordon"|"capacity --label"|"capacity --taint"|"capacity --drain"|"drain -n"|"drain --namespace"|"drain --clone-node"|"drain --remove-node"|"drain --uncordon"|"drain --cordon"|"drain --label"|"drain --taint"|"drain --drain"|"diff -n"|"diff --namespace"|"diff --clone-node"|"diff --remove-node"|"diff --uncordon"|"diff --cordon"|"diff --label"|"diff --taint"|"diff --drain"|"check -n"|"check --namespace"|"check --clone-node"|"check --remove-node"|"check --uncordon"|"check --cordon"|"check --label"|"check --taint"|"check --drain"|"explain -n"|"explain --namespace"|"explain --clone-node"|"explain --remove-node"|"explain --uncordon"|"explain --cordon"|"explain --label"|"explain --taint"|"explain --drain"|"explain --node"|"verify -n"|"verify --namespace"|"watch -n"|"watch --namespace") found="$(_ksched_names)" ;;
         *) case "$at" in
-            "") found="simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version help sweep scenario config -h --help" ;;
+            "") found="simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help scenario config -h --help" ;;
             "simulate") found="--from -f --filename -n --namespace -R --recursive --exclude --stdin-filename --allow-empty --pod-template --create-namespace --assume-namespace -k --kustomize --helm --values --strict --no-strict -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --uncordon --cordon --label --taint --drain --delete --scale --scenario --settle --max-time --max-cycles -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
             "capacity") found="--from -f --filename -n --namespace -R --recursive --exclude --stdin-filename --allow-empty --pod-template --create-namespace --assume-namespace -k --kustomize --helm --values --strict --no-strict --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --uncordon --cordon --label --taint --drain --delete --scale --scenario --mix --max --ignore-pending -o --output --exit-zero --no-headers -h --help" ;;
             "drain") found="--from -f --filename -n --namespace -R --recursive --exclude --stdin-filename --allow-empty --pod-template --create-namespace --assume-namespace -k --kustomize --helm --values --strict --no-strict --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --uncordon --cordon --label --taint --drain --delete --scale --scenario -l --selector --each --force --ignore-daemonsets --delete-emptydir-data --pod-selector --ignore-pending -o --output --exit-zero --no-headers -h --help $(_ksched_names)" ;;
@@ -69,15 +68,13 @@ _ksched() {
             "snapshot") found="--context --kubeconfig --as --as-group --request-timeout --from -o --output --redact --redact-names --config --redact-config -h --help" ;;
             "demo") found="--kube-version -o --output --detail -h --help" ;;
             "verify") found="--from -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse -o --output --exit-zero -h --help" ;;
+            "report") found="-o --output -h --help" ;;
             "watch") found="--from -f --filename -n --namespace -R --recursive --exclude --stdin-filename --allow-empty --pod-template --create-namespace --assume-namespace -k --kustomize --helm --values --strict --no-strict -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse -o --output --for --count -h --help" ;;
             "plugins") found="--kube-version --feature-gates --plugin -o --output -h --help" ;;
             "completion") found="bash zsh fish powershell -h --help" ;;
             "versions") found="-o --output -h --help" ;;
             "version") found="-h --help" ;;
             "help") found="-h --help" ;;
-            "sweep") found="validate schema --from -f --filename -n --namespace -R --recursive --exclude --stdin-filename --allow-empty --pod-template --create-namespace --assume-namespace -k --kustomize --helm --values --strict --no-strict --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --uncordon --cordon --label --taint --drain --delete --scale --scenario --fail --orders --ties --sample -o --output --exit-zero --no-headers -h --help" ;;
-            "sweep validate") found="-h --help" ;;
-            "sweep schema") found="-h --help" ;;
             "scenario") found="validate schema -h --help" ;;
             "scenario validate") found="-h --help" ;;
             "scenario schema") found="-h --help" ;;

@@ -1,6 +1,6 @@
 # Completion of ksched for fish; `ksched completion fish` prints it.
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version help sweep scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version help sweep scenario config'
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version help sweep scenario config' -s h -l help
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help scenario config'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help scenario config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -45,8 +45,8 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l settle
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l max-time
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l max-cycles
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary full'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name html'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary nodes full'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l timings
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'
@@ -312,8 +312,8 @@ complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l config
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l redact-config
 complete -c ksched -n '__fish_seen_subcommand_from snapshot' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from demo' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name'
-complete -c ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary full'
+complete -c ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name html'
+complete -c ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary nodes full'
 complete -c ksched -n '__fish_seen_subcommand_from demo' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from verify' -l from
 complete -c ksched -n '__fish_seen_subcommand_from verify' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -336,6 +336,8 @@ complete -c ksched -n '__fish_seen_subcommand_from verify' -l no-reuse
 complete -c ksched -n '__fish_seen_subcommand_from verify' -s o -l output -x -a 'table wide json yaml name'
 complete -c ksched -n '__fish_seen_subcommand_from verify' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from verify' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from report' -s o -l output -x -a 'html'
+complete -c ksched -n '__fish_seen_subcommand_from report' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from watch' -l from
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -381,56 +383,6 @@ complete -c ksched -n '__fish_seen_subcommand_from versions' -s o -l output -x -
 complete -c ksched -n '__fish_seen_subcommand_from versions' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from version' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from help' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l from
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s R -l recursive
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l exclude
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l stdin-filename
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l allow-empty
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l pod-template
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l create-namespace
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l assume-namespace
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s k -l kustomize
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l helm
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l values
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l strict -l no-strict
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l context
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l kubeconfig
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l as
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l as-group
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l request-timeout
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l config
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l tie-break -x -a 'name random'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l seed
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l sampling
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l allow-extenders
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l no-reuse
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l delete
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scale
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l fail
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l orders
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l ties
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l sample
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s o -l output -x -a 'table wide json yaml csv jsonl'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l exit-zero
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l no-headers
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and __fish_seen_subcommand_from validate' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and __fish_seen_subcommand_from schema' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
 complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -s h -l help
@@ -455,8 +407,8 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version help sweep scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version help sweep scenario config'
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify watch plugins completion versions version help sweep scenario config' -s h -l help
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help scenario config'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help scenario config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -501,8 +453,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l settle
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l max-time
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l max-cycles
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary full'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name html'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary nodes full'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l timings
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'
@@ -768,8 +720,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l config
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l redact-config
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary full'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name html'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary nodes full'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -792,6 +744,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l no-reuse
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s o -l output -x -a 'table wide json yaml name'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from report' -s o -l output -x -a 'html'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from report' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -837,56 +791,6 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from versions' -s o -l out
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from versions' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from version' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from help' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s R -l recursive
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l exclude
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l stdin-filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l allow-empty
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l pod-template
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l create-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l assume-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s k -l kustomize
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l helm
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l values
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l strict -l no-strict
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l context
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l kubeconfig
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l as
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l as-group
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l request-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l tie-break -x -a 'name random'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l seed
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l sampling
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l allow-extenders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l no-reuse
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l delete
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scale
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l fail
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l orders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l ties
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l sample
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s o -l output -x -a 'table wide json yaml csv jsonl'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l exit-zero
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l no-headers
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and __fish_seen_subcommand_from validate' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and __fish_seen_subcommand_from schema' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -s h -l help

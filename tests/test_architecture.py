@@ -56,6 +56,7 @@ PATTERNS = {
     "report/escaping.py": "characters that Markdown would read as markup",
     "report/jsonpath_syntax.py": "the expression that a user gives",
     "report/check_junit.py": "characters that XML cannot hold",
+    "report/html/page.py": "characters that would end a script element",
     "report/registry.py": "decorators in the source of renderers",
     "report/visible.py": "characters that a terminal would obey",
 }

@@ -28,7 +28,6 @@ TOPICS = {
     "edits": "what-if edits, scenarios, running until nothing moves",
     "ci": "check in CI, GitHub Actions and pre-commit",
     "testing": "tests of manifests with pytest",
-    "sweeps": "thousands of variants at once, and how long they take",
     "versions": "minors and patches of Kubernetes, sampling, which rule moved a pod",
     "plugins": "a plugin of your own",
     "python": "ksched from Python and notebooks",

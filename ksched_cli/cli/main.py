@@ -6,6 +6,7 @@ import errno
 import gc
 import os
 import re
+import shlex
 import sys
 from collections.abc import Collection
 from importlib import import_module
@@ -13,7 +14,7 @@ from typing import NoReturn
 
 import typer
 
-from ksched_cli.cli.printing import complain, print_text
+from ksched_cli.cli.printing import command_line, complain, print_text
 from ksched_cli.cli.streams import abandon_stdout, prepare_streams
 from ksched_cli.errors import KschedError, UsageError
 from ksched_cli.progress import listen
@@ -32,7 +33,6 @@ COMMANDS = {
     "simulate": "Place every pending pod and show why.",
     "capacity": "How many more pods fit, where, and what runs out first.",
     "drain": "Where the pods of nodes go when they are drained, and what holds them.",
-    "sweep": "Thousands of variants at once: failures, orders, counts, versions.",
     "diff": "What moves between two clusters, configurations or versions.",
     "check": "Would these manifests schedule? For CI.",
     "explain-code": "What a reason code of `check` means, and what to do.",
@@ -40,6 +40,7 @@ COMMANDS = {
     "snapshot": "Put what scheduling reads of a cluster into one file.",
     "demo": "Do it on a small packaged cluster.",
     "verify": "How far the answers agree with what your cluster did.",
+    "report": "Make an HTML page of a stored JSON document.",
     "watch": "Follow a live cluster and say what becomes of its pending pods.",
     "plugins": "What each plugin does, where, and with which arguments.",
     "completion": "A script that completes commands and options in your shell.",
@@ -100,6 +101,7 @@ def run(arguments: list[str]) -> int:
     gc.set_threshold(100_000, 50, 1000)
     shown = RunProgress(bar=sys.stderr is not None and sys.stderr.isatty())
     listen(shown)
+    command_line.set(shlex.join([_program(), *arguments]))
     try:
         prepare_streams()
         code = _dispatch(arguments)

@@ -40,6 +40,7 @@ _TEMPLATES = (
 
 class Detail(StrEnum):
     SUMMARY = "summary"
+    NODES = "nodes"
     FULL = "full"
 
 
@@ -211,7 +212,11 @@ FeatureGates = Annotated[
     typer.Option(metavar="A=true,B=false", help="Feature gates that differ from their default.", show_default=False),
 ]
 DetailOption = Annotated[
-    Detail, typer.Option(help="full: every node's first failure and every plugin's score, in json and yaml.")
+    Detail,
+    typer.Option(
+        help="In json and yaml: nodes for every node's first failure in short form, which the node map of `ksched "
+        "report` needs; full for every node's first failure and every plugin's score."
+    ),
 ]
 TieBreakOption = Annotated[
     TieBreakChoice, typer.Option(help="Of several best nodes: the lowest name, or any, as kube-scheduler takes.")

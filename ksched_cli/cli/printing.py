@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from contextvars import ContextVar
+
+# The command line that is run, for the documents that it prints.
+command_line: ContextVar[str] = ContextVar("command_line", default="")
 
 
 def print_row(*cells: str) -> None:

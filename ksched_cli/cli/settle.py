@@ -66,7 +66,11 @@ def settle_and_show(
     from ksched_cli.simulator import Simulator
 
     limits = settling.limits()
-    found = Simulator.of(run).settle(limits, detail=detail is Detail.FULL, top=top_nodes(output))
+    if output == "html":
+        detail = Detail.NODES
+    answers = detail is Detail.NODES
+    top = top_nodes(output, node_answers=answers)
+    found = Simulator.of(run).settle(limits, detail=detail is not Detail.SUMMARY, top=top)
     warn(found.simulation.warnings)
-    show(found, output, headers=headers)
+    show(found, output, headers=headers, node_answers=answers)
     return verdict.of_end(found)

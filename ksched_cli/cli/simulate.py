@@ -101,20 +101,24 @@ def simulate_and_show(
     """The exit code. JSON is written pod by pod: a document of a million verdicts is never held in memory."""
     from ksched_cli.simulator import Simulator
 
-    if output == "json" and sys.stdout.isatty():
+    streamed = output in ("json", "html")
+    if streamed and sys.stdout.isatty():
         # A progress bar and a document that is written meanwhile do not fit on one terminal.
         listen(None)
     with collector_off():
         prepared = Simulator.of(run).prepared()
     warn(prepared.source.warnings)
-    full, top = detail is options.Detail.FULL, top_nodes(output)
-    if output == "json":
+    if output == "html":
+        detail = options.Detail.NODES
+    answers = detail is options.Detail.NODES
+    full, top = detail is not options.Detail.SUMMARY, top_nodes(output, node_answers=answers)
+    if streamed:
         stream = prepared.stream(detail=full, top=top)
-        show(stream, output)
+        show(stream, output, node_answers=answers)
         if stream.characters > _LARGE:
             size = stream.characters / 1e6
             complain(f"the document has {size:,.0f} MB; without --detail full it is much smaller")
         return verdict.of_cycles(stream.finish())
     found = prepared.simulate(detail=full, top=top)
-    show(found, output, headers=headers)
+    show(found, output, headers=headers, node_answers=answers)
     return verdict.of_cycles(found)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from ksched_cli.cluster.columns import Int64Column, RowColumn, distinct
+from ksched_cli.cluster.columns import IdColumn, Int64Column, RowColumn, distinct
 from ksched_cli.plan.node_values import Failure, NodeNames, Score, ScoredNode
 
 if TYPE_CHECKING:
@@ -73,6 +73,24 @@ class NodeDetail:
         if self._table is None:
             return {}
         return dict(zip(NodeNames(self._nodes.names, self._table.rows), self._table.totals.tolist(), strict=True))
+
+    @property
+    def node_names(self) -> Sequence[str]:
+        """All nodes, by name."""
+        return self._nodes.names_in_order
+
+    def numbers_of_failures(self, number: Callable[[Failure], int]) -> IdColumn:
+        """For each node by name: 0 where it is feasible, the number of its first failure where it is not, -1 where the
+        cycle did not look at it."""
+        numbers = np.full(len(self._nodes), -1, dtype=np.int32)
+        ranks = self._nodes.name_rank
+        for failure, rows in self._failures:
+            numbers[ranks[rows]] = number(failure)
+        for name, failure in self._unknown_nodes.items():
+            if (row := self._nodes.row_of.get(name)) is not None:
+                numbers[ranks[row]] = number(failure)
+        numbers[ranks[self._feasible]] = 0
+        return numbers
 
     def filters_by_kind(self) -> ByKind[Failure]:
         """Nodes by name; those that only an extender named are not among them."""

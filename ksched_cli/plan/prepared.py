@@ -14,6 +14,7 @@ from ksched_cli.plan.final_pods import final_pods
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.memory import peak_mib
 from ksched_cli.plan.missing_kinds import MissingKinds
+from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
 from ksched_cli.plan.results import GatedPod, PluginTiming, PodOutcome, Simulation, Stats
 from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStream, place
 from ksched_cli.world.results import FinalPod
@@ -27,13 +28,16 @@ class PreparedRun:
     source: LoadedInput
     load_seconds: float
     _coverage: Mapping[str, Any]
+    # The nodes before the run.
+    nodes: NodeColumns
 
     @classmethod
     def of(cls, source: LoadedInput) -> PreparedRun:
         started = time.perf_counter()
         scheduler = source.scheduler()
         coverage = coverage_of(scheduler, source.loaded, source.spec)
-        return cls(scheduler, source, source.seconds + time.perf_counter() - started, coverage)
+        nodes = NodeColumns.of(scheduler.cluster)
+        return cls(scheduler, source, source.seconds + time.perf_counter() - started, coverage, nodes)
 
     @property
     def coverage(self) -> dict[str, Any]:
@@ -75,7 +79,12 @@ class PreparedRun:
             run.pod_groups(),
             self.source.gone,
             lambda: self._final({outcome.pod: outcome for outcome in outcomes}, run.gated),
+            self.node_changes(),
         )
+
+    def node_changes(self) -> NodeChanges:
+        """The nodes before the run and now."""
+        return NodeChanges(self.nodes, NodeColumns.of(self.scheduler.cluster))
 
     def _final(self, outcomes: Mapping[str, PodOutcome], gated: Iterable[GatedPod]) -> tuple[FinalPod, ...]:
         """Where every wanted pod is after the cycles."""

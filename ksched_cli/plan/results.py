@@ -11,6 +11,7 @@ from ksched_cli.plan.node_values import Failure, FailureGroup, ScoredNode
 
 if TYPE_CHECKING:
     from ksched_cli.controlplane.api_server import PodRefusal as Refused
+    from ksched_cli.plan.node_columns import NodeChanges
     from ksched_cli.plan.node_detail import NodeDetail
     from ksched_cli.whatif.changes import GonePod
     from ksched_cli.world.results import FinalPod
@@ -133,6 +134,8 @@ class Simulation:
     gone: tuple[GonePod, ...] = ()
     # Where every pod is after the cycles: computed when it is asked for.
     final_pods: Callable[[], tuple[FinalPod, ...]] = field(default=tuple, compare=False)
+    # The nodes before and after the run.
+    nodes: NodeChanges | None = field(default=None, compare=False, repr=False)
 
     @property
     def placements(self) -> dict[str, str]:

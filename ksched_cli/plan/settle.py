@@ -83,5 +83,6 @@ def settle_input(
         (*source.warnings, *world.plane.warnings, *world.plane.blocked_evictions()),
         (*source.refused, *refused_pods(refused_by(world.plane))),
         found.pod_groups,
+        nodes=prepared.node_changes(),
     )
     return SettledSimulation.of(found.world, simulation)

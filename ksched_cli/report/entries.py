@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
+from ksched_cli import __version__
 from ksched_cli.controlplane.draws import Draw
 from ksched_cli.plan.results import PluginTiming, Stats
 from ksched_cli.world.results import FinalPod, WorldResult
 
+if TYPE_CHECKING:
+    from ksched_cli.report.registry import RenderOptions
+
 API_VERSION = "ksched/v1"
+
+
+def run_entry(options: RenderOptions) -> dict[str, Any]:
+    """Which command line made the document, and when; nothing for a document that Python code asked for."""
+    if not options.command:
+        return {}
+    time = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return {"run": {"command": options.command, "version": __version__, "time": time}}
 
 
 def stats_entry(stats: Stats) -> dict[str, Any]:

@@ -5,12 +5,12 @@ A renderer is registered with a decorator that names the class of the result and
     @renders("CapacityResult", "table", "wide")
     def capacity_table(found: CapacityResult, out: TextIO, options: RenderOptions) -> None: ...
 
-    @documents("CapacityResult")
+    @documents("CapacityResult", "html")
     def capacity_document(found: CapacityResult, options: RenderOptions) -> dict[str, Any]: ...
 
-`documents` registers json and yaml. The decorators are found in the source of the modules beside this one, so that the
-help and the completions list the formats of a command without an import of its renderers. Class names are unique in the
-package.
+`documents` registers json and yaml, and html where it is named: the page is made of the document. The decorators are
+found in the source of the modules beside this one, so that the help and the completions list the formats of a command
+without an import of its renderers. Class names are unique in the package.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ _PURPOSES = {
     "yaml": "for programs",
     "name": "for names alone",
     "markdown": "for a comment on a pull request",
+    "html": "for a browser, in one file",
 }
 
 _renderers: dict[tuple[str, str], Renderer] = {}
@@ -44,12 +45,15 @@ _renderers: dict[tuple[str, str], Renderer] = {}
 @dataclass(frozen=True)
 class RenderOptions:
     """How a result is written. `width` of the terminal in columns: None for that of the stream. `timeline`: with every
-    event of the run."""
+    event of the run. `node_answers`: what each node answers to each pod in short form, in place of the detail.
+    `command`: the command line, for documents."""
 
     format: str = "table"
     headers: bool = True
     width: int | None = None
     timeline: bool = False
+    node_answers: bool = False
+    command: str = ""
 
     @property
     def wide(self) -> bool:
@@ -66,19 +70,32 @@ def renders(result: str, *formats: str, help: str = "") -> Callable[[R], R]:
     return register
 
 
-def documents(result: str) -> Callable[[R], R]:
-    """Register a function that returns the document of a result, for json and yaml."""
+def documents(result: str, *pages: str) -> Callable[[R], R]:
+    """Register a function that returns the document of a result, for json and yaml. With `"html"` also for the page
+    that report/html makes of a document of its kind; the document then has the command line that made it."""
 
     def register(document: R) -> R:
         def write(found: Any, out: TextIO, options: RenderOptions) -> None:
-            from ksched_cli.report.encoding import write_json, write_yaml
+            from ksched_cli.report.entries import run_entry
 
-            (write_yaml if options.format == "yaml" else write_json)(document(found, options), out)
+            made = document(found, options)
+            _write_document({**made, **run_entry(options)} if pages else made, out, options.format)
 
-        _renderers.update({(result, each): write for each in DOCUMENT_FORMATS})
+        _renderers.update({(result, each): write for each in (*DOCUMENT_FORMATS, *pages)})
         return document
 
     return register
+
+
+def _write_document(document: dict[str, Any], out: TextIO, form: str) -> None:
+    if form == "html":
+        from ksched_cli.report.html.page import write_page
+
+        write_page(document, out)
+        return
+    from ksched_cli.report.encoding import write_json, write_yaml
+
+    (write_yaml if form == "yaml" else write_json)(document, out)
 
 
 def render(result: object, out: TextIO, options: RenderOptions) -> None:
@@ -128,5 +145,5 @@ def _declarations_in(path: Path) -> Iterator[_Declaration]:
         assert isinstance(call, ast.Call)
         result, *formats = (ast.literal_eval(each) for each in call.args)
         about = "".join(ast.literal_eval(each.value) for each in call.keywords)
-        for each in formats if kind == "renders" else DOCUMENT_FORMATS:
+        for each in formats if kind == "renders" else (*DOCUMENT_FORMATS, *formats):
             yield _Declaration(result, each, about, module)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TextIO
 
 from msgspec import Raw
@@ -16,20 +17,24 @@ from ksched_cli.plan.results import (
 )
 from ksched_cli.plan.simulate import SimulationStream
 from ksched_cli.report.encoding import compact_json, json_text
-from ksched_cli.report.entries import API_VERSION, final_entry, stats_entry
+from ksched_cli.report.entries import API_VERSION, final_entry, run_entry, stats_entry
+from ksched_cli.report.node_answers import NodeAnswers
+from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.registry import RenderOptions, documents, renders
 
 KIND = "Simulation"
 _OPTIONS = RenderOptions("json")
 
 
-@documents("Simulation")
+@documents("Simulation", "html")
 def simulation_document(simulation: Simulation, options: RenderOptions = _OPTIONS) -> dict[str, Any]:
     """The whole document at once, for YAML and for callers that want the data."""
+    entries = _PodEntries(options, simulation.nodes.names if simulation.nodes else None)
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
-        "pods": [pod_entry(outcome) for outcome in simulation.outcomes],
+        "pods": [entries.entry(outcome) for outcome in simulation.outcomes],
+        **entries.failure_kinds(),
         **_rest(simulation),
     }
 
@@ -37,13 +42,48 @@ def simulation_document(simulation: Simulation, options: RenderOptions = _OPTION
 @renders("SimulationStream", "json")
 def write_stream(stream: SimulationStream, out: TextIO, options: RenderOptions) -> None:
     """The same document, written while the cycles run: one pod a line, nothing kept."""
+    entries = _PodEntries(options)
     out.write(f'{{"apiVersion": "{API_VERSION}", "kind": "{KIND}", "pods": [')
     separator = "\n"
     for outcome in stream:
-        text = compact_json(pod_entry(outcome, encode=lambda entry: Raw(compact_json(entry).encode())))
+        text = compact_json(entries.entry(outcome, encode=lambda entry: Raw(compact_json(entry).encode())))
         stream.characters += out.write(separator + text)
         separator = ",\n"
-    out.write("\n], " + json_text(_rest(stream.finish()))[1:] + "\n")
+    rest = {**entries.failure_kinds(), **_rest(stream.finish()), **run_entry(options)}
+    out.write("\n], " + json_text(rest)[1:] + "\n")
+
+
+@renders("SimulationStream", "html")
+def write_stream_page(stream: SimulationStream, out: TextIO, options: RenderOptions) -> None:
+    """The page of the same document."""
+    from ksched_cli.report.html.page import write_page
+
+    entries = _PodEntries(options)
+    pods = [entries.entry(outcome) for outcome in stream]
+    document = {"apiVersion": API_VERSION, "kind": KIND, "pods": pods, **entries.failure_kinds()}
+    write_page({**document, **_rest(stream.finish()), **run_entry(options)}, out)
+
+
+class _PodEntries:
+    """The entries of `pods`, one after the other; with the answers of nodes in short form if the options want them."""
+
+    def __init__(self, options: RenderOptions, names: Sequence[str] | None = None) -> None:
+        self._answers = NodeAnswers(names) if options.node_answers else None
+        self._pods = 0
+
+    def entry(self, outcome: PodOutcome, encode: Callable[[Any], Any] = lambda entry: entry) -> dict[str, Any]:
+        number, detail = self._pods, outcome.detail
+        self._pods += 1
+        if self._answers is None or detail is None:
+            return pod_entry(outcome, encode)
+        entry = pod_entry(replace(outcome, detail=None), encode)
+        if outcome.pre_filter is None:
+            entry["nodeAnswers"] = self._answers.pack(number, detail)
+        return entry
+
+    def failure_kinds(self) -> dict[str, Any]:
+        """The failures that `nodeAnswers` has the numbers of."""
+        return {"failureKinds": [_failure(each) for each in self._answers.kinds]} if self._answers else {}
 
 
 def _rest(simulation: Simulation) -> dict[str, Any]:
@@ -55,6 +95,7 @@ def _rest(simulation: Simulation) -> dict[str, Any]:
         "refused": list(refused),
         **({"podGroups": groups} if groups else {}),
         "final": [final_entry(each) for each in simulation.final_pods()],
+        **node_table_entry(simulation.nodes),
         "coverage": dict(simulation.coverage),
         "stats": stats_entry(simulation.stats),
     }

@@ -91,7 +91,19 @@ def test_json_detail_full_has_every_node(capsys: pytest.CaptureFixture[str]) -> 
     assert run(["simulate", "--from", str(CASE), "-o", "json", "--detail", "full"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["apiVersion"], document["kind"]) == ("ksched/v1", "Simulation")
-    assert list(document) == ["apiVersion", "kind", "pods", "gated", "ignored", "refused", "final", "coverage", "stats"]
+    assert list(document) == [
+        "apiVersion",
+        "kind",
+        "pods",
+        "gated",
+        "ignored",
+        "refused",
+        "final",
+        "nodeTable",
+        "coverage",
+        "stats",
+        "run",
+    ]
     first = document["pods"][0]
     assert sorted([*first["feasible"], *first["filters"]]) == [f"node-{index}" for index in range(5)]
     assert set(document["stats"]) == {"nodes", "pods", "loadSeconds", "scheduleSeconds", "podsPerSecond", "peakMiB"}
@@ -104,7 +116,8 @@ def test_yaml_and_json_are_the_same_document(capsys: pytest.CaptureFixture[str])
     from_json = json.loads(capsys.readouterr().out)
     run(["demo", "-o", "yaml"])
     from_yaml = yaml.safe_load(capsys.readouterr().out)
-    del from_json["stats"], from_yaml["stats"]
+    assert from_json.pop("run")["command"] == "ksched demo -o json"
+    del from_json["stats"], from_yaml["stats"], from_yaml["run"]
     assert from_yaml == from_json
 
 
@@ -301,7 +314,7 @@ def test_no_reuse_prints_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     for extra in ([], ["--no-reuse"]):
         run(["simulate", "--from", str(CASE), "-o", "json", "--detail", "full", *extra])
         document = json.loads(capsys.readouterr().out)
-        del document["stats"]
+        del document["stats"], document["run"]
         documents.append(document)
     assert documents[0] == documents[1]
     assert documents[0]["pods"]

@@ -1,1 +1,0 @@
-"""`ksched sweep`: many variants of one cluster, each by itself."""

@@ -1,0 +1,123 @@
+"""What a page consists of: a verdict, figures, and sections. All texts are data and are never read as markup."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Tone = Literal["good", "warn", "bad", "plain"]
+SectionKind = Literal["map", "pods", "pod", "table", "bars", "timeline", "steps", "facts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number and what it counts."""
+
+    label: str
+    value: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page. `kind` names the code of assets/ that draws `data`; `steps` and `facts` are drawn by the
+    template. Sections of a page have different `name`s."""
+
+    name: str
+    title: str
+    kind: SectionKind
+    data: Mapping[str, Any]
+    intro: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table. `kind`: badge has the tone of its value, share is a number from 0 to 1, list has several
+    values. `filters`: the reader may choose one of its values."""
+
+    name: str
+    kind: Literal["text", "number", "badge", "share", "list", "amount"] = "text"
+    filters: bool = False
+    wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One of several things that happen one after the other."""
+
+    title: str
+    lines: Sequence[tuple[Tone, str]] = ()
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`verdict` is one sentence. `nodes` are those of the node map."""
+
+    command: str
+    tone: Tone
+    verdict: str
+    notes: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    sections: Sequence[Section] = ()
+    nodes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def table(
+    name: str,
+    title: str,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Any]],
+    *,
+    intro: str = "",
+    tones: Mapping[str, Tone] | None = None,
+) -> Section:
+    """A table that sorts, filters and searches. `tones` of the values of badges."""
+    return Section(name, title, "table", table_data(title, columns, rows, tones), intro)
+
+
+def table_data(
+    caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Any]], tones: Mapping[str, Tone] | None = None
+) -> dict[str, Any]:
+    """A table as the code of the page reads it."""
+    entries = [
+        {"name": each.name, "kind": each.kind, **({"filters": True} if each.filters else {})}
+        | ({"wide": True} if each.wide else {})
+        for each in columns
+    ]
+    return {"caption": caption, "columns": entries, "rows": list(rows), "tones": dict(tones or {})}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar of segments: the name of the series and its amount. `text` is written behind it."""
+
+    label: str
+    segments: Sequence[tuple[str, float]]
+    text: str = ""
+
+
+def bars(
+    name: str,
+    title: str,
+    rows: Sequence[Bar],
+    *,
+    whole: float | None = None,
+    colours: Mapping[str, int] | None = None,
+    intro: str = "",
+) -> Section:
+    """Stacked bars. `whole` is the amount of a full bar, 1 where the amounts are shares; without it the longest bar is
+    full. `colours` by series, as numbers of the colours of style.css; without it every series has its own."""
+    entries = [{"label": each.label, "segments": list(each.segments), "text": each.text} for each in rows]
+    data = {"caption": title, "rows": entries, "whole": whole, "colours": dict(colours or {})}
+    return Section(name, title, "bars", data, intro)
+
+
+def steps(name: str, title: str, done: Sequence[Step], *, intro: str = "") -> Section:
+    return Section(name, title, "steps", {"steps": done}, intro)
+
+
+def facts(name: str, title: str, pairs: Sequence[tuple[str, str]], *, intro: str = "") -> Section:
+    """Names and texts."""
+    return Section(name, title, "facts", {"pairs": pairs}, intro)

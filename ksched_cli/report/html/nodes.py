@@ -1,0 +1,115 @@
+"""Node maps: the nodes of a document, and the answers of nodes to its pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ksched_cli.plan.node_values import Failure
+from ksched_cli.report.amounts import short
+from ksched_cli.report.html.model import Bar, Section
+from ksched_cli.report.html.model import bars as bars_section
+from ksched_cli.report.node_answers import NodeAnswers
+
+# More zones than these are not drawn as bars.
+_MOST_ZONES = 40
+_BEFORE, _ADDED, _FREED = "requested before", "added by the run", "freed by the run"
+_COLOURS = {_BEFORE: 7, _ADDED: 0, _FREED: 6}
+
+
+def node_columns(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The nodes of the document as the code of the page reads them; empty where it has none."""
+    found = document.get("nodeTable")
+    if not found or not found["names"]:
+        return {}
+    zones = sorted(set(found["zones"]))
+    numbers = {zone: number for number, zone in enumerate(zones)}
+    cordoned, resources = set(found["cordoned"]), found["resources"]
+    return {
+        "names": found["names"],
+        "zones": zones,
+        "zone": [numbers[zone] for zone in found["zones"]],
+        "cordoned": [number for number, name in enumerate(found["names"]) if name in cordoned],
+        "resources": {name: {"unit": _unit(name), **amounts} for name, amounts in resources.items()},
+    }
+
+
+def _unit(resource: str) -> str:
+    if resource == "cpu":
+        return "milli"
+    sizes = resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+    return "bytes" if sizes else "count"
+
+
+def node_map(document: Mapping[str, Any], *, intro: str = "", **data: Any) -> list[Section]:
+    """The map of the nodes, as a list: empty for a document without nodes. `data` is for the code of the map."""
+    if not document.get("nodeTable", {}).get("names"):
+        return []
+    return [Section("nodes", "Nodes", "map", data, intro)]
+
+
+def zone_bars(document: Mapping[str, Any]) -> list[Section]:
+    """How much of cpu and memory of each zone is requested, before and by the run."""
+    found = document.get("nodeTable")
+    zones = sorted(set(found["zones"])) if found else []
+    if not found or not 1 < len(zones) <= _MOST_ZONES:
+        return []
+    rows = [_zone_bar(found, zone, resource) for zone in zones for resource in ("cpu", "memory")]
+    intro = "Share of what the nodes of a zone have."
+    return [bars_section("zones", "Use of zones", rows, whole=1.0, colours=_COLOURS, intro=intro)]
+
+
+def _zone_bar(found: Mapping[str, Any], zone: str, resource: str) -> Bar:
+    amounts = found["resources"][resource]
+    rows = [number for number, each in enumerate(found["zones"]) if each == zone]
+    before, after = (sum(amounts[side][row] or 0 for row in rows) for side in ("before", "after"))
+    whole = sum(amounts["allocatable"][row] for row in rows) or 1
+    segments = [(_BEFORE, min(before, after) / whole)]
+    if after > before:
+        segments.append((_ADDED, (after - before) / whole))
+    elif before > after:
+        segments.append((_FREED, (before - after) / whole))
+    text = f"{100 * after / whole:.0f} % of {short(resource, whole)}"
+    return Bar(f"{zone or 'no zone'}: {resource}", segments, text)
+
+
+class PodAnswers:
+    """The answers of nodes for the pods of a page. A document has them in short form, in full, or as examples."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._names: Sequence[str] = document.get("nodeTable", {}).get("names", [])
+        self._place = {name: number for number, name in enumerate(self._names)}
+        self._answers = NodeAnswers(self._names)
+        self._packed: Sequence[Mapping[str, Any]] | None = document.get("failureKinds")
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """Plugin and text of each failure, by number from 1."""
+        if self._packed is not None:
+            return [(each["plugin"], ", ".join(each["reasons"])) for each in self._packed]
+        return [(each.plugin, ", ".join(each.reasons)) for each in self._answers.kinds]
+
+    def of(self, number: int, entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The answers for the pod with this number, or None where the document has none."""
+        if "nodeAnswers" in entry:
+            answers: Mapping[str, Any] = entry["nodeAnswers"]
+            return answers
+        filters, feasible = entry.get("filters"), entry.get("feasible")
+        if not self._names or (filters is None and feasible is None):
+            return None
+        column = np.full(len(self._names), -1, dtype=np.int32)
+        self._put(column, feasible or (), 0)
+        for node, failure in (filters or {}).items():
+            self._put(column, [node], self._answers.number(_failure(failure)))
+        return self._answers.pack_column(number, column)
+
+    def _put(self, column: Any, nodes: Iterable[str], number: int) -> None:
+        for node in nodes:
+            if node in self._place:
+                column[self._place[node]] = number
+
+
+def _failure(entry: Mapping[str, Any]) -> Failure:
+    return Failure(entry["plugin"], entry["code"], tuple(entry["reasons"]))

@@ -1,0 +1,97 @@
+"""A document as one HTML file that needs nothing else and asks no server for anything.
+
+Untrusted text reaches the file in two ways: through Jinja2 with autoescape, and as JSON in a script element that
+browsers do not run, from where the page's own code puts it into text nodes. The Content-Security-Policy allows the
+page's own style and code by their hashes and nothing else. The file is ASCII, so that no encoding of stdout can damage
+it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ksched_cli import __version__
+from ksched_cli.report.html.model import Page
+from ksched_cli.report.html.pages import page_of
+from ksched_cli.report.html.provenance import provenance
+from ksched_cli.report.visible import is_plain, visible, with_texts
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+# In the order in which they use each other.
+SCRIPTS = ("core.js", "table.js", "bars.js", "nodemap.js", "pods.js", "timeline.js", "start.js")
+STYLES = ("style.css",)
+_UNSAFE = re.compile(r"[<>&]")
+# How JSON writes a control character.
+_CONTROL = re.compile(r"\\[bfnrtu]")
+
+
+def write_page(document: Mapping[str, Any], out: TextIO) -> None:
+    """Write the page of a document of any kind that has one."""
+    out.write(page_html(document))
+
+
+def page_html(document: Mapping[str, Any]) -> str:
+    """The page. UsageError for a document that has none."""
+    document = _with_visible_texts(document)
+    page = page_of(document)
+    style, script = _asset(STYLES), _asset(SCRIPTS)
+    text = (
+        templates()
+        .get_template("page.html.j2")
+        .render(
+            page=page,
+            made=provenance(document),
+            version=__version__,
+            style=style,
+            script=script,
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+            data=script_json(_data(page)),
+        )
+    )
+    return text.encode("ascii", "xmlcharrefreplace").decode()
+
+
+def _with_visible_texts(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document with every character visible that is not printable: a bidi mark would reorder the page's text."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    return document if is_plain(text) and not _CONTROL.search(text) else with_texts(document, visible)
+
+
+def _data(page: Page) -> dict[str, Any]:
+    drawn = {each.name: each.data for each in page.sections if each.kind not in ("steps", "facts")}
+    kinds = {each.name: each.kind for each in page.sections if each.name in drawn}
+    return {"nodes": page.nodes, "kinds": kinds, "sections": drawn}
+
+
+def script_json(value: Any) -> str:
+    """JSON for a script element: ASCII, and without a character that could end the element."""
+    text = json.dumps(value, separators=(",", ":"))
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def _asset(names: tuple[str, ...]) -> str:
+    folder = files("ksched_cli.report.html") / "assets"
+    return "\n".join((folder / name).read_text(encoding="ascii") for name in names)
+
+
+@cache
+def templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("ksched_cli.report.html", "assets")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

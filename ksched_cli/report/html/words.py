@@ -1,0 +1,16 @@
+"""Numbers and lists in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def count(number: int, what: str) -> str:
+    """`1 pod`, `1,200 pods`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def joined(parts: Sequence[str]) -> str:
+    """`a, b and c`."""
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last

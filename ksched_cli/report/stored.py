@@ -1,0 +1,62 @@
+"""Documents that an earlier run has stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+from ksched_cli.errors import InputError, Problem
+from ksched_cli.report.registry import RenderOptions, renders
+
+
+@dataclass(frozen=True)
+class StoredDocument:
+    """`source` is the name of its file, for messages."""
+
+    document: Mapping[str, Any]
+    source: str
+
+
+def read_document(path: str, stdin: BinaryIO) -> StoredDocument:
+    """The document of a file, `-` for stdin. InputError if it is neither JSON nor YAML, or no object."""
+    source = "stdin" if path == "-" else path
+    try:
+        text = (stdin.read() if path == "-" else Path(path).read_bytes()).decode()
+    except OSError as problem:
+        raise InputError(Problem((problem.strerror or str(problem)).lower(), source)) from None
+    except UnicodeDecodeError:
+        raise InputError(Problem("the file is not in UTF-8", source)) from None
+    document = _parsed(text, source)
+    if not isinstance(document, dict):
+        raise InputError(Problem("the file has no document of ksched: it is not an object", source))
+    return StoredDocument(document, source)
+
+
+def _parsed(text: str, source: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as in_json:
+        import yaml
+
+        # A document that was cut off is no YAML, either; what is wrong with it is what JSON says.
+        try:
+            return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        except yaml.YAMLError:
+            raise InputError(Problem(in_json.msg.lower(), source, in_json.lineno)) from None
+
+
+@renders("StoredDocument", "html")
+def write_stored_page(stored: StoredDocument, out: TextIO, options: RenderOptions) -> None:
+    """The page, or InputError if the document lacks what a page of its kind shows."""
+    from ksched_cli.report.html.page import page_html
+
+    try:
+        text = page_html(stored.document)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as lacking:
+        what = f"{type(lacking).__name__}: {lacking}"
+        message = f"this {stored.document.get('kind')} is not as ksched writes it ({what})"
+        raise InputError(Problem(message, stored.source)) from lacking
+    out.write(text)

@@ -1,0 +1,79 @@
+"""`ksched report`: the page of a stored document."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.cli.transcripts import DEMO
+
+COMMANDS = {
+    "Simulation": ["simulate", "--from", DEMO, "--detail", "nodes"],
+}
+
+
+def without_run(page: str) -> str:
+    """Command line, times and memory differ from run to run."""
+    head, _, rest = page.partition('<section id="made"')
+    return re.sub(r'<span class="when">.*?</span>', "", head) + rest.partition("</main>")[2]
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_page_of_a_stored_document_is_that_of_the_run(
+    kind: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run([*COMMANDS[kind], "-o", form])
+    (tmp_path / "document").write_text(capsys.readouterr().out)
+    assert run([*COMMANDS[kind], "-o", "html"]) == code
+    own = capsys.readouterr().out
+    assert run(["report", str(tmp_path / "document")]) == 0
+    stored = capsys.readouterr().out
+    assert without_run(stored) == without_run(own)
+    assert f"<code>ksched {COMMANDS[kind][0]}" in stored
+
+
+@pytest.mark.parametrize("detail", ["summary", "full"])
+def test_page_of_a_document_with_other_detail(detail: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["simulate", "--from", DEMO, "-o", "json", "--detail", detail])
+    (tmp_path / "document.json").write_text(capsys.readouterr().out)
+    assert run(["report", str(tmp_path / "document.json")]) == 0
+    page = capsys.readouterr().out
+    assert "2 of 5 pending pods find no node." in page
+    assert ('"answers"' in page) == (detail == "full")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("", "it is not an object", id="empty"),
+        pytest.param('{"apiVersion": "ksched/v1", "ki', "unterminated string", id="cut off"),
+        pytest.param("[1]", "it is not an object", id="a list"),
+        pytest.param("kind: Pod\napiVersion: v1", "this is no document of ksched", id="another object"),
+        pytest.param('{"apiVersion": "ksched/v1", "kind": "Nothing"}', "there is no page", id="another kind"),
+        pytest.param('{"apiVersion": "ksched/v1", "kind": "Simulation"}', "KeyError: 'pods'", id="half a document"),
+        pytest.param(
+            '{"apiVersion": "ksched/v1", "kind": "Simulation", "pods": 3, "gated": [], "ignored": []}',
+            "not as ksched writes it",
+            id="wrong types",
+        ),
+    ],
+)
+def test_what_is_no_document(text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "d.json").write_text(text)
+    assert run(["report", str(tmp_path / "d.json")]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert said in shown.err
+    assert "a bug" not in shown.err
+
+
+def test_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    assert run(["report", str(tmp_path / "binary")]) == 2
+    assert "the file is not in UTF-8" in capsys.readouterr().err
+    assert run(["report", str(tmp_path / "none")]) == 2
+    assert "no such file" in capsys.readouterr().err
