@@ -7,7 +7,7 @@ _ksched() {
     local at="" word found=""
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case "$at $word" in
-            " simulate"|" capacity"|" drain"|" diff"|" check"|" explain-code"|" explain"|" snapshot"|" demo"|" verify"|" report"|" watch"|" plugins"|" completion"|" versions"|" version"|" help"|" scenario"|" config"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config migrate"|"config schema") at="${at:+$at }$word" ;;
+            " simulate"|" capacity"|" drain"|" diff"|" check"|" explain-code"|" explain"|" snapshot"|" demo"|" verify"|" report"|" watch"|" plugins"|" completion"|" versions"|" version"|" help"|" size"|" scenario"|" config"|"size catalog"|"size schema"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config migrate"|"config schema") at="${at:+$at }$word" ;;
         esac
     done
     case "$at ${COMP_WORDS[COMP_CWORD-1]}" in
@@ -51,13 +51,19 @@ _ksched() {
         "plugins --output") found="table wide json yaml name" ;;
         "versions -o") found="table wide json yaml name" ;;
         "versions --output") found="table wide json yaml name" ;;
+        "size --tie-break") found="name random" ;;
+        "size -o") found="table wide json yaml name markdown" ;;
+        "size --output") found="table wide json yaml name markdown" ;;
+        "size catalog --tie-break") found="name random" ;;
+        "size catalog -o") found="json yaml" ;;
+        "size catalog --output") found="json yaml" ;;
         "config view -o") found="json yaml" ;;
         "config view --output") found="json yaml" ;;
         "config migrate -o") found="json yaml" ;;
         "config migrate --output") found="json yaml" ;;
-        "simulate -n"|"simulate --namespace"|"simulate --clone-node"|"simulate --remove-node"|"simulate --uncordon"|"simulate --cordon"|"simulate --label"|"simulate --taint"|"simulate --drain"|"capacity -n"|"capacity --namespace"|"capacity --clone-node"|"capacity --remove-node"|"capacity --uncordon"|"capacity --cordon"|"capacity --label"|"capacity --taint"|"capacity --drain"|"drain -n"|"drain --namespace"|"drain --clone-node"|"drain --remove-node"|"drain --uncordon"|"drain --cordon"|"drain --label"|"drain --taint"|"drain --drain"|"diff -n"|"diff --namespace"|"diff --clone-node"|"diff --remove-node"|"diff --uncordon"|"diff --cordon"|"diff --label"|"diff --taint"|"diff --drain"|"check -n"|"check --namespace"|"check --clone-node"|"check --remove-node"|"check --uncordon"|"check --cordon"|"check --label"|"check --taint"|"check --drain"|"explain -n"|"explain --namespace"|"explain --clone-node"|"explain --remove-node"|"explain --uncordon"|"explain --cordon"|"explain --label"|"explain --taint"|"explain --drain"|"explain --node"|"verify -n"|"verify --namespace"|"watch -n"|"watch --namespace") found="$(_ksched_names)" ;;
+        "simulate -n"|"simulate --namespace"|"simulate --clone-node"|"simulate --remove-node"|"simulate --uncordon"|"simulate --cordon"|"simulate --label"|"simulate --taint"|"simulate --drain"|"capacity -n"|"capacity --namespace"|"capacity --clone-node"|"capacity --remove-node"|"capacity --uncordon"|"capacity --cordon"|"capacity --label"|"capacity --taint"|"capacity --drain"|"drain -n"|"drain --namespace"|"drain --clone-node"|"drain --remove-node"|"drain --uncordon"|"drain --cordon"|"drain --label"|"drain --taint"|"drain --drain"|"diff -n"|"diff --namespace"|"diff --clone-node"|"diff --remove-node"|"diff --uncordon"|"diff --cordon"|"diff --label"|"diff --taint"|"diff --drain"|"check -n"|"check --namespace"|"check --clone-node"|"check --remove-node"|"check --uncordon"|"check --cordon"|"check --label"|"check --taint"|"check --drain"|"explain -n"|"explain --namespace"|"explain --clone-node"|"explain --remove-node"|"explain --uncordon"|"explain --cordon"|"explain --label"|"explain --taint"|"explain --drain"|"explain --node"|"verify -n"|"verify --namespace"|"watch -n"|"watch --namespace"|"size -n"|"size --namespace"|"size --clone-node"|"size --remove-node"|"size --uncordon"|"size --cordon"|"size --label"|"size --taint"|"size --drain"|"size catalog -n"|"size catalog --namespace") found="$(_ksched_names)" ;;
         *) case "$at" in
-            "") found="simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help scenario config -h --help" ;;
+            "") found="simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size scenario config -h --help" ;;
             "simulate") found="--from -f --filename -n --namespace -R --recursive --exclude --stdin-filename --allow-empty --pod-template --create-namespace --assume-namespace -k --kustomize --helm --values --strict --no-strict -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --uncordon --cordon --label --taint --drain --delete --scale --scenario --settle --max-time --max-cycles -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
             "capacity") found="--from -f --filename -n --namespace -R --recursive --exclude --stdin-filename --allow-empty --pod-template --create-namespace --assume-namespace -k --kustomize --helm --values --strict --no-strict --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --uncordon --cordon --label --taint --drain --delete --scale --scenario --mix --max --ignore-pending -o --output --exit-zero --no-headers -h --help" ;;
             "drain") found="--from -f --filename -n --namespace -R --recursive --exclude --stdin-filename --allow-empty --pod-template --create-namespace --assume-namespace -k --kustomize --helm --values --strict --no-strict --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --uncordon --cordon --label --taint --drain --delete --scale --scenario -l --selector --each --force --ignore-daemonsets --delete-emptydir-data --pod-selector --ignore-pending -o --output --exit-zero --no-headers -h --help $(_ksched_names)" ;;
@@ -75,6 +81,9 @@ _ksched() {
             "versions") found="-o --output -h --help" ;;
             "version") found="-h --help" ;;
             "help") found="-h --help" ;;
+            "size") found="catalog schema --from -f --filename -n --namespace -R --recursive --exclude --stdin-filename --allow-empty --pod-template --create-namespace --assume-namespace -k --kustomize --helm --values --strict --no-strict --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --uncordon --cordon --label --taint --drain --delete --scale --scenario --catalog --time-limit --greedy --no-spot -o --output --exit-zero --no-headers -h --help" ;;
+            "size catalog") found="--from -n --namespace -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --price --rate -o --output -h --help" ;;
+            "size schema") found="-h --help" ;;
             "scenario") found="validate schema -h --help" ;;
             "scenario validate") found="-h --help" ;;
             "scenario schema") found="-h --help" ;;

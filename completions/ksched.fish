@@ -1,6 +1,6 @@
 # Completion of ksched for fish; `ksched completion fish` prints it.
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help scenario config'
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help scenario config' -s h -l help
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size scenario config'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size scenario config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -383,6 +383,77 @@ complete -c ksched -n '__fish_seen_subcommand_from versions' -s o -l output -x -
 complete -c ksched -n '__fish_seen_subcommand_from versions' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from version' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from help' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -f -a 'catalog schema'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l from
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s f -l filename
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s R -l recursive
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l exclude
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l stdin-filename
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l allow-empty
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l pod-template
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l create-namespace
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l assume-namespace
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s k -l kustomize
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l helm
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l values
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l strict -l no-strict
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l context
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l kubeconfig
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l as
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l as-group
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l request-timeout
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l config
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l kube-version
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l plugin
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l tie-break -x -a 'name random'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l seed
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l sampling
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l allow-extenders
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-reuse
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l add-node
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l delete
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l scale
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l scenario
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l catalog
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l time-limit
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l greedy
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-spot
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s o -l output -x -a 'table wide json yaml name markdown'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l exit-zero
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-headers
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l from
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s A -l all-namespaces
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s l -l selector
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l context
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l kubeconfig
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l as
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l as-group
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l request-timeout
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l config
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l kube-version
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l plugin
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l tie-break -x -a 'name random'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l seed
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l sampling
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l allow-extenders
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l no-reuse
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l price
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l rate
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s o -l output -x -a 'json yaml'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from schema' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
 complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -s h -l help
@@ -407,8 +478,8 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help scenario config'
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help scenario config' -s h -l help
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size scenario config'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size scenario config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -791,6 +862,77 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from versions' -s o -l out
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from versions' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from version' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from help' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -f -a 'catalog schema'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l from
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s f -l filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s R -l recursive
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l exclude
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l stdin-filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l allow-empty
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l pod-template
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l create-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l assume-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s k -l kustomize
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l helm
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l values
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l strict -l no-strict
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l context
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l kubeconfig
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l as
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l as-group
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l request-timeout
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l kube-version
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l plugin
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l tie-break -x -a 'name random'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l seed
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l sampling
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l allow-extenders
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-reuse
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l add-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l delete
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l scale
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l scenario
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l catalog
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l time-limit
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l greedy
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-spot
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s o -l output -x -a 'table wide json yaml name markdown'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l exit-zero
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-headers
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l from
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s A -l all-namespaces
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s l -l selector
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l context
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l kubeconfig
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l as
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l as-group
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l request-timeout
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l kube-version
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l plugin
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l tie-break -x -a 'name random'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l seed
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l sampling
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l allow-extenders
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l no-reuse
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l price
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l rate
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s o -l output -x -a 'json yaml'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from schema' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -s h -l help

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from ksched_cli.plan.scenario_results import ScenarioRun
     from ksched_cli.plan.settled import SettledSimulation
     from ksched_cli.plan.simulate import SimulationStream
+    from ksched_cli.plan.sizing.derived import DerivedCatalog
+    from ksched_cli.plan.sizing.results import Sizing
     from ksched_cli.plan.snapshot import SnapshotResult
     from ksched_cli.plan.verify.verify import VerifyResult
     from ksched_cli.plan.versions import VersionChanges, VersionList
@@ -68,6 +70,7 @@ __all__ = [
     "SettledSimulation",
     "Simulation",
     "Simulator",
+    "Sizing",
     "SnapshotResult",
     "Suppressions",
     "edit_specs",
@@ -271,6 +274,39 @@ class Simulator(EditMethods):
         first, where = not ignore_pending, ", ".join(paths)
         return count_capacity(source, loaded.manifests, mix=mix, limit=limit, pending_first=first, where=where)
 
+    def size(
+        self,
+        catalog: str | Mapping[str, Any],
+        *,
+        time_limit: float = 20.0,
+        greedy: bool = False,
+        spot: bool = True,
+        allow_empty: bool = False,
+    ) -> Sizing:
+        """The cheapest nodes of a catalog, a file or a document, to add so that the scheduler places every pending pod.
+        `greedy`: without a solver. `spot`: with the spot shapes. The search ends after `time_limit` seconds."""
+        from ksched_cli.plan.sizing.catalog import catalog_of, load_catalog
+        from ksched_cli.plan.sizing.sizing import size_input
+
+        source = self._current
+        self._check_not_empty(allow_empty=allow_empty)
+        found = load_catalog(catalog) if isinstance(catalog, str) else catalog_of(catalog)
+        return size_input(source, found if spot else found.without_spot(), time_limit=time_limit, greedy=greedy)
+
+    def size_catalog(self, *, prices: Sequence[str] = (), rates: str = "") -> DerivedCatalog:
+        """A catalog of the instance types of the nodes and of the node groups of autoscalers. `prices` are written
+        SHAPE=PRICE, `rates` cpu=PRICE,memory=PRICE."""
+        from ksched_cli.plan.sizing.derived import derive_catalog
+
+        return derive_catalog(self._current.loaded, prices, rates)
+
+    @staticmethod
+    def catalog_schema() -> dict[str, Any]:
+        """A JSON Schema of catalogs."""
+        from ksched_cli.plan.sizing.catalog import catalog_schema
+
+        return catalog_schema()
+
     def drain_nodes(
         self,
         *nodes: str,
@@ -471,10 +507,11 @@ class Simulator(EditMethods):
         elif self._changes:
             check_manifests(self._options, self._changes[0].manifests)
 
-    def _check_not_empty(self) -> None:
-        """Raise InputError if the changes leave nothing to place."""
+    def _check_not_empty(self, *, allow_empty: bool | None = None) -> None:
+        """Raise InputError if the changes leave nothing to place. Without `allow_empty` the options decide."""
         from ksched_cli.wiring.loading import check_not_empty
 
-        if self._options.scenario is None:
+        options = self._options if allow_empty is None else replace(self._options, allow_empty=allow_empty)
+        if options.scenario is None:
             manifests = (changes.manifests for changes in self._changes)
-            check_not_empty(self._options, self._begun.loaded, *manifests)
+            check_not_empty(options, self._begun.loaded, *manifests)

@@ -26,6 +26,7 @@ TOPICS = {
     "commands": "every command, templates and exit codes",
     "inputs": "clusters, dumps, manifests and snapshots",
     "edits": "what-if edits, scenarios, running until nothing moves",
+    "sizing": "nodes to buy, nodes to remove, requests that fit; catalogs and prices",
     "ci": "check in CI, GitHub Actions and pre-commit",
     "testing": "tests of manifests with pytest",
     "versions": "minors and patches of Kubernetes, sampling, which rule moved a pod",

@@ -32,6 +32,7 @@ COMPLETE = "__complete"
 COMMANDS = {
     "simulate": "Place every pending pod and show why.",
     "capacity": "How many more pods fit, where, and what runs out first.",
+    "size": "The cheapest nodes to add so that every pending pod has a node.",
     "drain": "Where the pods of nodes go when they are drained, and what holds them.",
     "diff": "What moves between two clusters, configurations or versions.",
     "check": "Would these manifests schedule? For CI.",

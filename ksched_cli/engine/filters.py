@@ -48,6 +48,11 @@ class Filters:
         """The rows that pass every filter; the others are charged to the first that failed them."""
         return self._run(self.in_force(state), state, pod, nodes, statuses)
 
+    def run_local(self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> NodeRows:
+        """`run` with the filters that look at one node alone: what they reject, pods on other nodes do not change."""
+        plugins = [plugin for plugin in self.in_force(state) if plugin.scope == "row"]
+        return self._run(plugins, state, pod, nodes, statuses)
+
     def run_open(self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> None:
         """`run` without the filters at the front that only node objects decide."""
         plugins = list(dropwhile(lambda each: not each.follows_pods, self.in_force(state)))

@@ -16,6 +16,7 @@ from ksched_cli.config.resolved_profile import expand_profile, leave_to_extender
 from ksched_cli.engine.cycle import Cycle, CycleContext
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.gang import GroupCycle, GroupDecision
+from ksched_cli.engine.local_filters import LocalVerdict, judge_locally
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.queueing.pending import PendingQueue, enqueue, pending
@@ -143,6 +144,10 @@ class Scheduler:
     def rehearse(self, pod_row: int) -> CycleContext | None:
         """What PostFilter would be given, were the pod tried now; None where it finds a node."""
         return self._cycle.rehearse(self._runtime_of(pod_row), pod_row)
+
+    def judge_locally(self, pod_row: int, rows: RowColumn) -> LocalVerdict:
+        """Which of the nodes the filters that look at one node alone leave to the pod, and why not the others."""
+        return judge_locally(self._runtime_of(pod_row), pod_row, rows)
 
     def ask(self, pod_row: int) -> Decision:
         """What the pod's cycle would come to, were it tried now; it is not acted upon."""

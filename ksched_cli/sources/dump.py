@@ -29,6 +29,7 @@ from ksched_cli.sources.decoding import decode
 from ksched_cli.sources.events import FailedScheduling, ScheduledPod, is_event, read_event
 from ksched_cli.sources.input_codes import DUPLICATE, INVALID, SKIPPED, UNKNOWN_FIELD, UNREADABLE
 from ksched_cli.sources.loaded import Loaded, Origin
+from ksched_cli.sources.node_groups import node_group_of
 from ksched_cli.sources.places import path_in_resource, with_field_line
 from ksched_cli.sources.read_options import DUMPS, ReadOptions
 from ksched_cli.sources.rendering import Rendering
@@ -320,6 +321,9 @@ class _Reader:
         if autoscaler is not None:
             self._loaded.autoscalers.append(autoscaler)
             return
+        node_group = node_group_of(unknown)
+        if node_group is not None:
+            self._loaded.node_groups.append(node_group)
         if unknown.kind in ("Status", "Table"):
             self._problems.append(no_manifest(unknown, source, found.line))
         elif self._manifests is not None and self._take_custom(self._manifests.unknown(unknown, origin), origin):

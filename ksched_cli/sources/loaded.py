@@ -14,6 +14,7 @@ from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.errors import Problem
 from ksched_cli.sources.autoscalers import Autoscaler
 from ksched_cli.sources.events import FailedScheduling, PreemptionEvent, ScheduledPod
+from ksched_cli.sources.node_groups import NodeGroup
 
 FieldPath = tuple[str | int, ...]
 K = TypeVar("K", bound=Struct)
@@ -36,7 +37,7 @@ class Loaded:
     id of the object, and `texts`, by source, where they are kept: for manifests; `missing`: kinds that a cluster has
     and did not show, with the reason; `namespace`: that of the kubeconfig's context; `failures`, `bindings`
     and `preemptions`: events of schedulers, where those are read; `findings`: what is wrong with manifests, where that
-    does not end the run; `assumed_namespaces` are taken to exist;
+    does not end the run; `assumed_namespaces` are taken to exist; `node_groups` are what autoscalers can add;
     `paths_in_resources`, by id, turns a path in a workload that stands for a custom resource into the path in that
     resource."""
 
@@ -54,6 +55,7 @@ class Loaded:
     preemptions: list[PreemptionEvent] = field(default_factory=list)
     findings: list[Problem] = field(default_factory=list)
     autoscalers: list[Autoscaler] = field(default_factory=list)
+    node_groups: list[NodeGroup] = field(default_factory=list)
     assumed_namespaces: set[str] = field(default_factory=set)
     paths_in_resources: dict[int, Callable[[FieldPath], FieldPath]] = field(default_factory=dict)
     _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)

@@ -1,0 +1,156 @@
+"""`ksched size`, `ksched size catalog` and `ksched size schema`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from ksched_cli.cli import options
+from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
+from ksched_cli.cli.groups import (
+    LiveClusterOptions,
+    ManifestOptions,
+    PodOptions,
+    SchedulerOptions,
+    run_options,
+    takes_groups,
+)
+from ksched_cli.cli.printing import print_text, warn
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
+from ksched_cli.errors import UsageError
+
+SHORT = "The cheapest nodes to add so that every pending pod has a node."
+HELP = f"""The cheapest nodes of a catalog to add so that kube-scheduler places every pending pod and every manifest.
+
+A mixed-integer program proposes sets of nodes in the order of their cost, and the scheduler tries each of them: a set
+that leaves a pod without a node is no answer. The cost comes with a proven lower bound, and with the reason why the
+next cheaper set fails. DaemonSets take their share of each new node.
+
+--catalog names the shapes that can be bought. `ksched size catalog` makes a catalog of the cluster's own nodes and of
+the node groups of its autoscalers, and `ksched size schema` prints a JSON Schema.
+
+{EDITS_HELP}"""
+
+EPILOG = """Examples:
+
+  ksched size catalog --from cluster.json --rate cpu=0.04,memory=0.005 > shapes.yaml
+
+  ksched size --from cluster.json --catalog shapes.yaml
+
+  ksched size --from cluster.json -f deployment.yaml --catalog shapes.yaml -o json
+
+  ksched size --from cluster.json --scale deploy/shop/web=50 --catalog shapes.yaml --time-limit 5
+
+Exit codes: 0 every pod has a node on the nodes bought, 1 some pod has none, 2 the input or the command line is wrong,
+3 the cluster could not be read."""
+
+CATALOG_HELP = """A catalog of the shapes that a cluster shows, as YAML for `ksched size --catalog`.
+
+The shapes are the instance types of the nodes, the instance types that Karpenter NodePools allow and a node or a
+NodeClaim shows, and the node groups of Cluster API with annotations to scale from zero. The amounts of a shape are the
+least that a node of the instance type can allocate; labels and taints are those that its nodes share.
+
+Prices are not in a cluster: give them with --price, compute them with --rate, or fill them in.
+
+Examples:
+
+  ksched size catalog --from cluster.json > shapes.yaml
+
+  ksched size catalog --from cluster.json --price m5.large=0.096 --rate cpu=0.04,memory=0.005"""
+
+SCHEMA_HELP = """A JSON Schema of catalogs, for editors.
+
+Examples:
+
+  ksched size schema > catalog.schema.json"""
+
+app = typer.Typer(no_args_is_help=False, invoke_without_command=True, rich_markup_mode=None, help=HELP, epilog=EPILOG)
+
+CatalogFile = Annotated[
+    str,
+    typer.Option("--catalog", metavar="FILE", help="The shapes that can be bought, with prices.", show_default=False),
+]
+TimeLimit = Annotated[
+    str, typer.Option("--time-limit", metavar="TIME", help="How long to search, as 20s or 500ms; the best set so far.")
+]
+Greedy = Annotated[bool, typer.Option("--greedy", help="Search without a solver, as if highspy were not installed.")]
+NoSpot = Annotated[bool, typer.Option("--no-spot", help="Leave out the shapes that the catalog marks as spot.")]
+Prices = Annotated[
+    list[str],
+    typer.Option("--price", metavar="SHAPE=PRICE", help="The price of one node of a shape.", show_default=False),
+]
+Rate = Annotated[
+    str,
+    typer.Option(
+        "--rate",
+        metavar="cpu=A,memory=B",
+        help="Compute prices that are not given: so much for a core, and for a GiB of memory.",
+        show_default=False,
+    ),
+]
+Output = Annotated[str, options.FormatOption("Sizing")]
+CatalogOutput = Annotated[str, options.FormatOption("DerivedCatalog")]
+
+
+@app.callback()
+@takes_groups
+def size(
+    chosen: typer.Context,
+    cluster: ManifestOptions,
+    live: LiveClusterOptions,
+    scheduler: SchedulerOptions,
+    edits: EditOptions,
+    catalog: CatalogFile = "",
+    time_limit: TimeLimit = "20s",
+    greedy: Greedy = False,
+    no_spot: NoSpot = False,
+    output: Output = "table",
+    exit_zero: options.ExitZero = False,
+    no_headers: options.NoHeaders = False,
+) -> None:
+    if chosen.invoked_subcommand is not None:
+        return
+    from ksched_cli.simulator import Simulator, parse_seconds
+
+    if not catalog:
+        raise UsageError("say what can be bought: --catalog FILE (`ksched size catalog` makes one)")
+    run = run_options(cluster, live, scheduler, edits)
+    simulator = Simulator.of(replace(run, allow_empty=True))
+    found = simulator.size(
+        catalog,
+        time_limit=parse_seconds(time_limit, "--time-limit"),
+        greedy=greedy,
+        spot=not no_spot,
+        allow_empty=run.allow_empty,
+    )
+    warn(found.warnings)
+    show(found, output, headers=not no_headers)
+    raise typer.Exit(0 if found.fits or exit_zero else SOME_DO_NOT_FIT)
+
+
+@app.command("catalog", help=CATALOG_HELP, short_help="Make a catalog of a cluster's nodes and node groups.")
+@takes_groups
+def catalog(
+    cluster: PodOptions,
+    live: LiveClusterOptions,
+    scheduler: SchedulerOptions,
+    price: Prices = [],  # noqa: B006  # typer reads the default
+    rate: Rate = "",
+    output: CatalogOutput = "yaml",
+) -> None:
+    from ksched_cli.simulator import Simulator
+
+    run = run_options(cluster, live, scheduler)
+    found = Simulator.of(replace(run, allow_empty=True)).size_catalog(prices=price, rates=rate)
+    warn(found.warnings)
+    show(found, output)
+
+
+@app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema of catalogs.")
+def schema() -> None:
+    from ksched_cli.report.encoding import json_text
+    from ksched_cli.simulator import Simulator
+
+    print_text(json_text(Simulator.catalog_schema(), indent=2))

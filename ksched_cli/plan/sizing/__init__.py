@@ -1,0 +1,1 @@
+"""The cheapest nodes to add so that every pending pod has a node."""

@@ -1,0 +1,201 @@
+"""Catalogs made of what a cluster shows: its nodes by instance type, and the node groups of its autoscalers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+from ksched_cli.api.core import Node, Taint
+from ksched_cli.api.quantity import format_bytes, milli_value, parse_quantity, value
+from ksched_cli.errors import InputError, Problem, UsageError
+from ksched_cli.plan.sizing.catalog import API_VERSION, KIND
+from ksched_cli.plan.sizing.shapes import HOSTNAME, INSTANCE_TYPE, ZONE
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.node_groups import NodeGroup
+
+_TYPES = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type")
+_ZONES = (ZONE, "failure-domain.beta.kubernetes.io/zone")
+_SHOWN = 5
+_STATE_PREFIX = "node.kubernetes.io/"
+# Labels that say which node it is, or that say again what the name and the zones of the shape say.
+_OWN_LABELS = frozenset({HOSTNAME, *_TYPES, *_ZONES})
+_SPOT = (
+    ("karpenter.sh/capacity-type", "spot"),
+    ("eks.amazonaws.com/capacityType", "SPOT"),
+    ("cloud.google.com/gke-spot", "true"),
+    ("kubernetes.azure.com/scalesetpriority", "spot"),
+)
+
+
+@dataclass(frozen=True)
+class DerivedCatalog:
+    """A catalog as a document. `warnings`: what the input does not show, and prices that are missing."""
+
+    document: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass
+class _Draft:
+    """What is known of one instance type."""
+
+    allocatable: dict[str, str]
+    labels: dict[str, str]
+    taints: tuple[Taint, ...]
+    zones: set[str] = field(default_factory=set)
+    most: int | None = None
+    spot: bool = False
+
+    def join(self, other: _Draft) -> None:
+        """Keep what holds for both: the smaller amounts, and the labels and taints that they share."""
+        for resource in list(self.allocatable):
+            if resource not in other.allocatable:
+                del self.allocatable[resource]
+            elif parse_quantity(other.allocatable[resource]) < parse_quantity(self.allocatable[resource]):
+                self.allocatable[resource] = other.allocatable[resource]
+        self.labels = {key: each for key, each in self.labels.items() if other.labels.get(key) == each}
+        self.taints = tuple(each for each in self.taints if each in other.taints)
+        self.zones |= other.zones
+        self.spot = self.spot and other.spot
+
+
+def derive_catalog(loaded: Loaded, prices: Sequence[str] = (), rates: str = "") -> DerivedCatalog:
+    """Shapes of the nodes and node groups, with the prices that are given as NAME=PRICE, or by the rates of resources
+    such as cpu=0.04,memory=0.005 (memory and storage by GiB)."""
+    drafts = _drafts_of_nodes(loaded.of(Node))
+    warnings = list(_add_groups(drafts, loaded.node_groups))
+    if not drafts:
+        text = "the input has no Node and no node group of an autoscaler: there is nothing to make a catalog of"
+        raise InputError(Problem(text))
+    known, per = _prices(prices, drafts), _rates(rates)
+    shapes, unpriced = [], []
+    for name, draft in sorted(drafts.items()):
+        price = known.get(name, _priced(draft, per) if per else None)
+        unpriced += [name] if price is None else []
+        shapes.append(_entry(name, draft, price))
+    document = {"apiVersion": API_VERSION, "kind": KIND, "shapes": shapes}
+    if unpriced:
+        shown = ", ".join(unpriced[:_SHOWN]) + (" and others" if len(unpriced) > _SHOWN else "")
+        warnings.append(f"fill in the price of {shown}: `ksched size` does not take a shape without a price")
+    return DerivedCatalog(document, tuple(warnings))
+
+
+def _drafts_of_nodes(nodes: Iterable[Node]) -> dict[str, _Draft]:
+    """One draft for each instance type; nodes without one are told apart by what they can allocate."""
+    found: dict[str, _Draft] = {}
+    for node in nodes:
+        labels = node.metadata.labels
+        amounts = {name: _amount(name, each) for name, each in node.status.allocatable.items()}
+        name = next((labels[key] for key in _TYPES if labels.get(key)), _size(amounts))
+        zone = next((labels[key] for key in _ZONES if labels.get(key)), "")
+        own = {key: each for key, each in labels.items() if key not in _OWN_LABELS}
+        taints = tuple(each for each in node.spec.taints if not each.key.startswith(_STATE_PREFIX))
+        spot = any(labels.get(key) == each for key, each in _SPOT)
+        draft = _Draft(amounts, own, taints, {zone} if zone else set(), spot=spot)
+        if name in found:
+            found[name].join(draft)
+        else:
+            found[name] = draft
+    return found
+
+
+def _add_groups(drafts: dict[str, _Draft], groups: Sequence[NodeGroup]) -> Iterator[str]:
+    """The shapes of node groups. Of the instance types that a NodePool allows, those whose size a node or a NodeClaim
+    shows."""
+    sizes = {name: dict(draft.allocatable) for name, draft in drafts.items()}
+    for group in groups:
+        if group.kind == "NodeClaim" and group.resources:
+            for name in group.types:
+                sizes.setdefault(name, {key: _amount(key, each) for key, each in group.resources.items()})
+    unknown: defaultdict[str, list[str]] = defaultdict(list)
+    for group in groups:
+        if group.kind == "NodePool":
+            for name in group.types:
+                if name not in sizes:
+                    unknown[group.label].append(name)
+                    continue
+                key = name if name not in drafts else f"{name}.{group.name}"
+                drafts[key] = _of_group(group, sizes[name])
+                drafts[key].labels.setdefault(INSTANCE_TYPE, name)
+        elif group.resources and group.kind != "NodeClaim":
+            drafts[group.name] = _of_group(group, {key: _amount(key, each) for key, each in group.resources.items()})
+    for label, names in unknown.items():
+        yield f"{label} allows {', '.join(names)}: no node and no NodeClaim of the input shows how large they are"
+
+
+def _of_group(group: NodeGroup, amounts: Mapping[str, str]) -> _Draft:
+    labels = {**({INSTANCE_TYPE: group.types[0]} if len(group.types) == 1 else {}), **group.labels}
+    return _Draft(dict(amounts), labels, group.taints, set(group.zones), group.most, group.spot)
+
+
+def _amount(name: str, quantity: str | int | float) -> str:
+    if name == "cpu":
+        milli = milli_value(quantity)
+        return f"{milli}m" if milli % 1000 else str(milli // 1000)
+    binary = name in ("memory", "ephemeral-storage") or name.startswith("hugepages-")
+    return format_bytes(value(quantity)) if binary else str(value(quantity))
+
+
+def _size(amounts: Mapping[str, str]) -> str:
+    """A name for nodes without an instance type: `cpu4-memory16`."""
+    cores = milli_value(amounts.get("cpu", "0")) // 1000
+    return f"cpu{cores}-memory{value(amounts.get('memory', '0')) // 2**30}"
+
+
+def _entry(name: str, draft: _Draft, price: str | None) -> dict[str, Any]:
+    allocatable = {key: each for key, each in draft.allocatable.items() if parse_quantity(each)}
+    entry: dict[str, Any] = {"name": name, "price": price, "allocatable": allocatable}
+    optional = {
+        "labels": dict(sorted(draft.labels.items())),
+        "taints": [_taint_entry(each) for each in draft.taints],
+        "zones": sorted(draft.zones),
+        "max": draft.most,
+        "spot": draft.spot,
+    }
+    return {**entry, **{key: each for key, each in optional.items() if each not in ({}, [], None, False)}}
+
+
+def _taint_entry(taint: Taint) -> dict[str, str]:
+    return {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": taint.effect}
+
+
+def _prices(given: Sequence[str], drafts: Mapping[str, _Draft]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in given:
+        name, sign, price = text.rpartition("=")
+        if not sign or name not in drafts:
+            known = ", ".join(sorted(drafts)[:5])
+            raise UsageError(
+                Problem(f"no shape is called {name or text!r}", f"--price {text}", hint=f"there are {known}")
+            )
+        found[name] = _number(price, f"--price {text}")
+    return found
+
+
+def _rates(text: str) -> dict[str, Fraction]:
+    pairs = [each.partition("=") for each in text.split(",") if each]
+    return {name: Fraction(_number(rate, f"--rate {text}")) for name, _, rate in pairs}
+
+
+def _number(text: str, source: str) -> str:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise UsageError(Problem(f"{text!r} is not a price", source, hint="write a number such as 0.192")) from None
+    if not number.is_finite() or number < 0:
+        raise UsageError(Problem(f"{text} is no price: it cannot be negative or without end", source))
+    return text
+
+
+def _priced(draft: _Draft, per: Mapping[str, Fraction]) -> str:
+    """The sum of the rates, in six decimals."""
+    total = Fraction(0)
+    for resource, rate in per.items():
+        amount = parse_quantity(draft.allocatable.get(resource, "0"))
+        total += rate * (amount / 2**30 if resource in ("memory", "ephemeral-storage") else amount)
+    number = Decimal(round(total * 10**6)) / Decimal(10**6)
+    return f"{number.normalize():f}"

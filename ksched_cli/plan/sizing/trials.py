@@ -1,0 +1,126 @@
+"""Sets of new nodes tried with the scheduler itself: one cycle for each pending pod, as `simulate` does it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.sizing.new_nodes import NewNodes
+from ksched_cli.plan.sizing.shapes import NodeShape
+
+Counts = Mapping[NodeShape, int]
+
+
+@dataclass(frozen=True)
+class UnplacedPod:
+    """A pod that has no node at the end of its cycle, and the scheduler's message about it."""
+
+    row: int
+    pod: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What the scheduler made of a set of new nodes. `on`: the node of each pod that was placed, by row; `daemons`:
+    pods of DaemonSets that have no place on their new node, with the scheduler's message. With `cut_short` the first
+    pod without a node ended the run."""
+
+    counts: Counts
+    on: Mapping[int, str]
+    unplaced: tuple[UnplacedPod, ...]
+    daemons: tuple[tuple[str, str], ...]
+    shape_of: Mapping[str, NodeShape]
+    cut_short: bool = False
+    ties: int = 0
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The nodes that have a pending pod of the input."""
+        return frozenset(self.on.values())
+
+
+class SizingTrials:
+    """One scheduler for all trials: each begins with the cluster as it was read, and is rolled back."""
+
+    def __init__(self, source: LoadedInput, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self.cluster = self.scheduler.cluster
+        self.new_nodes = NewNodes(source)
+        queue = self.scheduler.enqueue()
+        self.pending: tuple[int, ...] = tuple(queue.active)
+        self.gated = {self.cluster.pods.infos[row].key: status for row, status in queue.gated.items()}
+        infos = self.cluster.pods.infos
+        self.ignored = {infos[row].key: infos[row].pod.spec.scheduler_name for row in queue.ignored}
+        # Rows from here on are those of pods that a trial adds.
+        self._known = len(infos)
+        # Pods that no set of new nodes can place: they are tried like the others and not waited for.
+        self.excused: set[int] = set()
+        self.runs = 0
+        self.seconds = 0.0
+
+    def info(self, row: int) -> PodInfo:
+        return self.cluster.pods.infos[row]
+
+    @contextmanager
+    def with_nodes(self, counts: Counts) -> Iterator[tuple[dict[str, NodeShape], Sequence[int]]]:
+        """A trial in which there are these nodes; yields the shape of each and the rows of their pods of DaemonSets."""
+        nodes, daemons, shape_of = self.new_nodes.of(counts)
+        with self.cluster.undo.trial():
+            self.cluster.add_nodes(nodes)
+            rows = [self.cluster.add_pod(pod) for pod in daemons]
+            if rows:
+                # Controllers that add pods to new nodes add those that the nodes of the cluster lack.
+                for pod in self.new_nodes.on_old_nodes:
+                    self.cluster.add_pod(pod)
+            yield shape_of, rows
+
+    def run(self, counts: Counts, *, until_failure: bool = False) -> Attempt:
+        """Every pending pod and every new pod of a DaemonSet through one cycle."""
+        started = time.perf_counter()
+        self.runs += 1
+        with self.with_nodes(counts) as (shape_of, daemons):
+            attempt = self._run(counts, shape_of, frozenset(daemons), until_failure)
+        self.seconds += time.perf_counter() - started
+        return attempt
+
+    def _run(
+        self, counts: Counts, shape_of: Mapping[str, NodeShape], daemons: frozenset[int], until_failure: bool
+    ) -> Attempt:
+        names = self.cluster.nodes.names
+        on: dict[int, str] = {}
+        failed: list[Decision] = []
+        cut, ties = False, 0
+        for decision in self.scheduler.run(self.scheduler.enqueue()):
+            if decision.row is not None:
+                on[decision.pod_row] = names[decision.row]
+                ties += len(decision.ties) > 1
+            elif decision.result != "skipped":
+                failed.append(decision)
+                if until_failure and decision.pod_row not in self.excused and decision.pod_row < self._known:
+                    cut = True
+                    break
+        unplaced = tuple(
+            UnplacedPod(each.pod_row, each.pod.key, _message(each)) for each in failed if each.pod_row < self._known
+        )
+        lost = tuple((each.pod.key, _message(each)) for each in failed if each.pod_row in daemons)
+        placed = {row: node for row, node in on.items() if row < self._known}
+        return Attempt(dict(counts), placed, unplaced, lost, shape_of, cut, ties)
+
+    def accepts(self, attempt: Attempt) -> bool:
+        """Whether every pod has a node but those for which no node can be bought."""
+        return not attempt.daemons and all(each.row in self.excused for each in attempt.unplaced)
+
+
+def _message(decision: Decision) -> str:
+    """Why the pod has no node, without what preemption adds."""
+    diagnosis = decision.diagnosis
+    if decision.result == "error" or diagnosis is None or len(decision.feasible) or diagnosis.pre_filter is not None:
+        return decision.message
+    return diagnosis.filter_message()

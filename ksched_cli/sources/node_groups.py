@@ -1,0 +1,142 @@
+"""What autoscalers can add: NodePools and NodeClaims of Karpenter, and Cluster API groups that scale from zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ksched_cli.api.core import Taint
+from ksched_cli.api.decode import UnknownKind
+from ksched_cli.sources.unknown_objects import document_of
+
+_CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"
+_MOST = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+# The annotations of scale from zero, and the resources that they name.
+_RESOURCES = {"cpu": "cpu", "memory": "memory", "ephemeral-disk": "ephemeral-storage", "maxPods": "pods"}
+_ZONE = "topology.kubernetes.io/zone"
+_TYPE = "node.kubernetes.io/instance-type"
+_CAPACITY_TYPE = "karpenter.sh/capacity-type"
+
+
+@dataclass(frozen=True)
+class NodeGroup:
+    """A group of nodes that an autoscaler makes larger. `types` are the instance types that a NodePool allows; without
+    `resources` their sizes must be known from elsewhere. `most` is how many more nodes it may have."""
+
+    kind: str
+    name: str
+    types: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    resources: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    most: int | None = None
+    spot: bool = False
+
+    @property
+    def label(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+def node_group_of(unknown: UnknownKind) -> NodeGroup | None:
+    """What the object is, if an autoscaler makes nodes of it."""
+    group = unknown.api_version.partition("/")[0]
+    if group == "karpenter.sh" and unknown.kind == "NodePool":
+        return _node_pool(document_of(unknown))
+    if group == "karpenter.sh" and unknown.kind == "NodeClaim":
+        return _node_claim(document_of(unknown))
+    if group == "cluster.x-k8s.io" and unknown.kind in ("MachineDeployment", "MachineSet", "MachinePool"):
+        return _machines(unknown.kind, document_of(unknown))
+    return None
+
+
+def _node_pool(document: Mapping[str, Any]) -> NodeGroup:
+    template = _mapping(_mapping(document, "spec"), "template")
+    spec, labels = _mapping(template, "spec"), _texts(_mapping(_mapping(template, "metadata"), "labels"))
+    wanted = {
+        str(each.get("key")): tuple(map(str, each.get("values") or ()))
+        for each in _list(spec, "requirements")
+        if each.get("operator") == "In"
+    }
+    single = {key: values[0] for key, values in wanted.items() if len(values) == 1 and key not in (_ZONE, _TYPE)}
+    name = str(_mapping(document, "metadata").get("name") or "")
+    return NodeGroup(
+        "NodePool",
+        name,
+        wanted.get(_TYPE, ()),
+        wanted.get(_ZONE, ()),
+        labels={"karpenter.sh/nodepool": name, **single, **labels},
+        taints=tuple(_taints(spec)),
+        spot=wanted.get(_CAPACITY_TYPE) == ("spot",),
+    )
+
+
+def _node_claim(document: Mapping[str, Any]) -> NodeGroup:
+    metadata, status = _mapping(document, "metadata"), _mapping(document, "status")
+    labels = _texts(_mapping(metadata, "labels"))
+    own = {key: each for key, each in labels.items() if key not in (_ZONE, _TYPE)}
+    return NodeGroup(
+        "NodeClaim",
+        str(metadata.get("name") or ""),
+        (labels[_TYPE],) if _TYPE in labels else (),
+        (labels[_ZONE],) if _ZONE in labels else (),
+        _texts(_mapping(status, "allocatable") or _mapping(status, "capacity")),
+        own,
+        tuple(_taints(_mapping(document, "spec"))),
+        spot=labels.get(_CAPACITY_TYPE) == "spot",
+    )
+
+
+def _machines(kind: str, document: Mapping[str, Any]) -> NodeGroup | None:
+    metadata, spec = _mapping(document, "metadata"), _mapping(document, "spec")
+    notes = _texts(_mapping(metadata, "annotations"))
+    resources = {name: notes[_CAPACITY + key] for key, name in _RESOURCES.items() if _CAPACITY + key in notes}
+    if "cpu" not in resources or "memory" not in resources:
+        return None
+    gpu = notes.get(f"{_CAPACITY}gpu-type")
+    if gpu and f"{_CAPACITY}gpu-count" in notes:
+        resources[gpu] = notes[f"{_CAPACITY}gpu-count"]
+    labels = dict(_pairs(notes.get(f"{_CAPACITY}labels", "")))
+    zone = labels.pop(_ZONE, "")
+    current = spec.get("replicas")
+    most = int(notes[_MOST]) if notes.get(_MOST, "").isdigit() else None
+    if most is not None and isinstance(current, int):
+        most = max(most - current, 0)
+    taints = tuple(_taint(each) for each in notes.get(f"{_CAPACITY}taints", "").split(",") if each.strip())
+    name, kind_of_node = str(metadata.get("name") or ""), labels.pop(_TYPE, "")
+    types, zones = ((kind_of_node,) if kind_of_node else ()), ((zone,) if zone else ())
+    return NodeGroup(kind, name, types, zones, resources, labels, taints, most)
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    for each in text.split(","):
+        key, found, value = each.strip().partition("=")
+        if key and found:
+            yield key, value
+
+
+def _taint(text: str) -> Taint:
+    """`key=value:Effect`."""
+    pair, _, effect = text.strip().rpartition(":")
+    key, _, value = pair.partition("=")
+    return Taint(key, value, effect)
+
+
+def _taints(spec: Mapping[str, Any]) -> Iterator[Taint]:
+    for each in _list(spec, "taints"):
+        yield Taint(str(each.get("key") or ""), str(each.get("value") or ""), str(each.get("effect") or ""))
+
+
+def _mapping(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _list(value: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    found = value.get(name)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _texts(value: Mapping[str, Any]) -> dict[str, str]:
+    return {key: str(each) for key, each in value.items() if isinstance(each, str | int | float)}

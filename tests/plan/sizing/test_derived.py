@@ -1,0 +1,143 @@
+"""Catalogs made of nodes and of the node groups of autoscalers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ksched_cli.errors import InputError, UsageError
+from ksched_cli.plan.sizing.catalog import catalog_of
+from tests.builders import make_node
+from tests.plan.sizing.cases import load, pending
+
+TYPE, ZONE = "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone"
+
+
+def typed(name: str, kind: str, zone: str, memory: str = "15Gi", **labels: str) -> dict[str, Any]:
+    builder = make_node(name).allocatable(cpu="3920m", memory=memory, pods=58).label(TYPE, kind).label(ZONE, zone)
+    builder.label(**labels)
+    return {"apiVersion": "v1", "kind": "Node", **builder.doc()}
+
+
+def custom(version: str, kind: str, name: str, **fields: Any) -> dict[str, Any]:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, **fields.pop("metadata", {})}, **fields}
+
+
+def shapes(objects: list[Any], **options: Any) -> dict[str, dict[str, Any]]:
+    found = load(objects).size_catalog(**options)
+    return {each["name"]: each for each in found.document["shapes"]}
+
+
+def test_nodes_of_an_instance_type_are_one_shape() -> None:
+    objects = [
+        typed("n1", "m5.xlarge", "a", disk="ssd", rack="1"),
+        typed("n2", "m5.xlarge", "b", "14Gi", disk="ssd", rack="2"),
+    ]
+    assert shapes(objects) == {
+        "m5.xlarge": {
+            "name": "m5.xlarge",
+            "price": None,
+            "allocatable": {"cpu": "3920m", "memory": "14Gi", "pods": "58"},
+            "labels": {"disk": "ssd"},
+            "zones": ["a", "b"],
+        }
+    }
+
+
+def test_nodes_without_an_instance_type_are_told_apart_by_their_size() -> None:
+    objects = [{"apiVersion": "v1", "kind": "Node", **make_node("n").allocatable(cpu="4", memory="16Gi", pods=9).doc()}]
+    assert list(shapes(objects)) == ["cpu4-memory16"]
+
+
+def test_prices_are_given_or_computed_by_rates() -> None:
+    objects = [typed("n1", "m5.xlarge", "a"), typed("n2", "c5.xlarge", "a", "7Gi")]
+    found = load(objects).size_catalog(prices=["m5.xlarge=0.192"], rates="cpu=0.04,memory=0.005")
+    assert {each["name"]: each["price"] for each in found.document["shapes"]} == {
+        "m5.xlarge": "0.192",
+        "c5.xlarge": "0.1918",
+    }
+    assert found.warnings == ()
+    assert len(catalog_of(found.document).shapes) == 2
+
+
+def test_missing_prices_are_named() -> None:
+    (warning,) = load([typed("n1", "m5.xlarge", "a")]).size_catalog().warnings
+    assert warning.startswith("fill in the price of m5.xlarge")
+
+
+@pytest.mark.parametrize("options", [{"prices": ["m9=1"]}, {"prices": ["m5.xlarge=much"]}, {"rates": "cpu=-1"}])
+def test_prices_that_are_none(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        load([typed("n1", "m5.xlarge", "a")]).size_catalog(**options)
+
+
+def test_a_price_of_zero_is_a_price() -> None:
+    found = load([typed("n1", "m5.xlarge", "a")]).size_catalog(prices=["m5.xlarge=0"])
+    assert (found.document["shapes"][0]["price"], found.warnings) == ("0", ())
+
+
+def test_an_input_without_nodes() -> None:
+    with pytest.raises(InputError, match="no Node and no node group"):
+        load([pending("p", cpu="1")]).size_catalog()
+
+
+def test_a_node_pool_allows_types_that_nodes_and_node_claims_show() -> None:
+    requirements = [
+        {"key": TYPE, "operator": "In", "values": ["m5.xlarge", "r5.xlarge", "x9.huge"]},
+        {"key": ZONE, "operator": "In", "values": ["a", "b"]},
+        {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot"]},
+    ]
+    taints = [{"key": "batch", "value": "yes", "effect": "NoSchedule"}]
+    template = {"metadata": {"labels": {"team": "batch"}}, "spec": {"requirements": requirements, "taints": taints}}
+    pool = custom("karpenter.sh/v1", "NodePool", "batch", spec={"template": template})
+    status = {"allocatable": {"cpu": "3920m", "memory": "30Gi", "pods": "58"}}
+    claim = custom(
+        "karpenter.sh/v1", "NodeClaim", "batch-x", metadata={"labels": {TYPE: "r5.xlarge", ZONE: "a"}}, status=status
+    )
+    objects = [typed("n1", "m5.xlarge", "a"), pool, claim]
+    found = shapes(objects)
+    assert sorted(found) == ["m5.xlarge", "m5.xlarge.batch", "r5.xlarge"]
+    own = found["r5.xlarge"]
+    assert own["allocatable"]["memory"] == "30Gi"
+    assert own["labels"] == {
+        TYPE: "r5.xlarge",
+        "karpenter.sh/capacity-type": "spot",
+        "karpenter.sh/nodepool": "batch",
+        "team": "batch",
+    }
+    assert (own["taints"], own["zones"], own["spot"]) == (taints, ["a", "b"], True)
+    warnings = load(objects).size_catalog().warnings
+    assert warnings[0].startswith("NodePool batch allows x9.huge: no node and no NodeClaim")
+
+
+def test_node_groups_of_cluster_api_that_scale_from_zero() -> None:
+    prefix = "capacity.cluster-autoscaler.kubernetes.io"
+    annotations = {
+        f"{prefix}/cpu": "16",
+        f"{prefix}/memory": "128Gi",
+        f"{prefix}/maxPods": "100",
+        f"{prefix}/gpu-type": "nvidia.com/gpu",
+        f"{prefix}/gpu-count": "2",
+        f"{prefix}/labels": f"pool=gpu,{ZONE}=a",
+        f"{prefix}/taints": "gpu=true:NoSchedule",
+        "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size": "5",
+    }
+    group = custom(
+        "cluster.x-k8s.io/v1beta1",
+        "MachineDeployment",
+        "gpu",
+        metadata={"annotations": annotations},
+        spec={"replicas": 2},
+    )
+    assert shapes([group]) == {
+        "gpu": {
+            "name": "gpu",
+            "price": None,
+            "allocatable": {"cpu": "16", "memory": "128Gi", "pods": "100", "nvidia.com/gpu": "2"},
+            "labels": {"pool": "gpu"},
+            "taints": [{"key": "gpu", "value": "true", "effect": "NoSchedule"}],
+            "zones": ["a"],
+            "max": 3,
+        }
+    }

@@ -1,0 +1,240 @@
+"""The cheapest nodes to add, held against `simulate` with those nodes."""
+
+from __future__ import annotations
+
+import time
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.plan.sizing.results import Sizing
+from tests.builders import make_pod
+from tests.plan.sizing.cases import catalog, daemon_set, left_pending, load, node, pending, pod_doc, shape
+
+SMALL = shape("small", "0.1")
+LARGE = shape("large", "0.19", cpu="8", memory="32Gi")
+ZONE = "topology.kubernetes.io/zone"
+methods = pytest.mark.parametrize("greedy", [pytest.param(False, id="program"), pytest.param(True, id="greedy")])
+
+
+def size(objects: list[Any], *shapes: dict[str, Any], time_limit: float = 5.0, **options: Any) -> Sizing:
+    return load(objects).size(catalog(*shapes), time_limit=time_limit, **options)
+
+
+def bought(found: Sizing) -> dict[str, int]:
+    return {f"{each.shape} {each.zone}".strip(): each.count for each in found.nodes}
+
+
+@methods
+def test_nothing_is_bought_where_everything_fits(greedy: bool) -> None:
+    found = size([node("n", cpu="4", memory="8Gi", pods=9), pending("p", cpu="1")], SMALL, greedy=greedy)
+    assert (found.nodes, found.cost, found.lower_bound, found.gap) == ((), 0, 0, 0)
+    assert [(each.pod, each.node, each.shape) for each in found.pods] == [("default/p", "n", "")]
+
+
+@methods
+def test_the_room_of_the_cluster_is_used_first(greedy: bool) -> None:
+    objects = [node("n", cpu="2", memory="8Gi", pods=9), *(pending(f"p{at}", cpu="2") for at in range(3))]
+    found = size(objects, SMALL, LARGE, greedy=greedy)
+    assert bought(found) == {"small": 1}
+    assert found.cost == Decimal("0.1")
+    assert sorted(each.node for each in found.pods) == ["n", "small", "small"]
+
+
+def test_the_cheapest_mix_is_proven() -> None:
+    found = size([pending(f"p{at}", cpu="4", memory="1Gi") for at in range(3)], SMALL, LARGE)
+    assert bought(found) == {"large": 1, "small": 1}
+    assert (found.cost, found.lower_bound, found.gap, found.ended) == (Decimal("0.29"), Decimal("0.29"), 0, "optimal")
+
+
+def test_daemon_sets_take_their_share() -> None:
+    objects = [daemon_set("agent", "500m"), *(pending(f"p{at}", cpu="2") for at in range(2))]
+    found = size(objects, SMALL)
+    assert bought(found) == {"small": 2}
+    assert left_pending(load(objects), found.nodes) == []
+
+
+def test_a_shape_on_which_a_daemon_set_does_not_fit_is_not_bought() -> None:
+    found = size([daemon_set("agent", "6"), pending("p", cpu="1")], SMALL, LARGE)
+    assert bought(found) == {"large": 1}
+    assert list(found.unusable) == ["small"]
+    assert "agent" in found.unusable["small"]
+    assert "Insufficient cpu" in found.unusable["small"]
+
+
+@methods
+def test_a_pod_that_fits_on_no_shape_is_named_with_the_reason_of_each(greedy: bool) -> None:
+    objects = [pending("p", cpu="1"), pending("giant", cpu="9"), pod_doc(make_pod("ssd").selector(disk="ssd"))]
+    tainted = shape("tainted", 1, cpu="64", taints=[{"key": "gpu", "effect": "NoSchedule"}])
+    found = size(objects, SMALL, tainted, greedy=greedy)
+    assert bought(found) == {"small": 1}
+    assert {each.pod: dict(each.reasons) for each in found.unplaced} == {
+        "default/giant": {"small": "Insufficient cpu", "tainted": "node(s) had untolerated taint(s)"},
+        "default/ssd": {
+            "small": "node(s) didn't match Pod's node affinity/selector",
+            "tainted": "node(s) had untolerated taint(s)",
+        },
+    }
+    assert not found.fits
+
+
+def test_prices_that_tie() -> None:
+    shapes = [shape(name, "0.1") for name in ("a", "b", "c")]
+    found = size([pending(f"p{at}", cpu="4") for at in range(4)], *shapes)
+    assert (found.cost, found.count, found.ended) == (Decimal("0.4"), 4, "optimal")
+
+
+def test_sums_of_prices_do_not_drift() -> None:
+    found = size([pending(f"p{at}", cpu="4") for at in range(3)], shape("a", 0.1))
+    assert found.cost == Decimal("0.3")
+
+
+def test_free_nodes() -> None:
+    found = size([pending("p", cpu="4")], shape("free", 0), SMALL)
+    assert (bought(found), found.cost, found.gap) == ({"free": 1}, 0, 0)
+
+
+def test_limits_of_shapes_hold_over_their_zones() -> None:
+    cheap = shape("cheap", "0.01", max=2, zones=["a", "b"])
+    found = size([pending(f"p{at}", cpu="4") for at in range(3)], cheap, SMALL)
+    assert sum(each.count for each in found.nodes if each.shape == "cheap") == 2
+    assert found.cost == Decimal("0.12")
+
+
+def test_more_pods_than_the_limits_allow() -> None:
+    found = size([pending(f"p{at}", cpu="4") for at in range(3)], shape("only", 1, max=2))
+    assert bought(found) == {"only": 2}
+    assert [each.pod for each in found.unplaced] == ["default/p2"]
+
+
+def apart(name: str, key: str) -> Any:
+    term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": key}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return pod_doc(make_pod(name).label(app="db").spec(affinity=affinity))
+
+
+@methods
+def test_pods_that_may_not_share_a_node(greedy: bool) -> None:
+    found = size([apart(f"db-{at}", "kubernetes.io/hostname") for at in range(3)], SMALL, LARGE, greedy=greedy)
+    assert bought(found) == {"small": 3}
+
+
+@methods
+def test_pods_that_may_not_share_a_zone(greedy: bool) -> None:
+    found = size([apart(f"db-{at}", ZONE) for at in range(2)], shape("m", 1, zones=["a", "b"]), greedy=greedy)
+    assert bought(found) == {"m a": 1, "m b": 1}
+
+
+@methods
+def test_anti_affinity_that_no_purchase_satisfies(greedy: bool) -> None:
+    found = size([apart(f"db-{at}", ZONE) for at in range(3)], shape("m", 1, zones=["a", "b"]), greedy=greedy)
+    assert found.count == 2
+    (left,) = found.unplaced
+    assert "anti-affinity" in left.message
+
+
+def test_pods_with_the_same_host_port() -> None:
+    objects = [pod_doc(make_pod(f"p{at}").host_port(80)) for at in range(3)]
+    objects += [pod_doc(make_pod(f"q{at}").requests(cpu="1").host_port(80)) for at in range(2)]
+    assert bought(size(objects, SMALL, LARGE)) == {"small": 5}
+
+
+def test_spread_over_zones() -> None:
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    pods = [
+        pod_doc(make_pod(f"w{at}").label(app="web").requests(cpu="2").spec(topologySpreadConstraints=[spread]))
+        for at in range(6)
+    ]
+    found = size(pods, shape("m", 1, zones=["a", "b", "c"]))
+    assert bought(found) == {"m a": 1, "m b": 1, "m c": 1}
+
+
+def test_gated_and_foreign_pods_are_not_sized() -> None:
+    objects = [pod_doc(make_pod("g").gate("wait")), pod_doc(make_pod("f").scheduler("volcano"))]
+    found = size(objects, SMALL)
+    assert (found.count, sorted(found.held_back)) == (0, ["default/f", "default/g"])
+
+
+def test_spot_shapes_can_be_left_out() -> None:
+    spot = shape("spot", "0.01", spot=True)
+    objects = [pending("p", cpu="1")]
+    assert bought(size(objects, spot, SMALL)) == {"spot": 1}
+    assert bought(size(objects, spot, SMALL, spot=False)) == {"small": 1}
+
+
+def test_a_catalog_of_2000_shapes() -> None:
+    shapes = [
+        shape(f"s{at}", f"{0.1 + at % 97 / 1000:.3f}", cpu=str(2 + at % 31), memory=f"{4 + at % 57}Gi")
+        for at in range(2000)
+    ]
+    objects = [pending(f"p{at}", cpu="1", memory="3Gi") for at in range(40)]
+    started = time.perf_counter()
+    found = size(objects, *shapes, time_limit=5)
+    assert time.perf_counter() - started < 30
+    assert found.fits
+    assert found.gap is not None
+    assert found.gap <= 5
+    assert left_pending(load(objects), found.nodes) == []
+
+
+def hard(pods: int = 40) -> list[Any]:
+    sizes = [("500m", "1Gi"), ("1", "4Gi"), ("2", "3Gi"), ("3", "10Gi")]
+    return [pending(f"p{at:02}", cpu=sizes[at * 7 % 4][0], memory=sizes[at * 7 % 4][1]) for at in range(pods)]
+
+
+def test_a_time_limit_of_a_tenth_of_a_second_gives_the_best_set_so_far() -> None:
+    shapes = [SMALL, LARGE, shape("c", "0.15", cpu="8", memory="16Gi"), shape("r", "0.23", cpu="7", memory="61Gi")]
+    found = size(hard(), *shapes, time_limit=0.1)
+    assert found.fits
+    assert found.ended == "time"
+    assert left_pending(load(hard()), found.nodes) == []
+
+
+def test_without_the_solver_a_greedy_method_answers_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ksched_cli.plan.sizing.sizing.solver_is_installed", lambda: False)
+    found = size(hard(), SMALL, LARGE)
+    assert (found.fits, found.ended, found.lower_bound, found.gap) == (True, "greedy", None, None)
+    assert "highspy is not installed" in found.warnings[-1]
+
+
+def test_the_next_cheaper_set_is_there_with_the_pod_that_fails() -> None:
+    found = size(hard(), SMALL, LARGE, time_limit=3)
+    assert found.cheaper is not None
+    assert found.lower_bound is not None
+    assert found.lower_bound <= found.cheaper.cost < found.cost
+    assert "Insufficient" in found.cheaper.message
+
+
+requests = st.fixed_dictionaries(
+    {"cpu": st.sampled_from(("500m", "1", "1500m", "3")), "memory": st.sampled_from(("1Gi", "3Gi", "9Gi"))}
+)
+
+
+@given(st.lists(requests, min_size=1, max_size=12), st.integers(0, 2), st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_simulate_leaves_nothing_pending_with_the_nodes_bought(
+    asked: list[dict[str, str]], nodes: int, daemons: bool
+) -> None:
+    objects = [pending(f"p{at:02}", **each) for at, each in enumerate(asked)]
+    objects += [node(f"n{at}", cpu="2", memory="6Gi", pods=3) for at in range(nodes)]
+    objects += [daemon_set("agent", "200m")] if daemons else []
+    found = size(objects, SMALL, LARGE, shape("zoned", "0.12", memory="20Gi", zones=["a", "b"]), time_limit=0.5)
+    assert found.fits
+    assert left_pending(load(objects), found.nodes) == []
+    assert found.lower_bound is not None
+    assert found.lower_bound <= found.cost
+    run = load(objects)
+    for each in found.nodes:
+        run = run.add_node(dict(each.template), each.count)
+    placements = run.simulate(detail=False).placements
+    assert {each.pod: each.node for each in found.pods} == {
+        pod: placements[pod] for pod in (each.pod for each in found.pods)
+    }
