@@ -31,6 +31,7 @@ from ksched_cli.wiring.options import (
     paths_and_objects,
     settle_limits,
 )
+from ksched_cli.wiring.sizing_methods import SizingMethods
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Node, Pod
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from ksched_cli.plan.scenario_results import ScenarioRun
     from ksched_cli.plan.settled import SettledSimulation
     from ksched_cli.plan.simulate import SimulationStream
-    from ksched_cli.plan.sizing.derived import DerivedCatalog
     from ksched_cli.plan.sizing.results import Sizing
     from ksched_cli.plan.snapshot import SnapshotResult
     from ksched_cli.plan.verify.verify import VerifyResult
@@ -80,7 +80,7 @@ __all__ = [
 ]
 
 
-class Simulator(EditMethods):
+class Simulator(EditMethods, SizingMethods):
     """A cluster with its scheduler. It never changes: an edit returns a new simulator."""
 
     def __init__(
@@ -273,39 +273,6 @@ class Simulator(EditMethods):
         check_nodes(replace(self._options, allow_empty=allow_empty), source.loaded, loaded.manifests)
         first, where = not ignore_pending, ", ".join(paths)
         return count_capacity(source, loaded.manifests, mix=mix, limit=limit, pending_first=first, where=where)
-
-    def size(
-        self,
-        catalog: str | Mapping[str, Any],
-        *,
-        time_limit: float = 20.0,
-        greedy: bool = False,
-        spot: bool = True,
-        allow_empty: bool = False,
-    ) -> Sizing:
-        """The cheapest nodes of a catalog, a file or a document, to add so that the scheduler places every pending pod.
-        `greedy`: without a solver. `spot`: with the spot shapes. The search ends after `time_limit` seconds."""
-        from ksched_cli.plan.sizing.catalog import catalog_of, load_catalog
-        from ksched_cli.plan.sizing.sizing import size_input
-
-        source = self._current
-        self._check_not_empty(allow_empty=allow_empty)
-        found = load_catalog(catalog) if isinstance(catalog, str) else catalog_of(catalog)
-        return size_input(source, found if spot else found.without_spot(), time_limit=time_limit, greedy=greedy)
-
-    def size_catalog(self, *, prices: Sequence[str] = (), rates: str = "") -> DerivedCatalog:
-        """A catalog of the instance types of the nodes and of the node groups of autoscalers. `prices` are written
-        SHAPE=PRICE, `rates` cpu=PRICE,memory=PRICE."""
-        from ksched_cli.plan.sizing.derived import derive_catalog
-
-        return derive_catalog(self._current.loaded, prices, rates)
-
-    @staticmethod
-    def catalog_schema() -> dict[str, Any]:
-        """A JSON Schema of catalogs."""
-        from ksched_cli.plan.sizing.catalog import catalog_schema
-
-        return catalog_schema()
 
     def drain_nodes(
         self,

@@ -1,0 +1,55 @@
+"""The methods of `Simulator` about nodes to buy, to remove and to fill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.loaded_input import LoadedInput
+    from ksched_cli.plan.sizing.derived import DerivedCatalog
+    from ksched_cli.plan.sizing.results import Sizing
+
+
+class SizingMethods:
+    """A subclass has the input of a run, and knows whether there is anything to place."""
+
+    @property
+    def _current(self) -> LoadedInput:
+        raise NotImplementedError
+
+    def _check_not_empty(self, *, allow_empty: bool | None = None) -> None:
+        raise NotImplementedError
+
+    def size(
+        self,
+        catalog: str | Mapping[str, Any],
+        *,
+        time_limit: float = 20.0,
+        greedy: bool = False,
+        spot: bool = True,
+        allow_empty: bool = False,
+    ) -> Sizing:
+        """The cheapest nodes of a catalog, a file or a document, to add so that the scheduler places every pending pod.
+        `greedy`: without a solver. `spot`: with the spot shapes. The search ends after `time_limit` seconds."""
+        from ksched_cli.plan.sizing.catalog import catalog_of, load_catalog
+        from ksched_cli.plan.sizing.sizing import size_input
+
+        source = self._current
+        self._check_not_empty(allow_empty=allow_empty)
+        found = load_catalog(catalog) if isinstance(catalog, str) else catalog_of(catalog)
+        return size_input(source, found if spot else found.without_spot(), time_limit=time_limit, greedy=greedy)
+
+    def size_catalog(self, *, prices: Sequence[str] = (), rates: str = "") -> DerivedCatalog:
+        """A catalog of the instance types of the nodes and of the node groups of autoscalers. `prices` are written
+        SHAPE=PRICE, `rates` cpu=PRICE,memory=PRICE."""
+        from ksched_cli.plan.sizing.derived import derive_catalog
+
+        return derive_catalog(self._current.loaded, prices, rates)
+
+    @staticmethod
+    def catalog_schema() -> dict[str, Any]:
+        """A JSON Schema of catalogs."""
+        from ksched_cli.plan.sizing.catalog import catalog_schema
+
+        return catalog_schema()
