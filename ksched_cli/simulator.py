@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from ksched_cli.errors import Problem, UsageError
@@ -22,29 +23,27 @@ from ksched_cli.sources.read_options import ManifestReading
 from ksched_cli.whatif.edits.lib.edit import EditSpec
 from ksched_cli.whatif.edits.lib.methods import EditMethods
 from ksched_cli.whatif.edits.lib.registry import edit_specs
+from ksched_cli.whatif.ranges import is_edit_range, is_version_range, swept_edits
 from ksched_cli.wiring.options import (
-    AUTO,
     Objects,
     RunOptions,
     SchedulerKeywords,
+    SweepKeywords,
     options_of,
     paths_and_objects,
     settle_limits,
 )
 from ksched_cli.wiring.sizing_methods import SizingMethods
+from ksched_cli.wiring.without_cluster import WithoutCluster
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Node, Pod
-    from ksched_cli.config.migration.migrate import Migration
     from ksched_cli.plan.capacity import CapacityResult
     from ksched_cli.plan.check.results import Check
     from ksched_cli.plan.check.suppression import Suppressions
-    from ksched_cli.plan.configuration import EffectiveConfiguration
     from ksched_cli.plan.drain.drain import DrainTrials
     from ksched_cli.plan.explain.results import ExplainResult
-    from ksched_cli.plan.explain_code import ReasonCodes
     from ksched_cli.plan.loaded_input import LoadedInput
-    from ksched_cli.plan.plugins import PluginList
     from ksched_cli.plan.prepared import PreparedRun
     from ksched_cli.plan.results import Simulation
     from ksched_cli.plan.scenario_results import ScenarioRun
@@ -52,8 +51,8 @@ if TYPE_CHECKING:
     from ksched_cli.plan.simulate import SimulationStream
     from ksched_cli.plan.sizing.results import Sizing
     from ksched_cli.plan.snapshot import SnapshotResult
+    from ksched_cli.plan.sweep.run import SweepProgress, SweepRun
     from ksched_cli.plan.verify.verify import VerifyResult
-    from ksched_cli.plan.versions import VersionChanges, VersionList
     from ksched_cli.plan.watch import Following
     from ksched_cli.whatif.changes import Changes
     from ksched_cli.whatif.edits.lib.edit import Edit
@@ -74,13 +73,16 @@ __all__ = [
     "SnapshotResult",
     "Suppressions",
     "edit_specs",
+    "is_edit_range",
+    "is_version_range",
     "parse_seconds",
     "parse_timeout",
     "settle_limits",
+    "swept_edits",
 ]
 
 
-class Simulator(EditMethods, SizingMethods):
+class Simulator(EditMethods, SizingMethods, WithoutCluster):
     """A cluster with its scheduler. It never changes: an edit returns a new simulator."""
 
     def __init__(
@@ -298,6 +300,23 @@ class Simulator(EditMethods, SizingMethods):
             self._current, nodes, selector, flags, each=each, pending_first=not ignore_pending, every_pod=every_pod
         )
 
+    def sweep(
+        self,
+        file: str | PathLike[str] | None = None,
+        *,
+        workers: int = 1,
+        progress: SweepProgress | None = None,
+        **words: Unpack[SweepKeywords],
+    ) -> SweepRun:
+        """Many variants of the cluster, each by itself: those of a sweep file, of the keywords, or of both. Iterate for
+        the rows as they come, or call `result()`. `progress` is called with how many are done and how many there
+        are."""
+        from ksched_cli.wiring.sweeping import sweep_input
+
+        options = self._options if self._options.scenario is None else replace(self._options, scenario=None)
+        source, path = self._current.without_rollouts(), None if file is None else str(file)
+        return sweep_input(options, source, path, words, workers=workers, progress=progress)
+
     @staticmethod
     def compare(before: RunOptions, after: RunOptions) -> DiffResult:
         """The same pods under two clusters, configurations, versions or manifests: what moves, and which rule moved
@@ -338,92 +357,6 @@ class Simulator(EditMethods, SizingMethods):
         if not redacted:
             return take_snapshot(loaded, time)
         return take_redacted_snapshot(loaded, time, config if isinstance(config, str) else None)
-
-    # Use cases without a cluster
-
-    @staticmethod
-    def plugins(name: str | None = None, options: RunOptions | None = None) -> PluginList:
-        """What each plugin does, where, and with which arguments; or one plugin in full."""
-        from ksched_cli.plan.plugins import describe_plugins
-        from ksched_cli.wiring.schedulers import scheduler_spec
-
-        return describe_plugins(name, scheduler_spec(options or RunOptions()))
-
-    @staticmethod
-    def versions() -> VersionList:
-        """The modelled minors of Kubernetes."""
-        from ksched_cli.plan.versions import list_versions
-
-        return list_versions()
-
-    @staticmethod
-    def version_changes(version: str) -> VersionChanges:
-        """What a minor changed."""
-        from ksched_cli.plan.versions import list_changes
-
-        return list_changes(version)
-
-    @staticmethod
-    def reason_codes(*codes: str) -> ReasonCodes:
-        """What reason codes of `check` mean; all codes where none is named."""
-        from ksched_cli.plan.explain_code import explain_codes
-
-        return explain_codes(codes)
-
-    @staticmethod
-    def configuration(options: RunOptions) -> EffectiveConfiguration:
-        """The configuration of the options with every default written out."""
-        from ksched_cli.plan.configuration import effective_configuration
-        from ksched_cli.wiring.schedulers import scheduler_spec
-
-        return effective_configuration(scheduler_spec(options))
-
-    @staticmethod
-    def validate_configuration(options: RunOptions) -> tuple[str, ...]:
-        """Warnings about the configuration of the options. ConfigError where kube-scheduler would not accept it."""
-        from ksched_cli.plan.configuration import validate_configuration
-        from ksched_cli.wiring.schedulers import scheduler_spec
-
-        return validate_configuration(scheduler_spec(options), str(options.config))
-
-    @staticmethod
-    def migrate_configuration(options: RunOptions) -> Migration:
-        """The configuration or Policy of the options, rewritten for the newest minor."""
-        from ksched_cli.plan.migrate import migrate_file
-        from ksched_cli.wiring.schedulers import make_registry
-
-        version = None if options.kube_version == AUTO else options.kube_version
-        gates, plugins = options.feature_gates, options.plugins
-        return migrate_file(str(options.config), options.stdin, version, gates, plugins, make_registry)
-
-    @staticmethod
-    def configuration_schema(kube_version: str = AUTO) -> dict[str, Any]:
-        """A JSON Schema of KubeSchedulerConfiguration."""
-        from ksched_cli.config.schema import configuration_schema
-        from ksched_cli.wiring.schedulers import scheduler_spec
-
-        return configuration_schema(scheduler_spec(RunOptions(kube_version=kube_version)).release)
-
-    @staticmethod
-    def validate_scenario(path: str) -> str:
-        """The name of a scenario. InputError with all mistakes of its file."""
-        from ksched_cli.whatif.scenario.load import validate_scenario
-
-        return validate_scenario(path)
-
-    @staticmethod
-    def scenario_schema() -> dict[str, Any]:
-        """A JSON Schema of scenario files."""
-        from ksched_cli.whatif.scenario.schema import schema
-
-        return schema()
-
-    @staticmethod
-    def object_names(sources: Sequence[str], kind: str) -> list[tuple[str, str]]:
-        """Namespace and name of the objects of a kind in files, for completion. Nothing is checked."""
-        from ksched_cli.sources.names import find_names
-
-        return list(find_names(sources, kind))
 
     # Changing
 

@@ -61,6 +61,10 @@ class Affinity(Struct, rename="camel", frozen=True, gc=False):
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAntiAffinity | None = None
 
+    @property
+    def is_about_pods(self) -> bool:
+        return self.pod_affinity is not None or self.pod_anti_affinity is not None
+
 
 class Toleration(Struct, rename="camel", frozen=True, gc=False):
     key: str = ""

@@ -29,6 +29,7 @@ TOPICS = {
     "sizing": "nodes to buy, nodes to remove, requests that fit; catalogs and prices",
     "ci": "check in CI, GitHub Actions and pre-commit",
     "testing": "tests of manifests with pytest",
+    "sweeps": "thousands of variants at once, and how long they take",
     "versions": "minors and patches of Kubernetes, sampling, which rule moved a pod",
     "plugins": "a plugin of your own",
     "python": "ksched from Python and notebooks",

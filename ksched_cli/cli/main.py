@@ -34,6 +34,7 @@ COMMANDS = {
     "capacity": "How many more pods fit, where, and what runs out first.",
     "size": "The cheapest nodes to add so that every pending pod has a node.",
     "drain": "Where the pods of nodes go when they are drained, and what holds them.",
+    "sweep": "Thousands of variants at once: failures, orders, counts, versions.",
     "diff": "What moves between two clusters, configurations or versions.",
     "check": "Would these manifests schedule? For CI.",
     "explain-code": "What a reason code of `check` means, and what to do.",

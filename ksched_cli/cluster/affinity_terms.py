@@ -108,7 +108,7 @@ class TermParser:
 
     def of(self, pod: PodInfo) -> PodTerms:
         affinity = pod.pod.spec.affinity
-        if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
+        if affinity is None or not affinity.is_about_pods:
             return NO_TERMS
         known = self._by_uid.get(pod.uid)
         if known is None or known[0] is not affinity:

@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.cluster.known_pods import KnownPods
 from ksched_cli.cluster.node_selection import NodeSelection
 from ksched_cli.cluster.nodes import NodeTable
 from ksched_cli.cluster.pod_counts import PodCounts
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.pods import NOWHERE, PodTable
+from ksched_cli.cluster.pods import PodTable
 from ksched_cli.cluster.resources import ResourceIndex
 from ksched_cli.cluster.undo import LoggedSet
 from ksched_cli.cluster.usage import Usage
 from ksched_cli.releases.minors import NEWEST, Release
 
+# A pod that came to a node row (1) or left it (-1).
+Move = tuple[PodInfo, int, int]
+V = TypeVar("V")
+
 
 class Cluster:
     """The cache and the snapshot in one: a cycle reads the columns while nothing else writes them.
 
-    `journal` lists the node rows that placements touched, in order, so that whoever keeps something derived from
-    the columns can bring just those rows up to date. `structure` goes up when rows are renumbered or node objects
-    change, and with each roll back, after which nothing derived from nodes holds. `undo` is the log of the whole world
-    that the cluster is in. Without `reuse` everything derived is derived afresh for
-    every pod: slow, and the answer must be the same. `known` is shared by clusters that have many pods in common.
+    `structure` is another number after rows are renumbered or a node object changes. `journal` lists the node rows that
+    placements touched since then, in order, and `moves` the pods that came and went, so that a value derived from the
+    columns can be brought up to date. A roll back restores the structure of the mark with everything that was
+    derived for it, and then lists the rows and the moves that it has undone. `undo` is the log of the whole world that
+    the cluster is in. Without `reuse` everything derived is derived afresh for every pod: slow, and the answer must be
+    the same. `known` is shared by clusters that have many pods in common.
     """
 
     def __init__(
@@ -52,18 +58,41 @@ class Cluster:
         self.nodes = NodeTable(nodes, self.resources, release)
         self.usage = Usage(len(self.resources), len(self.nodes), self.undo)
         self.selection = NodeSelection(self.nodes)
+        self.structure = self._structures = 0
         self.journal: list[int] = []
+        self.moves: list[Move] = []
+        self._derived: dict[object, Any] = {}
         self.preempted: set[int] = LoggedSet(self.undo)
         self.counts = PodCounts(self)
-        self.structure = 0
-        self.undo.after_roll_back(self._count_roll_back)
+        self.undo.at_mark(self._note_positions)
+        self.undo.after_roll_back(self.widen)
         for pod in pods:
             if not is_terminal(pod):
                 self.add_pod(pod)
+        # Whoever follows the moves begins with the pods that are there.
+        self.moves.clear()
 
-    def _count_roll_back(self) -> None:
-        self.widen()
-        self.structure += 1
+    # What is derived from the columns
+
+    def derived(self, owner: object, make: Callable[[], V]) -> V:
+        """What `owner` keeps about the nodes as they are now; it is made when there is nothing yet."""
+        found: V | None = self._derived.get(owner)
+        if found is None:
+            found = self._derived[owner] = make()
+        return found
+
+    def forget_derived(self) -> None:
+        """Drop what was derived from the columns and can be derived again."""
+        self.selection = NodeSelection(self.nodes)
+        self._derived = {}
+
+    def _note_positions(self) -> None:
+        self.undo.note(self._list_again, len(self.journal), len(self.moves))
+
+    def _list_again(self, journal: int, moves: int) -> None:
+        """List what a roll back has undone: the rows, and each pod that came as one that has left."""
+        self.journal.extend(dict.fromkeys(self.journal[journal:]))
+        self.moves.extend([(info, row, -amount) for info, row, amount in reversed(self.moves[moves:])])
 
     # Pods
 
@@ -86,23 +115,29 @@ class Cluster:
 
     def place(self, pod_row: int, node_row: int) -> None:
         """Count the pod on the node (AddPod, AssumePod)."""
+        info = self.pods.infos[pod_row]
         self.pods.move(pod_row, node_row)
-        self.usage.add(self.pods.infos[pod_row], pod_row, node_row)
+        self.usage.add(info, pod_row, node_row)
         self.journal.append(node_row)
+        self.moves.append((info, node_row, 1))
 
     def place_copies(self, pod_row: int, node_rows: Sequence[int]) -> None:
         """Count copies of a pod on these nodes. They take what the pod takes, and are no pods that can be found."""
         rows = np.array(node_rows, dtype=np.int64)
-        self.usage.shift(self.pods.shapes.of(np.full(len(rows), pod_row)), rows, 1)
+        shapes = self.pods.shapes.of(np.full(len(rows), pod_row))
+        self.undo.note(self.usage.shift, shapes, rows, -1)
+        self.usage.shift(shapes, rows, 1)
         self.journal.extend(node_rows)
 
     def displace(self, pod_row: int) -> int:
         """Take the pod off its node (RemovePod, ForgetPod); the row it was on."""
         node_row = int(self.pods.node_row[pod_row])
         if node_row != NOWHERE:
-            self.usage.remove(self.pods.infos[pod_row], pod_row, node_row)
+            info = self.pods.infos[pod_row]
+            self.usage.remove(info, pod_row, node_row)
             self.pods.move(pod_row, NOWHERE)
             self.journal.append(node_row)
+            self.moves.append((info, node_row, -1))
         return node_row
 
     def preempt(self, pod_row: int) -> None:
@@ -135,8 +170,7 @@ class Cluster:
 
     def update_pod(self, pod_row: int, pod: Pod) -> None:
         """UpdatePod. A pod that is assumed on a node stays there."""
-        old = self.pods.infos[pod_row]
-        new = old.later(pod)
+        new = self.pods.infos[pod_row].later(pod)
         _ = new.requests, new.incoming_requests
         self.widen()
         node_row = self.displace(pod_row)
@@ -147,9 +181,6 @@ class Cluster:
             node_row = self.nodes.row_of.get(pod.spec.node_name, NOWHERE)
         if node_row != NOWHERE:
             self.place(pod_row, node_row)
-        if old.labels != new.labels or old.pod.spec.affinity != new.pod.spec.affinity:
-            # What is counted pod by pod knows a pod by its row alone.
-            self.structure += 1
 
     def remove_pod(self, pod_row: int) -> int:
         """RemovePod for good; the row that it was on."""
@@ -173,11 +204,6 @@ class Cluster:
         count = len(self.resources)
         self.nodes.widen(count)
         self.usage.widen(count)
-
-    def forget_derived(self) -> None:
-        """Drop what was derived from the columns and can be derived again."""
-        self.selection = NodeSelection(self.nodes)
-        self.counts = PodCounts(self)
 
     # Nodes
 
@@ -205,21 +231,32 @@ class Cluster:
             name = node.metadata.name
             self._restructure([node if old.metadata.name == name else old for old in self.nodes.arrival])
         else:
-            self.undo.note(self._return_to, self.nodes, self.usage, self.selection)
-            self.nodes = table
-            self.selection = NodeSelection(table)
-            self.structure += 1
-
-    def _return_to(self, nodes: NodeTable, usage: Usage, selection: NodeSelection) -> None:
-        self.nodes, self.usage, self.selection = nodes, usage, selection
+            self._begin_structure(table, self.usage)
 
     def _restructure(self, arrival: Sequence[Node]) -> None:
-        self.undo.note(self._return_to, self.nodes, self.usage, self.selection)
         old_names = self.nodes.names
-        self.nodes = NodeTable(arrival, self.resources, self.release)
-        new_row: RowColumn = np.array([self.nodes.row_of.get(name, NOWHERE) for name in old_names], dtype=np.int64)
-        self.usage = self.usage.renumbered(new_row, len(self.nodes))
+        table = NodeTable(arrival, self.resources, self.release, self.nodes)
+        row_of = table.row_of
+        new_row = np.fromiter((row_of.get(name, NOWHERE) for name in old_names), dtype=np.int64, count=len(old_names))
+        self._begin_structure(table, self.usage.renumbered(new_row, len(table)))
         self.widen()
         self.pods.renumber(new_row)
-        self.selection = NodeSelection(self.nodes)
-        self.structure += 1
+
+    def _begin_structure(self, nodes: NodeTable, usage: Usage) -> None:
+        before = (self.nodes, self.usage, self.selection, self.structure, self.journal, self.moves, self._derived)
+        self.undo.note(self._return_to, *before)
+        self._structures += 1
+        self._return_to(nodes, usage, NodeSelection(nodes), self._structures, [], [], {})
+
+    def _return_to(
+        self,
+        nodes: NodeTable,
+        usage: Usage,
+        selection: NodeSelection,
+        structure: int,
+        journal: list[int],
+        moves: list[Move],
+        derived: dict[object, Any],
+    ) -> None:
+        self.nodes, self.usage, self.selection, self.structure = nodes, usage, selection, structure
+        self.journal, self.moves, self._derived = journal, moves, derived

@@ -17,19 +17,23 @@ K = TypeVar("K", bound=HasMetadata)
 
 
 class Catalog:
-    """Objects keyed by (namespace, name) within their kind; a kind that was never read lists nothing. `version` goes
-    up with each change, and a roll back is one."""
+    """Objects keyed by (namespace, name) within their kind; a kind that was never read lists nothing. `version` is
+    another number after each change. A roll back restores it together with the objects."""
 
     def __init__(self, objects: Iterable[HasMetadata] = (), undo: UndoLog | None = None) -> None:
         self.undo = undo or UndoLog()
         self._kinds: LoggedDict[type[Any], LoggedDict[tuple[str, str], Any]] = LoggedDict(self.undo)
-        self.version = 0
+        self.version = self._versions = 0
         for item in objects:
             self.put(item)
-        self.undo.after_roll_back(self._count_roll_back)
 
-    def _count_roll_back(self) -> None:
-        self.version += 1
+    def _count_change(self) -> None:
+        self.undo.note(self._set_version, self.version)
+        self._versions += 1
+        self.version = self._versions
+
+    def _set_version(self, version: int) -> None:
+        self.version = version
 
     def put(self, item: HasMetadata) -> None:
         """Add the object, or take the place of the one with its name."""
@@ -37,13 +41,13 @@ class Catalog:
         if items is None:
             items = self._kinds[type(item)] = LoggedDict(self.undo)
         items[item.metadata.namespace, item.metadata.name] = item
-        self.version += 1
+        self._count_change()
 
     def remove(self, item: HasMetadata) -> None:
         items = self._kinds.get(type(item))
         if items is not None:
             items.pop((item.metadata.namespace, item.metadata.name), None)
-        self.version += 1
+        self._count_change()
 
     def follow(self, other: Catalog, kinds: Iterable[type[Any]]) -> None:
         """Hold the objects of these kinds that the other holds."""
@@ -53,7 +57,7 @@ class Catalog:
             same = mine.keys() == theirs.keys() and all(mine[name] is item for name, item in theirs.items())
             if not same:
                 self._kinds[kind] = LoggedDict(self.undo, theirs)
-                self.version += 1
+                self._count_change()
 
     def get(self, kind: type[K], name: str, namespace: str = "") -> K | None:
         items = self._kinds.get(kind)

@@ -17,6 +17,9 @@ FloatColumn = NDArray[np.float64]
 
 T = TypeVar("T", bound=Hashable)
 
+# In a column of rows: there is none.
+NOWHERE = -1
+
 
 class Vocabulary(Generic[T]):
     """Gives every distinct value an id, counting from 0 in order of first sight."""

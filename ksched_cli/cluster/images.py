@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
 from ksched_cli.api.core import Node
-from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.columns import NOWHERE, RowColumn
+
+# How many indexes in a row are made of the one before.
+_MOST_STEPS = 8
 
 
 class Image:
@@ -20,27 +24,67 @@ class Image:
         self.rows = rows
 
 
-class ImageIndex:
-    """Inverted: image name to nodes. The size is shared by all nodes, as in kube-scheduler's cache."""
+class NodesWithImages(Protocol):
+    """What the index reads of a node table (NodeTable)."""
 
-    def __init__(self, nodes: Iterable[Node], arrival: Iterable[Node]) -> None:
-        sizes: dict[str, int] = {}
-        for node in arrival:
-            for image in node.status.images:
-                for name in image.names:
-                    sizes.setdefault(name, image.size_bytes)
-        holders: dict[str, dict[int, None]] = {}
-        for row, node in enumerate(nodes):
-            for image in node.status.images:
-                for name in image.names:
-                    holders.setdefault(name, {})[row] = None
-        self._images = {
-            name: Image(sizes[name], np.fromiter(rows, dtype=np.int64, count=len(rows)))
-            for name, rows in holders.items()
-        }
+    @property
+    def objects(self) -> Sequence[Node]: ...
+
+    @property
+    def arrival_rank(self) -> RowColumn: ...
+
+    @property
+    def images(self) -> ImageIndex: ...
+
+
+class ImageIndex:
+    """Inverted: image name to nodes. The size is shared by all nodes, as in kube-scheduler's cache. An index that is
+    made of the one before looks up an image when it is asked for."""
+
+    def __init__(self, nodes: NodesWithImages, before: NodesWithImages | None, source: RowColumn) -> None:
+        """`source`: for each row the row of the same node object before, or NOWHERE."""
+        self._objects, self._arrival_rank = nodes.objects, nodes.arrival_rank
+        self._images: dict[str, Image | None] = {}
+        known: ImageIndex | None = before.images if before is not None else None
+        self._before = known if known is not None and known._steps < _MOST_STEPS else None
+        self._steps: int = 0 if self._before is None else self._before._steps + 1
+        rows = np.nonzero(source == NOWHERE)[0] if self._before is not None else np.arange(len(source))
+        # The rows that hold an image, among the nodes that the index before does not have.
+        self._new = _rows_by_name(self._objects, rows)
+        if self._before is not None:
+            self._new_row = np.full(len(self._before._objects), NOWHERE, dtype=np.int64)
+            there = source != NOWHERE
+            self._new_row[source[there]] = np.nonzero(there)[0]
 
     def find(self, name: str) -> Image | None:
-        return self._images.get(name)
+        if name not in self._images:
+            rows = self._rows(name)
+            self._images[name] = Image(self._size(name, rows), rows) if len(rows) else None
+        return self._images[name]
 
-    def __len__(self) -> int:
-        return len(self._images)
+    def _rows(self, name: str) -> RowColumn:
+        new = np.array(self._new.get(name, ()), dtype=np.int64)
+        image = self._before.find(name) if self._before is not None else None
+        if image is None:
+            return new
+        moved = self._new_row[image.rows]
+        return np.sort(np.concatenate([moved[moved != NOWHERE], new]))
+
+    def _size(self, name: str, rows: RowColumn) -> int:
+        first = int(rows[self._arrival_rank[rows].argmin()])
+        images = self._objects[first].status.images
+        return next(image.size_bytes for image in images if name in image.names)
+
+
+def _rows_by_name(objects: Sequence[Node], rows: RowColumn) -> dict[str, list[int]]:
+    """The rows of the nodes that hold an image, by its name, in ascending order."""
+    holders: dict[str, list[int]] = {}
+    for row in rows.tolist():
+        for image in objects[row].status.images:
+            for name in image.names:
+                held = holders.get(name)
+                if held is None:
+                    holders[name] = [row]
+                elif held[-1] != row:
+                    held.append(row)
+    return holders

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ksched_cli.cluster.columns import BoolColumn, IdColumn, Vocabulary
+from ksched_cli.cluster.columns import NOWHERE, BoolColumn, IdColumn, RowColumn, Vocabulary
 
 ABSENT = 0
 
 
 class LabelColumn:
-    """One label key over all nodes: ids[row] indexes `values`, and id 0 means the node has no such label."""
+    """One label key over all nodes: ids[row] indexes `values`, and id 0 means the node has no such label. Values are
+    numbered in the order in which the rows have them."""
 
-    __slots__ = ("_vocabulary", "ids")
+    __slots__ = ("ids", "values")
 
-    def __init__(self, labels: Sequence[Mapping[str, str]], key: str) -> None:
-        self._vocabulary: Vocabulary[str | None] = Vocabulary()
-        self._vocabulary.id(None)
-        self.ids: IdColumn = np.fromiter(
-            (self._vocabulary.id(entry.get(key)) for entry in labels), dtype=np.int32, count=len(labels)
-        )
+    def __init__(self, ids: IdColumn, values: list[str | None]) -> None:
+        self.ids = ids
+        self.values = values
 
-    @property
-    def values(self) -> list[str | None]:
-        return self._vocabulary.values
+    @classmethod
+    def of(cls, labels: Iterable[str | None], size: int) -> LabelColumn:
+        """The column of the value in each row, None where the label is absent."""
+        vocabulary: Vocabulary[str | None] = Vocabulary()
+        vocabulary.id(None)
+        ids = np.fromiter((vocabulary.id(value) for value in labels), dtype=np.int32, count=size)
+        return cls(ids, vocabulary.values)
 
     @property
     def present(self) -> BoolColumn:
@@ -36,6 +38,25 @@ class LabelColumn:
         """Which rows satisfy a condition on the value (None where the label is absent), asked once per value."""
         verdicts = np.fromiter((holds(value) for value in self.values), dtype=np.bool_, count=len(self.values))
         return verdicts[self.ids]
+
+    def moved(self, source: RowColumn, others: Mapping[int, str | None]) -> LabelColumn:
+        """The column whose rows are these rows of this one, and have `others` where `source` is NOWHERE."""
+        values = list(self.values)
+        ids = self.ids[source] if len(self.ids) else np.zeros(len(source), dtype=np.int32)
+        known = {value: number for number, value in enumerate(values)} if others else {}
+        for row, value in others.items():
+            ids[row] = known.setdefault(value, len(values))
+            if ids[row] == len(values):
+                values.append(value)
+        rows = np.arange(len(ids))
+        first = np.full(len(values), len(ids))
+        # Of several rows that are written to one entry, the last one stays: the first row.
+        first[ids[::-1]] = rows[::-1]
+        first[ABSENT] = -1
+        used = np.argsort(first, kind="stable")[: 1 + int((first[1:] < len(ids)).sum())]
+        number = np.zeros(len(values), dtype=np.int32)
+        number[used] = np.arange(len(used))
+        return LabelColumn(number[ids], [values[old] for old in used.tolist()])
 
 
 class LabelColumns:
@@ -48,5 +69,12 @@ class LabelColumns:
     def column(self, key: str) -> LabelColumn:
         found = self._columns.get(key)
         if found is None:
-            found = self._columns[key] = LabelColumn(self._labels, key)
+            values = (entry.get(key) for entry in self._labels)
+            found = self._columns[key] = LabelColumn.of(values, len(self._labels))
         return found
+
+    def take_over(self, before: LabelColumns, source: RowColumn) -> None:
+        """Make the columns that `before` has, from these rows of it and from the labels where `source` is NOWHERE."""
+        new = np.nonzero(source == NOWHERE)[0].tolist()
+        for key, column in before._columns.items():
+            self._columns[key] = column.moved(source, {row: self._labels[row].get(key) for row in new})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from ksched_cli.api.core import Node
+import numpy as np
+
+from ksched_cli.cluster.columns import IdColumn, RowColumn
 from ksched_cli.releases.minors import NEWEST, Release
 from ksched_cli.releases.pod_rules import ZoneRules
 
@@ -22,12 +24,15 @@ def zone_key(labels: Mapping[str, str], release: Release = NEWEST) -> tuple[str,
     return region, zone
 
 
-def listing_order(nodes: Iterable[Node], release: Release = NEWEST) -> list[Node]:
-    """nodeTree.list: one node of each zone in turn, zones and nodes in the order they were added."""
-    zones: dict[tuple[str, str], list[Node]] = {}
-    for node in nodes:
-        zones.setdefault(zone_key(node.metadata.labels, release), []).append(node)
-    listed: list[Node] = []
-    for turn in range(max((len(members) for members in zones.values()), default=0)):
-        listed.extend(members[turn] for members in zones.values() if turn < len(members))
-    return listed
+def listing_order(zones: IdColumn) -> RowColumn:
+    """nodeTree.list for the zones of the nodes in the order they were added, as indexes of these: one node of each zone
+    in turn, zones and nodes in the order they were added."""
+    if not len(zones):
+        return np.empty(0, dtype=np.int64)
+    _, first, zone = np.unique(zones, return_index=True, return_inverse=True)
+    by_zone = np.argsort(zone, kind="stable")
+    starts = np.nonzero(np.diff(zone[by_zone], prepend=-1))[0]
+    turn = np.empty(len(zones), dtype=np.int64)
+    turn[by_zone] = np.arange(len(zones)) - starts[zone[by_zone]]
+    order: RowColumn = np.lexsort((first[zone], turn))
+    return order

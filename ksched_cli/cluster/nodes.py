@@ -10,7 +10,7 @@ import numpy as np
 
 from ksched_cli.api.core import Node, Taint
 from ksched_cli.api.quantity import milli_value, value
-from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, Vocabulary
+from ksched_cli.cluster.columns import NOWHERE, BoolColumn, IdColumn, Int64Column, RowColumn, Vocabulary
 from ksched_cli.cluster.images import ImageIndex
 from ksched_cli.cluster.labels import LabelColumns
 from ksched_cli.cluster.node_tree import listing_order, zone_key
@@ -22,28 +22,59 @@ class NodeTable:
     """What node objects say. What pods take from them is in `Usage`.
 
     Rows are dense and follow `nodeTree.list`, so that row order is the order in which kube-scheduler looks at nodes.
-    Whatever changes a node makes a new table; rows may then have other numbers.
+    Whatever changes a node makes a new table; rows may then have other numbers. A table takes over from `before` what
+    that has about the same node objects.
     """
 
-    def __init__(self, arrival: Sequence[Node], resources: ResourceIndex, release: Release = NEWEST) -> None:
+    def __init__(
+        self,
+        arrival: Sequence[Node],
+        resources: ResourceIndex,
+        release: Release = NEWEST,
+        before: NodeTable | None = None,
+    ) -> None:
         self._release = release
         self.arrival = tuple(arrival)
-        self.objects: list[Node] = listing_order(arrival, release)
+        self._zone_keys: Vocabulary[tuple[str, str]] = before._zone_keys if before is not None else Vocabulary()
+        kept = _rows_of_the_same(self.arrival, before)
+        zones = self._zones_of_arrival(kept, before)
+        # For each row how many nodes were added before it.
+        self.arrival_rank: RowColumn = listing_order(zones)
+        self._zone: IdColumn = zones[self.arrival_rank]
+        self.objects: list[Node] = [self.arrival[place] for place in self.arrival_rank.tolist()]
         self.names: list[str] = [node.metadata.name for node in self.objects]
         self.name_column = np.array(self.names, dtype=object)
-        self.row_of: dict[str, int] = {name: row for row, name in enumerate(self.names)}
-        self.labels = LabelColumns([node.metadata.labels for node in self.objects])
-        self.images = ImageIndex(self.objects, self.arrival)
-        self.unschedulable: BoolColumn = np.array([node.spec.unschedulable for node in self.objects], dtype=np.bool_)
-        self.taint_sets: Vocabulary[tuple[Taint, ...]] = Vocabulary()
-        self.taint_set: IdColumn = np.array(
-            [self.taint_sets.id(tuple(node.spec.taints)) for node in self.objects], dtype=np.int32
-        )
-        self.allowed_pods: Int64Column = np.zeros(len(self.objects), dtype=np.int64)
-        self.allocatable: Int64Column = self._read_allocatable(resources)
+        self.row_of: dict[str, int] = dict(zip(self.names, range(len(self.names)), strict=True))
         self.all_rows: RowColumn = np.arange(len(self.objects), dtype=np.int64)
-        self.name_rank: RowColumn = np.empty(len(self.objects), dtype=np.int64)
-        self.name_rank[sorted(range(len(self.names)), key=self.names.__getitem__)] = np.arange(len(self.names))
+        # The row that each node has in the table before, NOWHERE for those that are new or have changed.
+        source: RowColumn = kept[self.arrival_rank]
+        self.labels = LabelColumns([node.metadata.labels for node in self.objects])
+        if before is not None:
+            self.labels.take_over(before.labels, source)
+        self.images = ImageIndex(self, before, source)
+        self.taint_sets: Vocabulary[tuple[Taint, ...]] = before.taint_sets if before is not None else Vocabulary()
+        self.unschedulable: BoolColumn = np.zeros(len(self.objects), dtype=np.bool_)
+        self.taint_set: IdColumn = np.zeros(len(self.objects), dtype=np.int32)
+        self.allowed_pods: Int64Column = np.zeros(len(self.objects), dtype=np.int64)
+        self.allocatable: Int64Column = np.zeros((0, len(self.objects)), dtype=np.int64)
+        self._read_nodes(resources, before, source)
+        self.name_rank: RowColumn = self._ranked_names(before, source)
+
+    def _zones_of_arrival(self, kept: RowColumn, before: NodeTable | None) -> IdColumn:
+        zones = np.empty(len(self.arrival), dtype=np.int32)
+        if before is not None:
+            zones[:] = before._zone[kept] if len(before) else -1
+        for place in np.nonzero(kept == NOWHERE)[0].tolist():
+            zones[place] = self._zone_keys.id(zone_key(self.arrival[place].metadata.labels, self._release))
+        return zones
+
+    def _ranked_names(self, before: NodeTable | None, source: RowColumn) -> RowColumn:
+        rank = np.empty(len(self.objects), dtype=np.int64)
+        if before is not None and not (source == NOWHERE).any():
+            rank[np.argsort(before.name_rank[source])] = self.all_rows
+        else:
+            rank[sorted(range(len(self.names)), key=self.names.__getitem__)] = self.all_rows
+        return rank
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -71,22 +102,20 @@ class NodeTable:
         return sorted(self.names)
 
     @cached_property
-    def arrival_rank(self) -> RowColumn:
-        """For each row how many nodes were added before it."""
-        rank = np.empty(len(self.objects), dtype=np.int64)
-        rank[[self.row_of[node.metadata.name] for node in self.arrival]] = np.arange(len(self.objects))
-        return rank
-
-    @cached_property
     def zones(self) -> IdColumn:
         """For each row the number of its zone, -1 where it has none (utilnode.GetZoneKey)."""
-        known: dict[tuple[str, str], int] = {}
-        keys = (zone_key(node.metadata.labels, self._release) for node in self.objects)
-        return np.array([known.setdefault(key, len(known)) if any(key) else -1 for key in keys], dtype=np.int32)
+        known: dict[int, int] = {}
+        keys = self._zone_keys.values
+        numbers = (known.setdefault(zone, len(known)) if any(keys[zone]) else -1 for zone in self._zone.tolist())
+        return np.fromiter(numbers, dtype=np.int32, count=len(self._zone))
 
-    def _read_allocatable(self, resources: ResourceIndex) -> Int64Column:
+    def _read_nodes(self, resources: ResourceIndex, before: NodeTable | None, source: RowColumn) -> None:
+        """Fill the columns: from the table before, and from the objects of nodes that it does not have."""
         cells: list[tuple[int, int, int]] = []
-        for row, node in enumerate(self.objects):
+        for row in np.nonzero(source == NOWHERE)[0].tolist():
+            node = self.objects[row]
+            self.unschedulable[row] = node.spec.unschedulable
+            self.taint_set[row] = self.taint_sets.id(tuple(node.spec.taints))
             for name, quantity in node.status.allocatable.items():
                 if name == "pods":
                     self.allowed_pods[row] = value(quantity)
@@ -94,10 +123,16 @@ class NodeTable:
                     cells.append((CPU, row, milli_value(quantity)))
                 elif name in ("memory", "ephemeral-storage") or is_scalar(name):
                     cells.append((resources.row(name), row, value(quantity)))
-        matrix = np.zeros((len(resources), len(self.objects)), dtype=np.int64)
+        self.widen(len(resources))
         for resource, row, amount in cells:
-            matrix[resource, row] = amount
-        return matrix
+            self.allocatable[resource, row] = amount
+        if before is not None:
+            here = np.nonzero(source != NOWHERE)[0]
+            there = source[here]
+            self.unschedulable[here] = before.unschedulable[there]
+            self.taint_set[here] = before.taint_set[there]
+            self.allowed_pods[here] = before.allowed_pods[there]
+            self.allocatable[: len(before.allocatable), here] = before.allocatable[:, there]
 
     def widen(self, resources: int) -> None:
         """Room for resources that some pod asks for and no node has."""
@@ -105,3 +140,16 @@ class NodeTable:
         if missing > 0:
             empty = np.zeros((missing, len(self)), dtype=np.int64)
             self.allocatable = np.concatenate([self.allocatable, empty])
+
+
+def _rows_of_the_same(arrival: Sequence[Node], before: NodeTable | None) -> RowColumn:
+    """The row of each node object in the table before, NOWHERE where that does not have this object."""
+    if before is None:
+        return np.full(len(arrival), NOWHERE, dtype=np.int64)
+    row_of, objects = before.row_of, before.objects
+    rows = (row_of.get(node.metadata.name, NOWHERE) for node in arrival)
+    return np.fromiter(
+        (row if row >= 0 and objects[row] is node else NOWHERE for row, node in zip(rows, arrival, strict=True)),
+        dtype=np.int64,
+        count=len(arrival),
+    )

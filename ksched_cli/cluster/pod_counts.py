@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.nodes import NodeTable
 from ksched_cli.cluster.pods import PodTable
 from ksched_cli.cluster.usage import Usage
+
+V = TypeVar("V")
 
 # Past this share of touched nodes counting afresh is less work than going through their pods.
 _RECOUNT_SHARE = 8
@@ -39,7 +41,6 @@ class LabelSetMatches:
 @dataclass
 class _Count:
     per_node: Int64Column
-    structure: int
     position: int
     version: int
 
@@ -59,8 +60,7 @@ class CountedCluster(Protocol):
     @property
     def journal(self) -> Sequence[int]: ...
 
-    @property
-    def structure(self) -> int: ...
+    def derived(self, owner: object, make: Callable[[], V]) -> V: ...
 
 
 class PodCounts:
@@ -69,7 +69,6 @@ class PodCounts:
     def __init__(self, cluster: CountedCluster) -> None:
         self._cluster = cluster
         self.matches = LabelSetMatches(cluster.pods)
-        self._counts: dict[tuple[str, Selector], _Count] = {}
         self._version = 0
 
     def per_node(self, namespace: str, selector: Selector) -> Int64Column:
@@ -82,13 +81,14 @@ class PodCounts:
 
     def _current(self, namespace: str, selector: Selector) -> _Count:
         cluster = self._cluster
+        counts: dict[tuple[str, Selector], _Count] = cluster.derived(self, dict)
         key = namespace, selector
-        count = self._counts.get(key)
+        count = counts.get(key)
         touched = cluster.journal[count.position :] if count else []
-        if count is None or count.structure != cluster.structure or len(touched) * _RECOUNT_SHARE > len(cluster.nodes):
+        if count is None or len(touched) * _RECOUNT_SHARE > len(cluster.nodes):
             per_node = self._recount(namespace, selector)
             self._version += 1
-            count = self._counts[key] = _Count(per_node, cluster.structure, len(cluster.journal), self._version)
+            count = counts[key] = _Count(per_node, len(cluster.journal), self._version)
         elif touched:
             self._update(count, set(touched), namespace, selector)
         return count

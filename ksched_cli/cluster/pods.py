@@ -6,12 +6,10 @@ from typing import cast
 
 import numpy as np
 
-from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, Vocabulary, grown
+from ksched_cli.cluster.columns import NOWHERE, BoolColumn, IdColumn, Int64Column, RowColumn, Vocabulary, grown
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pod_shapes import PodShapes
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet, UndoLog
-
-NOWHERE = -1
 
 LabelSet = frozenset[tuple[str, str]]
 
@@ -37,6 +35,7 @@ class PodTable:
         self._priority: Int64Column = np.empty(0, dtype=np.int64)
         self._terminating: BoolColumn = np.empty(0, dtype=np.bool_)
         self._has_ports: BoolColumn = np.empty(0, dtype=np.bool_)
+        self._has_affinity: BoolColumn = np.empty(0, dtype=np.bool_)
 
     def _count_roll_back(self) -> None:
         self.epoch += 1
@@ -68,6 +67,11 @@ class PodTable:
     def has_ports(self) -> BoolColumn:
         """Which pods hold host ports."""
         return self._has_ports[: len(self)]
+
+    @property
+    def has_affinity(self) -> BoolColumn:
+        """Which pods have affinity or anti-affinity to other pods."""
+        return self._has_affinity[: len(self)]
 
     def register(self, info: PodInfo) -> int:
         """The row of a pod; a new one at first sight, nowhere yet."""
@@ -139,6 +143,8 @@ class PodTable:
         self._priority[row] = info.priority
         self._terminating[row] = info.pod.metadata.deletion_timestamp is not None
         self._has_ports[row] = bool(info.host_ports)
+        affinity = info.pod.spec.affinity
+        self._has_affinity[row] = affinity is not None and affinity.is_about_pods
         self.shapes.note(row, info)
 
     def _grow(self, size: int) -> None:
@@ -148,3 +154,4 @@ class PodTable:
         self._priority = cast(Int64Column, grown(self._priority, size))
         self._terminating = cast(BoolColumn, grown(self._terminating, size))
         self._has_ports = cast(BoolColumn, grown(self._has_ports, size))
+        self._has_affinity = cast(BoolColumn, grown(self._has_affinity, size))

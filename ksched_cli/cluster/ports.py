@@ -64,6 +64,6 @@ class PortIndex:
         moved = PortIndex(self._undo)
         for (protocol, number), by_address in self._used.items():
             for address, rows in by_address.items():
-                kept = (int(new_row[row]) for row in rows if new_row[row] >= 0)
-                moved._rows_of(HostPort(address, protocol, number)).update(kept)
+                kept = new_row[list(rows)] if rows else new_row[:0]
+                moved._rows_of(HostPort(address, protocol, number)).update(kept[kept >= 0].tolist())
         return moved

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ksched_cli.cluster.columns import RowColumn
-from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.cluster.columns import NOWHERE, RowColumn
 from ksched_cli.cluster.ports import HostPort
 
 if TYPE_CHECKING:

@@ -16,19 +16,17 @@ _KEPT = 512
 
 
 class TemplateValues(Generic[V]):
-    """Values by pod template and key. All are dropped when a node object or an API object changes."""
+    """Values by pod template and key, for the node objects and the API objects as they are."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._stamp = (-1, -1)
-        self._values: dict[tuple[bytes, Hashable], V] = {}
 
     def of(self, pod: PodInfo, key: Hashable, make: Callable[[], V]) -> V:
-        stamp = self._cluster.structure, self._cluster.catalog.version
-        if stamp != self._stamp or len(self._values) >= _KEPT:
-            self._stamp = stamp
-            self._values.clear()
-        place = pod.template, key
-        if place not in self._values:
-            self._values[place] = make()
-        return self._values[place]
+        values: dict[tuple[int, bytes, Hashable], V] = self._cluster.derived(self, dict)
+        place = self._cluster.catalog.version, pod.template, key
+        found = values.get(place)
+        if found is None:
+            if len(values) >= _KEPT:
+                values.clear()
+            found = values[place] = make()
+        return found

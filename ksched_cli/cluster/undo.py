@@ -28,6 +28,7 @@ class UndoLog:
         self._marks: list[int] = []
         self._kept: set[int] = set()
         self._after: list[Callable[[], None]] = []
+        self._at_mark: list[Callable[[], None]] = []
         self.recording = False
         # Another number after each mark and each roll back: what was kept under an earlier one does not count.
         self.epoch = 0
@@ -36,6 +37,8 @@ class UndoLog:
         """Begin to note changes. Marks nest: `roll_back` ends the mark and all later ones."""
         self._marks.append(len(self._records))
         self._begin_epoch()
+        for prepare in self._at_mark:
+            prepare()
         return len(self._marks)
 
     def roll_back(self, mark: int) -> None:
@@ -62,6 +65,10 @@ class UndoLog:
     def after_roll_back(self, refresh: Callable[[], None]) -> None:
         """Call this after each roll back: for version numbers that must never return to an earlier value."""
         self._after.append(refresh)
+
+    def at_mark(self, prepare: Callable[[], None]) -> None:
+        """Call this after each mark. What it notes is undone last."""
+        self._at_mark.append(prepare)
 
     def _begin_epoch(self) -> None:
         self.epoch += 1

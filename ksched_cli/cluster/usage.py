@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
@@ -76,12 +78,18 @@ class Usage:
 
     def renumbered(self, new_row: RowColumn, nodes: int) -> Usage:
         """The same usage after rows moved; `new_row[old]` is -1 where the node went away."""
-        moved = Usage(self.requested.shape[0], nodes, self._undo)
+        moved = copy(self)
         old = np.nonzero(new_row >= 0)[0]
-        moved.requested[:, new_row[old]] = self.requested[:, old]
-        moved.nonzero[:, new_row[old]] = self.nonzero[:, old]
-        moved.pod_count[new_row[old]] = self.pod_count[old]
+        new = new_row[old]
+        moved.requested = np.zeros((len(self.requested), nodes), dtype=np.int64)
+        moved.nonzero = np.zeros((2, nodes), dtype=np.int64)
+        moved.pod_count = np.zeros(nodes, dtype=np.int64)
+        moved.requested[:, new] = self.requested[:, old]
+        moved.nonzero[:, new] = self.nonzero[:, old]
+        moved.pod_count[new] = self.pod_count[old]
         moved.ports = self.ports.renumbered(new_row)
-        for row in old:
-            moved.pods[new_row[row]] = self.pods[row]
+        source = np.full(nodes, -1)
+        source[new] = old
+        pods, undo = self.pods, self._undo
+        moved.pods = [pods[row] if row >= 0 else LoggedDict(undo) for row in source.tolist()]
         return moved

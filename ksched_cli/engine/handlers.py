@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key, pod_priority, uid_of_pod
 from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.pods import NOWHERE
 from ksched_cli.cluster.undo import Logged
 from ksched_cli.engine.changes import node_changes, pod_changes
 from ksched_cli.engine.queueing.scheduling_queue import PreCheck, SchedulingQueue

@@ -45,8 +45,6 @@ class TemplateResult:
     None for no node. `repaired` are the rows that were filtered again since nodes were scored."""
 
     state: CycleState
-    structure: int
-    catalog_version: int
     position: int
     versions: dict[str, Hashable]
     statuses: NodeStatuses
@@ -85,7 +83,6 @@ class TemplateLane:
         self._filters = filters
         self._nominated = nominated
         self._scores = scores
-        self._results: OrderedDict[bytes, TemplateResult] = OrderedDict()
         asked = (*profile.pre_filter, *profile.filter, *profile.pre_score, *profile.score)
         self._plugins: dict[str, Plugin] = {plugin.name: plugin for plugin in asked}
         # What else a copy of a pod could fare differently with.
@@ -118,10 +115,9 @@ class TemplateLane:
                 versions[name] = version
         cluster = self._cluster
         kept = CycleState(dict(state.filter_states), {}, set(state.skip_filter), set())
-        self._results[pod.template] = TemplateResult(
+        results = self._results
+        results[self._key(pod)] = TemplateResult(
             kept,
-            cluster.structure,
-            cluster.catalog.version,
             len(cluster.journal),
             versions,
             statuses.copy(),
@@ -129,8 +125,16 @@ class TemplateLane:
             self._closed(kept, statuses),
         )
         most = max(_BYTES // (_BYTES_PER_NODE * max(len(cluster.nodes), 1)), 2)
-        while len(self._results) > most:
-            self._results.popitem(last=False)
+        while len(results) > most:
+            results.popitem(last=False)
+
+    @property
+    def _results(self) -> OrderedDict[tuple[int, bytes], TemplateResult]:
+        return self._cluster.derived(self, OrderedDict)
+
+    def _key(self, pod: PodInfo) -> tuple[int, bytes]:
+        """API objects and the template."""
+        return self._cluster.catalog.version, pod.template
 
     def _closed(self, state: CycleState, statuses: NodeStatuses) -> BoolColumn | None:
         asked = self._filters.in_force(state)
@@ -144,8 +148,9 @@ class TemplateLane:
     def find(self, pod: PodInfo) -> TemplateResult | None:
         """The result for the pod's template as of now; None where the cycle has to run in full. A result about which a
         plugin fails is dropped, so that the plugin fails again in that cycle."""
-        result = self._results.pop(pod.template, None)
-        if result is None or not self._still_holds(result):
+        results, key = self._results, self._key(pod)
+        result = results.pop(key, None)
+        if result is None or (self._nominator.nodes() and not self._filters.row_scoped(result.state)):
             return None
         rows = self._changed_rows(result, pod)
         if rows is None:
@@ -153,7 +158,7 @@ class TemplateLane:
         if len(rows):
             self._filter_again(result, pod, rows)
         result.position = len(self._cluster.journal)
-        self._results[pod.template] = result
+        results[key] = result
         return result
 
     def score(self, result: TemplateResult, pod: PodInfo) -> ScoreTable:
@@ -170,7 +175,7 @@ class TemplateLane:
         """The nodes that the next pods go to if they are copies of this pod, which has just had its cycle; as far as
         that is certain."""
         pod = self._cluster.pods.infos[pod_row]
-        before = self._results.get(pod.template)
+        before = self._results.get(self._key(pod))
         known = dict(before.versions) if before is not None else None
         result = self.find(pod)
         # Placing the pod has changed nothing that plugins count: placing its copies will not either.
@@ -188,12 +193,6 @@ class TemplateLane:
         if result.scores is None or not result.scores.can_foresee():
             return []
         return PodRun(self._cluster, self._filters, result.state, result.scores, pod_row).rows(count)
-
-    def _still_holds(self, result: TemplateResult) -> bool:
-        cluster = self._cluster
-        if (result.structure, result.catalog_version) != (cluster.structure, cluster.catalog.version):
-            return False
-        return not self._nominator.nodes() or self._filters.row_scoped(result.state)
 
     def _changed_rows(self, result: TemplateResult, pod: PodInfo) -> RowColumn | None:
         """Rows to filter again; None where PreFilter now returns something of another kind."""

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.columns import NOWHERE, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.pods import NOWHERE
 from ksched_cli.cluster.sandbox import Sandbox
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.filters import Filters, signs

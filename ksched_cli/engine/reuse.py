@@ -30,7 +30,6 @@ Run = Callable[[NodeRows, NodeStatuses], NodeRows]
 @dataclass
 class _Entry(Generic[V]):
     value: V
-    structure: int
     position: int
 
 
@@ -39,16 +38,16 @@ class NodeMemory(Generic[V]):
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._entries: OrderedDict[Hashable, _Entry[V]] = OrderedDict()
 
     def recall(self, key: Hashable, afresh: Callable[[], V], renew: Callable[[V, RowColumn], V] | None = None) -> V:
         """The value as of now; without `renew` placements do not matter to it. An entry about which something fails
         is gone, so that it fails again next time."""
         cluster = self._cluster
-        entry = self._entries.pop(key, None)
+        entries: OrderedDict[Hashable, _Entry[V]] = cluster.derived(self, OrderedDict)
+        entry = entries.pop(key, None)
         now = len(cluster.journal)
-        if entry is None or entry.structure != cluster.structure:
-            entry = _Entry(afresh(), cluster.structure, now)
+        if entry is None:
+            entry = _Entry(afresh(), now)
         elif entry.position < now and renew is not None:
             touched = cluster.journal[entry.position :]
             if len(touched) * _AFRESH_SHARE > len(cluster.nodes):
@@ -56,9 +55,9 @@ class NodeMemory(Generic[V]):
             else:
                 entry.value = renew(entry.value, np.array(sorted(set(touched)), dtype=np.int64))
             entry.position = now
-        self._entries[key] = entry
-        if len(self._entries) > _KEPT:
-            self._entries.popitem(last=False)
+        entries[key] = entry
+        if len(entries) > _KEPT:
+            entries.popitem(last=False)
         return entry.value
 
 

@@ -167,6 +167,10 @@ class Scheduler:
         """How many feasible nodes kube-scheduler looks for in the pod's cycle, by percentageOfNodesToScore."""
         return self._cycle.sample_size(self._runtime_of(pod_row), len(self.cluster.nodes))
 
+    def break_ties(self, tie_break: TieBreak) -> None:
+        """From now on choose among the best nodes in this way."""
+        self._cycle.tie_break = tie_break
+
     def look_only_at(self, rows: RowColumn | None) -> None:
         """From now on all other nodes are no candidates; None for all nodes."""
         self._cycle.placement = rows

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from ksched_cli.api.scheduling import PodGroup
 from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.pods import NOWHERE
 
 
 class GroupKey(NamedTuple):

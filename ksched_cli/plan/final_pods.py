@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ksched_cli.api.core import Pod
-from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.workloads import workload_name
 from ksched_cli.engine.scheduler import Scheduler

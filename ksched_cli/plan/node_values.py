@@ -20,6 +20,11 @@ class NodeNames(Sequence[str]):
         self._names = names
         self._rows = rows.astype(np.int32)
 
+    @property
+    def column(self) -> Sequence[str]:
+        """The names of all rows."""
+        return self._names
+
     def __len__(self) -> int:
         return len(self._rows)
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ksched_cli.cluster.columns import RowColumn
-from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.cluster.columns import NOWHERE, RowColumn
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Placement, PlacementGeneratePlugin
 from ksched_cli.framework.pod_groups import GroupKey, PodGroups, not_found

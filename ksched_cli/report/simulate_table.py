@@ -74,9 +74,8 @@ def print_simulation(simulation: Simulation, out: TextIO, options: RenderOptions
         console.print(timings_table(simulation.stats.timings, headers))
 
 
-@shows_visible
 def print_others(simulation: Simulation, console: Console) -> None:
-    """Pods that the scheduler never sees."""
+    """Print the pods that the scheduler never sees. The caller has made all texts visible."""
     for ignored in simulation.ignored:
         text = f'  no profile is named "{ignored.scheduler}"'
         console.print(Text.assemble((ignored.pod, "bold"), "  ", ("not ours", "yellow"), text))
@@ -85,8 +84,8 @@ def print_others(simulation: Simulation, console: Console) -> None:
         console.print(Text.assemble((refused.pod, "bold"), "  ", ("refused", "bold red"), text))
 
 
-@shows_visible
 def print_groups(simulation: Simulation, console: Console) -> None:
+    """Print a line for each pod group. The caller has made all texts visible."""
     for group in simulation.pod_groups:
         console.print(_group_line(group))
 

@@ -23,6 +23,9 @@ P = ParamSpec("P")
 # All its commands have a letter that no IPv6 address has. GitHub and Azure obey `##[command]` and `##vso[…]` anywhere.
 _COMMAND = re.compile(r":(?=:[a-z-]*[g-z-])|#(?=#(?:\[|vso\[))", re.IGNORECASE)
 
+_WITHOUT_TEXT = frozenset((int, float, bool, type(None)))
+_NUMBERS = frozenset(("int", "float", "bool"))
+
 
 def visible(text: str) -> str:
     r"""The text with `\x1b`, `\n`, `\u202e` in place of each character that is not printable, and without commands of
@@ -70,49 +73,74 @@ def shows_visible(render: Callable[Concatenate[T, P], R]) -> Callable[Concatenat
 
 def with_texts(value: T, convert: Callable[[str], str]) -> T:
     """The same result with all its texts converted. A part in which nothing changes is the same object."""
-    changed: Any = _converted(value, convert)
+    changed: Any = _Conversion(convert).of(value)
     result: T = changed
     return result
 
 
-def _converted(value: Any, convert: Callable[[str], str]) -> Any:
-    kind: Any = type(value)
-    if kind is str:
-        return convert(value)
-    if isinstance(value, tuple | list):
-        items = [_converted(each, convert) for each in value]
+class _Conversion:
+    """Converts each distinct text of a result once, and each shared column of names once."""
+
+    def __init__(self, convert: Callable[[str], str]) -> None:
+        self._convert = convert
+        self._texts: dict[str, str] = {}
+        self._columns: dict[int, bool] = {}
+
+    def of(self, value: Any) -> Any:
+        kind: Any = type(value)
+        if kind is str:
+            return self._text(value)
+        if kind in _WITHOUT_TEXT:
+            return value
+        if isinstance(value, tuple | list):
+            return self._items(value)
+        if isinstance(value, Mapping):
+            return self._mapping(value)
+        if isinstance(value, Sequence):
+            return self._names(value)
+        changes = {}
+        for field in _fields_of(kind):
+            old = getattr(value, field)
+            if (new := self.of(old)) is not old:
+                changes[field] = new
+        return _replaced(value, changes) if changes else value
+
+    def _text(self, text: str) -> str:
+        converted = self._texts.get(text)
+        if converted is None:
+            converted = self._texts[text] = self._convert(text)
+        return text if converted == text else converted
+
+    def _items(self, value: Any) -> Any:
+        items = [self.of(each) for each in value]
         if all(new is old for new, old in zip(items, value, strict=True)):
             return value
+        kind = type(value)
         return kind(*items) if hasattr(value, "_fields") else kind(items)
-    if isinstance(value, Mapping):
-        return _converted_mapping(value, convert)
-    if isinstance(value, Sequence):
-        # Names that are looked up in a column one by one.
-        names = [_converted(each, convert) for each in value]
-        return value if all(new == old for new, old in zip(names, value, strict=True)) else tuple(names)
-    changes = {}
-    for field in _fields_of(kind):
-        old = getattr(value, field)
-        if (new := _converted(old, convert)) is not old:
-            changes[field] = new
-    return _replaced(value, changes) if changes else value
 
+    def _names(self, names: Sequence[str]) -> Any:
+        """Names that are looked up in a column one by one. Most are never shown, and many values share one column."""
+        column = getattr(names, "column", names)
+        changes = self._columns.get(id(column))
+        if changes is None:
+            changes = self._columns[id(column)] = any(self._text(name) != name for name in column)
+        return tuple(map(self._text, names)) if changes else names
 
-def _converted_mapping(value: Mapping[Any, Any], convert: Callable[[str], str]) -> Mapping[Any, Any]:
-    keys = [_converted(key, convert) for key in value]
-    items = [_converted(each, convert) for each in value.values()]
-    pairs = zip((*keys, *items), (*value.keys(), *value.values()), strict=True)
-    if all(new is old for new, old in pairs):
-        return value
-    changed = dict(zip(keys, items, strict=True))
-    return Counter(changed) if isinstance(value, Counter) else changed
+    def _mapping(self, value: Mapping[Any, Any]) -> Mapping[Any, Any]:
+        keys = [self.of(key) for key in value]
+        items = [self.of(each) for each in value.values()]
+        pairs = zip((*keys, *items), (*value.keys(), *value.values()), strict=True)
+        if all(new is old for new, old in pairs):
+            return value
+        changed = dict(zip(keys, items, strict=True))
+        return Counter(changed) if isinstance(value, Counter) else changed
 
 
 @cache
 def _fields_of(kind: Hashable) -> tuple[str, ...]:
-    """The fields of a dataclass or a msgspec struct; none of anything else."""
+    """The fields of a dataclass or a msgspec struct that may hold text; none of anything else."""
     if dataclasses.is_dataclass(kind):
-        return tuple(each.name for each in dataclasses.fields(kind))
+        return tuple(each.name for each in dataclasses.fields(kind) if each.type not in _NUMBERS)
     fields: tuple[str, ...] = getattr(kind, "__struct_fields__", ())
     return fields
 

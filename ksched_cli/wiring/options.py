@@ -51,6 +51,27 @@ class SchedulerKeywords(TypedDict, total=False):
     timings: bool
 
 
+class SweepKeywords(TypedDict, total=False):
+    """The dimensions of a sweep, as the command line has them, and how many of its variants are tried.
+
+    `grid` is a file or a document, `kube_version` a range of minors or a list. `add_node`, `clone_node` and
+    `scale` are texts with a range, such as `deployment/web=1..50`. `keep_worst` keeps the documents of so many
+    variants.
+    """
+
+    fail: str
+    orders: int
+    ties: int
+    grid: str | Mapping[str, Any]
+    kube_version: str | Sequence[str]
+    add_node: str | Sequence[str]
+    clone_node: str | Sequence[str]
+    scale: str | Sequence[str]
+    sample: int
+    seed: int
+    keep_worst: int
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """The options of one run, as parsed from the command line."""

@@ -10,7 +10,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.api.policy import PodDisruptionBudgetStatus
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedList, LoggedSet, UndoLog
 from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.controlplane.plane import ControlPlane

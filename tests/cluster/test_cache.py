@@ -10,10 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from ksched_cli.api.core import Node
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.node_tree import listing_order
+from ksched_cli.cluster.node_tree import zone_key
 from tests.builders import make_node, make_pod
-from tests.clusters import nodes, pods
+from tests.clusters import IMAGES, nodes, pods
+
+LABELS = ("disk", "gen", "topology.kubernetes.io/zone")
+
+
+def listed(arrival: list[Node]) -> list[str]:
+    """The names in the order of nodeTree.list, node by node."""
+    zones: dict[tuple[str, str], list[str]] = {}
+    for node in arrival:
+        zones.setdefault(zone_key(node.metadata.labels), []).append(node.metadata.name)
+    turns = range(max(map(len, zones.values()), default=0))
+    return [members[turn] for turn in turns for members in zones.values() if turn < len(members)]
 
 
 def facts(cluster: Cluster) -> dict[str, Any]:
@@ -37,6 +49,19 @@ def facts(cluster: Cluster) -> dict[str, Any]:
             "taints": cluster.nodes.taint_sets.values[cluster.nodes.taint_set[row]],
             "pods": sorted(cluster.pods.infos[pod].key for pod in cluster.pods_on(row)),
             "count": int(cluster.usage.pod_count[row]),
+            "labels": {
+                key: (column.values[column.ids[row]], column.values)
+                for key in LABELS
+                for column in [cluster.nodes.labels.column(key)]
+            },
+            "images": {
+                name: (image.size, bool((image.rows == row).any()), len(image.rows))
+                for name in IMAGES
+                if (image := cluster.nodes.images.find(name)) is not None
+            },
+            "allowed": int(cluster.nodes.allowed_pods[row]),
+            "zone": int(cluster.nodes.zones[row]),
+            "rank": (int(cluster.nodes.name_rank[row]), int(cluster.nodes.arrival_rank[row])),
             "taken": {
                 info.key for info, mask in zip(cluster.pods.infos, taken, strict=True) if len(mask) and mask[row]
             },
@@ -57,6 +82,9 @@ def test_any_history_equals_a_fresh_build(data: st.DataObject) -> None:
         for container in pod.spec.containers:
             container.ports = tuple(replace(port, host_port=1000 + index) for port in container.ports)
     cluster = Cluster(list(objects.values()), running)
+    assert cluster.nodes.names == listed(list(objects.values()))
+    # The columns that a later table takes over.
+    facts(cluster)
     present = dict(objects)
     for _ in range(data.draw(st.integers(1, 6))):
         name = data.draw(st.sampled_from(names))
@@ -70,6 +98,8 @@ def test_any_history_equals_a_fresh_build(data: st.DataObject) -> None:
         else:
             present[name] = data.draw(nodes(name))
             cluster.add_node(present[name])
+        if data.draw(st.booleans()):
+            facts(cluster)
     fresh = Cluster(list(cluster.nodes.arrival), running)
     assert cluster.nodes.names == fresh.nodes.names
     assert facts(cluster) == facts(fresh)
@@ -117,7 +147,7 @@ def test_nodes_are_listed_zone_by_zone_in_turn() -> None:
         .label("failure-domain.beta.kubernetes.io/region", "region")
         .obj(),
     ]
-    assert [node.metadata.name for node in listing_order(arrival)] == ["a1", "b1", "none", "a2", "beta", "a3"]
+    assert Cluster(arrival).nodes.names == listed(arrival) == ["a1", "b1", "none", "a2", "beta", "a3"]
 
 
 def test_a_label_column_answers_by_value() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ksched_cli.api.meta import LabelSelector, LabelSelectorRequirement
 from ksched_cli.api.selectors import EVERYTHING, NOTHING, Selector, compile_selector
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.cluster.columns import NOWHERE
 from tests.builders import make_node, make_pod
 
 # So many nodes that a few touched ones are brought up to date one by one; a small cluster is counted afresh.

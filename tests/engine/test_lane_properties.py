@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod, Taint
-from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.engine import lane, reuse
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results import PodOutcome
@@ -23,7 +23,8 @@ from tests.harness import make_scheduler
 from tests.test_reuse import HOST, ZONE, spread, together
 
 Step = tuple[str, int]
-STEPS = (*["place"] * 9, "leave", "leave", "cordon", "taint", "remove node", "add node")
+STEPS = (*["place"] * 9, "leave", "leave", "cordon", "taint", "remove node", "add node", "relabel")
+FORK, BACK = "fork", "back"
 
 
 def near(app: str, key: str, weight: int) -> Pod:
@@ -47,12 +48,12 @@ def templates(draw: st.DrawFn) -> list[Pod]:
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> tuple[list[Node], list[Pod], list[Step]]:
+def histories(draw: st.DrawFn, kinds: tuple[str, ...] = STEPS) -> tuple[list[Node], list[Pod], list[Step]]:
     names = [f"n{index}" for index in range(draw(st.integers(2, 7)))]
     made = [draw(nodes(name)) for name in names]
     for node in made:
         node.metadata.labels.update({HOST: node.metadata.name, ZONE: draw(st.sampled_from(ZONES))})
-    steps = st.tuples(st.sampled_from(STEPS), st.integers(0, 11))
+    steps = st.tuples(st.sampled_from(kinds), st.integers(0, 11))
     return made, draw(templates()), draw(st.lists(steps, min_size=8, max_size=24))
 
 
@@ -63,6 +64,7 @@ class History:
         self._kinds = copy.deepcopy(kinds)
         self._pods = 0
         self._extra = 0
+        self._forks: list[tuple[int, int, int]] = []
         self.scheduler: Scheduler = make_scheduler(copy.deepcopy(made), [], reuse=reuse)
 
     def take(self, step: Step) -> PodOutcome | None:
@@ -86,12 +88,22 @@ class History:
             new = f"x{self._extra}"
             labels = {**node.metadata.labels, HOST: new}
             cluster.add_node(replace(node, metadata=replace(node.metadata, name=new, uid=new, labels=labels)))
+        elif kind == "relabel":
+            labels = {**node.metadata.labels, ZONE: ZONES[number % len(ZONES)]}
+            cluster.update_node(replace(node, metadata=replace(node.metadata, labels=labels)))
         elif kind == "cordon":
             cluster.update_node(replace(node, spec=replace(node.spec, unschedulable=not node.spec.unschedulable)))
         else:
             taints = () if node.spec.taints else (Taint(key="t", value="", effect="NoSchedule"),)
             cluster.update_node(replace(node, spec=replace(node.spec, taints=taints)))
         return None
+
+    def fork(self) -> None:
+        self._forks.append((self.scheduler.cluster.undo.mark(), self._pods, self._extra))
+
+    def back(self) -> None:
+        mark, self._pods, self._extra = self._forks.pop()
+        self.scheduler.cluster.undo.roll_back(mark)
 
     def _place(self, kind: Pod) -> PodOutcome:
         name = f"p{self._pods}"
@@ -122,6 +134,34 @@ def check(drawn: tuple[list[Node], list[Pod], list[Step]]) -> None:
 @pytest.mark.usefixtures("limits")
 def test_every_step_has_the_same_outcome_as_without_reuse() -> None:
     check()
+
+
+# The limits are the same for all examples of a run, and nothing else outlives one.
+@given(histories((*STEPS, FORK, FORK, BACK, BACK)))
+@settings(max_examples=150, deadline=None)
+def check_forks(drawn: tuple[list[Node], list[Pod], list[Step]]) -> None:
+    made, kinds, steps = drawn
+    forked, anew = History(made, kinds, reuse=True), History(made, kinds, reuse=False)
+    taken: list[list[Step]] = [[]]
+    for step in steps:
+        if step[0] == FORK:
+            forked.fork()
+            taken.append([])
+        elif step[0] == BACK and len(taken) > 1:
+            forked.back()
+            taken.pop()
+            anew = History(made, kinds, reuse=False)
+            for each in (each for part in taken for each in part):
+                anew.take(each)
+        elif step[0] != BACK:
+            assert forked.take(step) == anew.take(step), step
+            taken[-1].append(step)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("limits")
+def test_a_cluster_that_was_forked_and_rolled_back_decides_like_one_built_anew() -> None:
+    check_forks()
 
 
 def test_a_template_that_was_seen_is_filtered_on_changed_nodes_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,7 @@ from tests.whatif.test_edits import edits, load, workload
         pytest.param("add-node cpu=much", "cpu: 'much' is not a quantity", id="not a quantity"),
         pytest.param("add-node cpu=-1", "cpu: -1 is negative", id="negative quantity"),
         pytest.param("add-node zone=a b", "'a b' cannot be the name of a zone", id="bad zone"),
+        pytest.param("add-node /=2", "/ is a directory", id="directory, which is not walked"),
         pytest.param("add-node no-such-file.yaml=2", "no-such-file.yaml: no such file or directory", id="no such file"),
     ],
 )  # fmt: skip

@@ -30,10 +30,10 @@ _AS_A_WHOLE = (Struct, PodInfo, NodeTable, Decision, UndoLog, ResourceIndex, Voc
 _CONSTANT = ("ksched_cli.releases.", "ksched_cli.config.", "ksched_cli.framework.", "ksched_cli.engine.registry")
 # Derived from the rest, and derived again after a roll back.
 _CACHES = (Runtime, Profile, Plugin, NodeSelection, PodCounts)
-# Version numbers, which must not return to an earlier value, and caches beside facts.
+# Counters, which must not return to an earlier value, and caches beside facts.
 _IGNORED = {
-    "Cluster": {"structure", "journal"},
-    "Catalog": {"version"},
+    "Cluster": {"_structures", "journal", "moves", "_derived"},
+    "Catalog": {"_versions"},
     "PodTable": {"epoch"},
     "PodHeap": {"_count"},
     "Scheduler": {"runtimes"},
@@ -107,6 +107,7 @@ def _attributes(item: Any) -> dict[str, Any]:
             "priority",
             "terminating",
             "has_ports",
+            "has_affinity",
         )
         return {name: getattr(item, name) for name in names}
     slots = (name for kind in type(item).__mro__ for name in getattr(kind, "__slots__", ()))

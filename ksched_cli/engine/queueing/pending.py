@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.pods import NOWHERE
 from ksched_cli.engine.faults import CycleError, told
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.errors import UsageError

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from random import Random
 from typing import Any, Literal
 
 from ksched_cli.api.core import Pod
@@ -120,6 +121,15 @@ class SchedulingQueue:
             if pod is not None:
                 return name, pod
         return None
+
+    def shuffle(self, random: Random) -> None:
+        """Let the pods of the active queue have come in a random order. Pods that QueueSort tells apart keep theirs."""
+        pods = sorted(self.active, key=lambda pod: pod.turn)
+        turns = [pod.turn for pod in pods]
+        random.shuffle(pods)
+        for pod, turn in zip(pods, turns, strict=True):
+            pod.turn = turn
+            self.active.put(pod)
 
     # Coming and going
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ksched_cli.cluster.pods import NOWHERE
+from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.plan.causes.comparison import deciders
 from ksched_cli.plan.causes.question import Question, Stations
 from ksched_cli.plan.causes.results import Decider

@@ -36,7 +36,6 @@ class _Remembered:
     """The outcomes of a kind of pod, and how far everything had come that they depend on."""
 
     outcomes: Outcomes
-    structure: int
     catalog: int
     journal: int = 0
 
@@ -91,7 +90,6 @@ class Evaluator:
         self._cluster = cluster
         self._nominator = nominator
         self._dry_run = DryRun(cluster, allowed, heeds_budgets=heeds_budgets)
-        self._remembered: OrderedDict[_Key, _Remembered] = OrderedDict()
 
     def find_candidates(self, cycle: CycleHandle, pod: PodInfo, *, afresh: bool = False) -> PreemptionSearch:
         """findCandidates and DryRunPreemption. `afresh` tries node by node and remembers nothing."""
@@ -140,13 +138,14 @@ class Evaluator:
         if signature is None or self._nominator.node_of(cluster.pods.row_of[pod.uid]):
             return Outcomes(size)
         key = (pod.priority, signature)
-        kept = self._remembered.pop(key, None)
-        if kept is None or (kept.structure, kept.catalog) != (cluster.structure, cluster.catalog.version):
-            kept = _Remembered(Outcomes(size), cluster.structure, cluster.catalog.version)
+        remembered: OrderedDict[_Key, _Remembered] = cluster.derived(self, OrderedDict)
+        kept = remembered.pop(key, None)
+        if kept is None or kept.catalog != cluster.catalog.version:
+            kept = _Remembered(Outcomes(size), cluster.catalog.version)
         else:
             kept.outcomes.forget(list(set(cluster.journal[kept.journal :])))
         kept.journal = len(cluster.journal)
-        self._remembered[key] = kept
-        if len(self._remembered) > _KINDS:
-            self._remembered.popitem(last=False)
+        remembered[key] = kept
+        if len(remembered) > _KINDS:
+            remembered.popitem(last=False)
         return kept.outcomes

@@ -13,38 +13,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.plugins.inter_pod_affinity.pod_matching import BySelector, PodMatching, handles_of
 from ksched_cli.plugins.inter_pod_affinity.topology_counts import TopologyCounts
 
-Move = tuple[int, int, int]
 Carries = Callable[[PodTerms], Iterable[tuple[AffinityTerm, int]]]
-
-
-class Placements:
-    """Which pods came to nodes and left them since the last call."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._structure = -1
-        self._position = 0
-        self._on: list[set[int]] = []
-
-    def moves(self) -> list[Move] | None:
-        """(pod row, node row, +1 or -1); None where rows have other numbers now and all has to be counted again."""
-        journal = self._cluster.journal
-        if self._structure != self._cluster.structure or self._position > len(journal):
-            self._structure = self._cluster.structure
-            self._on = [set(pods) for pods in self._cluster.usage.pods]
-            self._position = len(journal)
-            return None
-        touched = journal[self._position :]
-        self._position = len(journal)
-        return [move for row in dict.fromkeys(touched) for move in self._moves_on(row)]
-
-    def _moves_on(self, row: int) -> list[Move]:
-        before, now = self._on[row], self._cluster.usage.pods[row].keys()
-        if before == now:
-            return []
-        moves = [(pod, row, -1) for pod in before - now] + [(pod, row, 1) for pod in now - before]
-        self._on[row] = set(now)
-        return moves
 
 
 class CarriedTerm:
@@ -111,7 +80,7 @@ class Tallies:
         self._pods = matching
         self._tallies: dict[tuple[tuple[PodMatcher, ...], str], TopologyCounts] = {}
         self._by_selector: BySelector[tuple[tuple[PodMatcher, ...], TopologyCounts]] = BySelector()
-        self._matching: dict[tuple[int, int], tuple[int, list[TopologyCounts]]] = {}
+        self._matching: dict[tuple[str, frozenset[tuple[str, str]]], tuple[int, list[TopologyCounts]]] = {}
 
     def of(self, matchers: tuple[PodMatcher, ...], key: str) -> TopologyCounts:
         found = self._tallies.get((matchers, key))
@@ -130,20 +99,18 @@ class Tallies:
         counts.add_rows(pods.node_row[wanted])
         return counts
 
-    def place(self, pod_row: int, node_row: int, amount: int) -> bool:
+    def place(self, pod: PodInfo, node_row: int, amount: int) -> bool:
         """Count a pod that came to the node or left it; whether some tally is about it."""
-        concerned = self._concerned(pod_row)
+        concerned = self._concerned(pod)
         for counts in concerned:
             counts.add(node_row, amount)
         return bool(concerned)
 
-    def _concerned(self, pod_row: int) -> list[TopologyCounts]:
-        pods = self._cluster.pods
-        key = int(pods.namespace[pod_row]), int(pods.label_set[pod_row])
+    def _concerned(self, pod: PodInfo) -> list[TopologyCounts]:
+        key = pod.namespace, frozenset(pod.labels.items())
         version, concerned = self._matching.get(key, (-1, []))
         if version != self._by_selector.version:
-            pod = pods.infos[pod_row]
-            candidates = self._by_selector.candidates(pod.labels.items())
+            candidates = self._by_selector.candidates(key[1])
             concerned = [
                 counts
                 for matchers, counts in candidates
@@ -154,27 +121,27 @@ class Tallies:
 
 
 class AffinityIndex:
-    """Everything that is kept between cycles. `generation` goes up when what was handed out no longer holds, and
-    `version` when any count has changed."""
+    """The counts of one structure of the cluster, kept between cycles. `generation` goes up when what was handed out no
+    longer holds, and `version` is another number when any count has changed."""
 
-    def __init__(self, cluster: Cluster, hard_weight: int) -> None:
+    def __init__(
+        self, cluster: Cluster, parser: TermParser, matching: PodMatching, versions: Iterator[int], hard_weight: int
+    ) -> None:
         self._cluster = cluster
+        self._parser = parser
         self._hard_weight = hard_weight
-        self.parser = TermParser()
-        self._matching = PodMatching(cluster.pods)
-        self._placements = Placements(cluster)
+        self._versions = versions
         self._namespaces: list[Namespace] = []
         self._catalog_version = -1
+        self._position = len(cluster.moves)
         self.generation = 0
-        self.version = 0
-        self._start_over()
-
-    def _start_over(self) -> None:
-        self.generation += 1
-        self.version += 1
-        self.anti_affinity = CarriedTerms(self._cluster, _required_anti_affinity)
-        self.preferences = CarriedTerms(self._cluster, self._preferences)
-        self.tallies = Tallies(self._cluster, self._matching)
+        self.version = next(versions)
+        self.anti_affinity = CarriedTerms(cluster, _required_anti_affinity)
+        self.preferences = CarriedTerms(cluster, self._preferences)
+        self.tallies = Tallies(cluster, matching)
+        pods = cluster.pods
+        for pod_row in np.nonzero(pods.has_affinity & (pods.node_row >= 0))[0].tolist():
+            self._place_terms(pods.infos[pod_row], int(pods.node_row[pod_row]), 1)
 
     def _preferences(self, terms: PodTerms) -> Iterator[tuple[AffinityTerm, int]]:
         """processExistingPod's half that is about the existing pod's terms."""
@@ -185,20 +152,15 @@ class AffinityIndex:
     def sync(self) -> None:
         """Bring everything up to date with the cluster."""
         self._sync_namespaces()
-        moves = self._placements.moves()
-        if moves is None:
-            self._start_over()
-            placed = np.nonzero(self._cluster.pods.node_row >= 0)[0]
-            for pod_row, node_row in zip(placed.tolist(), self._cluster.pods.node_row[placed].tolist(), strict=True):
-                self._place_terms(pod_row, node_row, 1)
-            return
-        for pod_row, node_row, amount in moves:
-            carries = self._place_terms(pod_row, node_row, amount)
-            if self.tallies.place(pod_row, node_row, amount) or carries:
-                self.version += 1
+        moves = self._cluster.moves
+        for pod, node_row, amount in moves[self._position :]:
+            carries = self._place_terms(pod, node_row, amount)
+            if self.tallies.place(pod, node_row, amount) or carries:
+                self.version = next(self._versions)
+        self._position = len(moves)
 
-    def _place_terms(self, pod_row: int, node_row: int, amount: int) -> bool:
-        terms = self.parser.of(self._cluster.pods.infos[pod_row])
+    def _place_terms(self, pod: PodInfo, node_row: int, amount: int) -> bool:
+        terms = self._parser.of(pod)
         if terms is NO_TERMS:
             return False
         avoids = self.anti_affinity.place(terms, node_row, amount)
@@ -213,7 +175,7 @@ class AffinityIndex:
         if namespaces != self._namespaces:
             self._namespaces = namespaces
             self.generation += 1
-            self.version += 1
+            self.version = next(self._versions)
             self.anti_affinity.forget_matches()
             self.preferences.forget_matches()
 

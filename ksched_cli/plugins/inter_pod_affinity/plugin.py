@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from ksched_cli.api.core import Namespace
 from ksched_cli.api.pod_facts import holds_place, is_same_pod
-from ksched_cli.cluster.affinity_terms import Labels, PodMatcher, PodTerms
+from ksched_cli.cluster.affinity_terms import Labels, PodMatcher, PodTerms, TermParser
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn
 from ksched_cli.cluster.labels import ABSENT
 from ksched_cli.cluster.pod_info import PodInfo
@@ -32,6 +33,7 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.inter_pod_affinity.guide import PodAffinityGuide
 from ksched_cli.plugins.inter_pod_affinity.hints import affinity_node_may_help, affinity_pod_may_help
 from ksched_cli.plugins.inter_pod_affinity.index import AffinityIndex
+from ksched_cli.plugins.inter_pod_affinity.pod_matching import PodMatching
 from ksched_cli.plugins.inter_pod_affinity.reasons import InterPodAffinityReasons
 from ksched_cli.plugins.inter_pod_affinity.rules import InterPodAffinityRules
 from ksched_cli.plugins.inter_pod_affinity.topology_counts import TopologyCounts, TrialCounts
@@ -124,9 +126,7 @@ class InterPodAffinity(
 
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._index = AffinityIndex(handle.cluster, self.args.hard_pod_affinity_weight)
-        self._incoming: dict[PodTerms, IncomingTerms] = {}
-        self._generation = 0
+        self._parser, self._matching, self._versions = TermParser(), PodMatching(handle.cluster.pods), count()
         self._answers = _answers(handle.release)
         # Else a pod that is only nominated to a node is nobody that one can want to be with or apart from.
         self._follows_nominated = InterPodAffinityRules.of(handle.release).follows_nominated_pods
@@ -138,16 +138,15 @@ class InterPodAffinity(
             return True
         if event.resource == "Pod" and not all(holds_place(each) for each in (old, new) if each is not None):
             return False
-        terms = self._index.parser.of(pod)
+        terms = self._parser.of(pod)
         if terms.error:
             return True
         if event.resource == "Node":
             return affinity_node_may_help(terms, old, new)
-        return affinity_pod_may_help(terms, pod.pod, old, new, self._index.parser)
+        return affinity_pod_may_help(terms, pod.pod, old, new, self._parser)
 
     def placements_version(self, pod: PodInfo) -> Hashable | None:
-        self._sync()
-        return self._index.version
+        return self._synced().version
 
     def changed_rows(self, pod: PodInfo, before: AffinityState, now: AffinityState) -> RowColumn | None:
         """The nodes of the topology values where a count has become positive or zero."""
@@ -170,13 +169,13 @@ class InterPodAffinity(
     # PreFilter
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[AffinityState] | Status:
-        terms = self._index.parser.of(pod)
+        terms = self._parser.of(pod)
         if terms.error:
             return unresolvable(InterPodAffinityReasons.unreadable(problem=terms.error))
-        self._sync()
-        incoming, namespace_labels = self._resolve(terms), self._namespace_labels(pod)
+        index = self._synced()
+        incoming, namespace_labels = self._resolve(index, terms), self._namespace_labels(pod)
         state = AffinityState(incoming, namespace_labels, TrialCounts(), TrialCounts(), TrialCounts())
-        for carried in self._index.anti_affinity.matching(pod, namespace_labels):
+        for carried in index.anti_affinity.matching(pod, namespace_labels):
             state.existing.add(carried.counts)
         if not state.existing.keys and not incoming.affinity and not incoming.anti_affinity:
             return SKIP
@@ -186,21 +185,30 @@ class InterPodAffinity(
             state.anti_affinity.add(tally)
         return PreFilterResult(state)
 
-    def _sync(self) -> None:
-        self._index.sync()
-        if self._generation != self._index.generation:
-            self._generation = self._index.generation
-            self._incoming.clear()
+    @property
+    def _index(self) -> AffinityIndex:
+        return self.handle.cluster.derived(self, self._new_index)
 
-    def _resolve(self, terms: PodTerms) -> IncomingTerms:
-        """Once per template."""
-        known = self._incoming.get(terms)
+    def _new_index(self) -> AffinityIndex:
+        weight = self.args.hard_pod_affinity_weight
+        return AffinityIndex(self.handle.cluster, self._parser, self._matching, self._versions, weight)
+
+    def _synced(self) -> AffinityIndex:
+        """The index of the cluster as it is now."""
+        index = self._index
+        index.sync()
+        return index
+
+    def _resolve(self, index: AffinityIndex, terms: PodTerms) -> IncomingTerms:
+        """Once per template and generation of the index."""
+        resolved: dict[tuple[int, PodTerms], IncomingTerms] = self.handle.cluster.derived(index, dict)
+        known = resolved.get((index.generation, terms))
         if known is None:
-            known = self._incoming[terms] = self._resolved(terms)
+            known = resolved[index.generation, terms] = self._resolved(index, terms)
         return known
 
-    def _resolved(self, terms: PodTerms) -> IncomingTerms:
-        catalog, tallies = self.handle.cluster.catalog, self._index.tallies
+    def _resolved(self, index: AffinityIndex, terms: PodTerms) -> IncomingTerms:
+        catalog, tallies = self.handle.cluster.catalog, index.tallies
         affinity = tuple(term.matcher(catalog) for term in terms.required_affinity)
         keys = tuple(dict.fromkeys(term.topology_key for term in terms.required_affinity))
         anti = [(term.matcher(catalog), term.topology_key) for term in terms.required_anti_affinity]
@@ -237,7 +245,7 @@ class InterPodAffinity(
 
     def concerns(self, state: AffinityState, pod: PodInfo, other: int) -> bool:
         info = self.handle.cluster.pods.infos[other]
-        carried = self._index.parser.of(info).required_anti_affinity if state.existing.keys else ()
+        carried = self._parser.of(info).required_anti_affinity if state.existing.keys else ()
         return (
             any(term.matches(pod, state.namespace_labels) for term in carried)
             or state.terms.affinity_matches(info)
@@ -248,7 +256,7 @@ class InterPodAffinity(
         """preFilterState.updateWithPod."""
         cluster = self.handle.cluster
         column, info = cluster.nodes.labels.column, cluster.pods.infos[other]
-        for term in self._index.parser.of(info).required_anti_affinity:
+        for term in self._parser.of(info).required_anti_affinity:
             if term.matches(pod, state.namespace_labels):
                 state.existing.update(column(term.topology_key), term.topology_key, row, amount)
         if not self._follows_nominated and self.handle.nominator.node_of(other):
@@ -333,7 +341,7 @@ class InterPodAffinity(
         return state.named[memory]
 
     def _avoiding(self, state: AffinityState, pod: PodInfo, other: PodInfo, key: str) -> bool:
-        terms = self._index.parser.of(other).required_anti_affinity
+        terms = self._parser.of(other).required_anti_affinity
         return any(term.topology_key == key and term.matches(pod, state.namespace_labels) for term in terms)
 
     # Score
@@ -343,12 +351,12 @@ class InterPodAffinity(
         skips = InterPodAffinityRules.of(self.handle.release).skips_without_preferences
         if self.args.ignore_preferred_terms_of_existing_pods and not _has_preferences(pod):
             return SKIP if skips else Preferences(())
-        terms = self._index.parser.of(pod)
+        terms = self._parser.of(pod)
         if terms.error:
             return error(f"failed to parse pod: {terms.error}")
-        self._sync()
-        weighted = [(tally, weight) for tally, weight in self._resolve(terms).preferred if tally.total]
-        matching = self._index.preferences.matching(pod, self._namespace_labels(pod))
+        index = self._synced()
+        weighted = [(tally, weight) for tally, weight in self._resolve(index, terms).preferred if tally.total]
+        matching = index.preferences.matching(pod, self._namespace_labels(pod))
         weighted += [(carried.counts, carried.weight) for carried in matching]
         if not weighted and skips:
             return SKIP

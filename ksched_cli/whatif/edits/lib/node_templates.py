@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from ksched_cli.api.core import Node, NodeStatus
 from ksched_cli.api.defaults import default_node
@@ -21,6 +22,7 @@ _IN_WORDS = re.compile(rf"({'|'.join((*_RESOURCES, *_LABELS, 'name'))})=")
 _PODS = "110"
 _DEFAULT_NAME = "new-node"
 _HOSTNAME = "kubernetes.io/hostname"
+_HINT = "a template is a file with one Node, or words such as cpu=4,memory=16Gi,zone=a"
 
 
 def read_template(text: str) -> Node:
@@ -37,13 +39,11 @@ def split_count(text: str) -> tuple[str, str]:
 
 
 def _of_file(path: str) -> Node:
-    loaded = load_dump([path])
-    nodes = loaded.of(Node)
+    if Path(path).is_dir():
+        raise EditMistake(f"{path} is a directory", _HINT)
+    nodes = load_dump([path]).of(Node)
     if len(nodes) != 1:
-        raise EditMistake(
-            f"{len(nodes)} nodes in {path}" if nodes else f"no Node in {path}",
-            "a template is a file with one Node, or words such as cpu=4,memory=16Gi,zone=a",
-        )
+        raise EditMistake(f"{len(nodes)} nodes in {path}" if nodes else f"no Node in {path}", _HINT)
     return nodes[0]
 
 

@@ -1,0 +1,194 @@
+"""`ksched sweep`: many variants of a cluster; `ksched sweep schema|validate` for sweep files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any, Optional
+
+import typer
+from typer.core import TyperGroup
+
+from ksched_cli.cli import options
+from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
+from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.printing import print_row, print_text, warn
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
+from ksched_cli.errors import ExpectationFailed, InputError, Problem, UsageError
+
+SHORT = "Thousands of variants at once: failures, orders, counts, versions."
+HELP = """Try many variants of a cluster, each by itself, and say what is worst, how likely each result is, and which
+setting is best.
+
+Each option below is a dimension; dimensions multiply. A number of --add-node, --clone-node or --scale that is written
+A..B, and a --kube-version A..B, is a dimension too. A file SWEEP.yaml has the same words under `dimensions`; options
+replace what it says.
+
+First the setting of the variant is made (version, configuration, edits, order, tie-break) and the pending pods get
+their nodes. Then the nodes fail: they are gone at once with their pods, controllers recreate these pods, and the run
+goes on until nothing moves. Pending pods of the input that had found a place on a failed node look for another one.
+
+The result of a variant is the worst that happens: safe; evicts others (pods are preempted, and all of them have a
+place in the end); loses pods (no controller recreates a pod); no place (a pod finds no node, or the pods do not come
+to rest); error.
+
+"""
+HELP += EDITS_HELP
+
+EPILOG = """Examples:
+
+  ksched sweep --fail node --from cluster.json
+
+  ksched sweep --fail node:2 --sample 20000 --seed 1 --from cluster.json
+
+  ksched sweep --orders 200 --ties 10 --from cluster.json -o json
+
+  ksched sweep --fail zone --kube-version 1.30..1.36 --from cluster.json
+
+  ksched sweep --add-node cpu=16,memory=64Gi=0..20 --from cluster.json
+
+  ksched sweep sweep.yaml --from cluster.json -o jsonl
+
+  ksched sweep validate sweep.yaml
+
+Exit codes: 0 every variant is safe, 1 some variant is not, 2 the input or the command line is wrong, 3 the cluster
+could not be read, 4 an expectation failed."""
+
+
+class _FileOrCommand(TyperGroup):
+    """`sweep FILE` beside `sweep validate FILE`: a first word that is no command is the file."""
+
+    def invoke(self, ctx: Any) -> Any:
+        words: list[str] = [*ctx._protected_args, *ctx.args]
+        if words and words[0] not in self.commands:
+            ctx.obj = words
+            ctx._protected_args, ctx.args = [], []
+        return super().invoke(ctx)
+
+
+app = typer.Typer(
+    cls=_FileOrCommand,
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help=HELP,
+    epilog=EPILOG,
+    context_settings={"allow_interspersed_args": True},
+    subcommand_metavar="[SWEEP.yaml]",
+)
+
+Fail = Annotated[
+    str,
+    typer.Option(
+        "--fail",
+        metavar="WHAT[:K]",
+        show_default=False,
+        help="Every node, zone, region or value of label=KEY fails; with :2 every pair of them fails together.",
+    ),
+]
+Orders = Annotated[
+    Optional[int],  # noqa: UP045  # typer reads the annotation at run time
+    typer.Option("--orders", metavar="N", show_default=False, help="N random orders of arrival of the pending pods."),
+]
+Ties = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option("--ties", metavar="N", show_default=False, help="N random choices among nodes with equal scores."),
+]
+Sample = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(
+        "--sample", metavar="N", show_default=False, help="Try N of the variants, drawn with --seed; each at most once."
+    ),
+]
+Output = Annotated[str, options.FormatOption("SweepRun")]
+
+
+@app.callback()
+@takes_groups
+def sweep(
+    ctx: typer.Context,
+    cluster: ManifestOptions,
+    live: LiveClusterOptions,
+    scheduler: SchedulerOptions,
+    edits: EditOptions,
+    fail: Fail = "",
+    orders: Orders = None,
+    ties: Ties = None,
+    sample: Sample = None,
+    output: Output = "table",
+    exit_zero: options.ExitZero = False,
+    no_headers: options.NoHeaders = False,
+) -> None:
+    from ksched_cli.simulator import Simulator
+
+    if ctx.invoked_subcommand is not None:
+        return
+    files: list[str] = ctx.obj or []
+    if len(files) > 1:
+        raise UsageError(f"one sweep file at a time: {', '.join(files)}")
+    words: dict[str, Any] = {"fail": fail, "orders": orders, "ties": ties, "sample": sample, "seed": scheduler.seed}
+    scheduler, edits = _without_ranges(scheduler, edits, words)
+    simulator = Simulator.of(run_options(cluster, live, scheduler, edits))
+    found = simulator.sweep(files[0] if files else None, **words)
+    warn(found.warnings)
+    show(found, output, headers=not no_headers)
+    result = found.result()
+    if result.failed:
+        raise typer.Exit(ExpectationFailed.exit_code)
+    raise typer.Exit(0 if result.safe or exit_zero else SOME_DO_NOT_FIT)
+
+
+def _without_ranges(
+    scheduler: SchedulerOptions, edits: EditOptions, words: dict[str, Any]
+) -> tuple[SchedulerOptions, EditOptions]:
+    """The options without those that are dimensions, which go to the words."""
+    from ksched_cli.simulator import is_edit_range, is_version_range, swept_edits
+
+    if is_version_range(scheduler.kube_version):
+        words["kube_version"] = scheduler.kube_version
+        scheduler = replace(scheduler, kube_version="auto")
+    for flag in swept_edits():
+        field = flag.replace("-", "_")
+        texts: list[str] = getattr(edits, field)
+        words[field] = tuple(text for text in texts if is_edit_range(text))
+        edits = replace(edits, **{field: [text for text in texts if not is_edit_range(text)]})  # type: ignore[type-var]
+    return scheduler, edits
+
+
+Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Sweep files.")]
+
+VALIDATE_HELP = """Whether the files can be run; if not, every mistake with its line and path.
+
+Names of nodes and workloads are looked at when a sweep is run, for it takes a cluster to know them.
+
+Examples:
+
+  ksched sweep validate failures.yaml"""
+
+SCHEMA_HELP = """A JSON Schema of sweep files, for editors.
+
+Examples:
+
+  ksched sweep schema > sweep.schema.json"""
+
+
+@app.command("validate", help=VALIDATE_HELP, short_help="Check sweep files, all mistakes at once.")
+def validate(files: Files) -> None:
+    from ksched_cli.simulator import Simulator
+
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            Simulator.validate_sweep(file)
+        except InputError as mistake:
+            problems.extend(mistake.problems)
+        else:
+            print_row(f"{file}: valid")
+    if problems:
+        raise InputError(problems)
+
+
+@app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema for editors.")
+def schema() -> None:
+    from ksched_cli.report.encoding import json_text
+    from ksched_cli.simulator import Simulator
+
+    print_text(json_text(Simulator.sweep_schema(), indent=2))

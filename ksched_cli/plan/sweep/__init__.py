@@ -1,0 +1,1 @@
+"""`ksched sweep`: many variants of one cluster, each by itself."""

@@ -1,0 +1,143 @@
+"""A sweep from a file and from the words of a command line or of the Python API, every mistake with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import structs
+
+from ksched_cli.api.conversion import path_text, problems_in
+from ksched_cli.api.yaml_reader import Document, read_documents
+from ksched_cli.errors import InputError, KschedError, Problem, UsageError
+from ksched_cli.plan.sweep.document import API_VERSION, KIND, DimensionsDocument, SweepDocument
+from ksched_cli.plan.sweep.model import DEFAULT_WORST, EditRange, Sweep
+from ksched_cli.plan.sweep.reading import check_draws, read_edit_range, read_failing, read_versions
+from ksched_cli.whatif.edits.lib.mistake import EditMistake
+from ksched_cli.whatif.edits.lib.registry import specs_by_flag
+from ksched_cli.whatif.ranges import COUNTED_EDITS
+
+T = TypeVar("T")
+_Steps = tuple[str | int, ...]
+
+# Words of the Python API: the fields of the document and its dimensions.
+DIMENSION_WORDS = tuple(structs.asdict(DimensionsDocument()))
+OTHER_WORDS = ("sample", "seed", "keep_worst")
+
+
+def read_sweep(path: str | None, words: Mapping[str, Any]) -> Sweep:
+    """The sweep of a file, in which `words` replace what is written there. InputError or UsageError with all
+    mistakes."""
+    document = _read_file(path) if path is not None else None
+    reader = _SweepReader(path or "", document, words)
+    sweep = reader.read()
+    if reader.problems:
+        problems = sorted(reader.problems, key=lambda problem: problem.line or 0)
+        raise (InputError if path is not None else UsageError)(problems)
+    return sweep
+
+
+def validate_sweep(path: str) -> str:
+    """The name of the sweep. InputError with all mistakes of the file."""
+    return read_sweep(path, {}).name
+
+
+def _read_file(path: str) -> Document:
+    try:
+        content = Path(path).read_bytes()
+    except OSError as problem:
+        raise InputError(Problem((problem.strerror or str(problem)).lower(), path)) from None
+    documents = list(read_documents(content, path, with_lines=True))
+    if len(documents) != 1 or not isinstance(documents[0].value, dict):
+        what = "empty" if not documents else f"{len(documents)} documents" if len(documents) > 1 else "not an object"
+        raise InputError(Problem(f"{what}: expected one {KIND} of {API_VERSION}", path))
+    return documents[0]
+
+
+class _SweepReader:
+    def __init__(self, source: str, file: Document | None, words: Mapping[str, Any]) -> None:
+        self._source, self._file, self._words = source, file, words
+        self.problems: list[Problem] = []
+
+    def read(self) -> Sweep:
+        document = self._document()
+        of = document.dimensions
+        sweep = Sweep(
+            document.metadata.name or Path(self._source).stem,
+            self._made("fail", read_failing, of.fail),
+            self._made("orders", check_draws, of.orders) or 0,
+            self._made("ties", check_draws, of.ties) or 0,
+            (),
+            self._made("kube_version", read_versions, of.kube_version) or (),
+            tuple(self._edits(of)),
+            document.sample,
+            document.seed,
+            document.keep_worst or DEFAULT_WORST,
+            document.keep_worst is not None,
+        )
+        for key, least in (("sample", 1), ("keep_worst", 1)):
+            value = getattr(document, key)
+            if value is not None and value < least:
+                self._complain(key, f"{value} is not at least {least}")
+        if not self.problems and not sweep.has_dimension:
+            hint = "--fail node, --orders N, --ties N, --kube-version A..B, --scale KIND/NAME=A..B, ..."
+            self._complain("dimensions", "the sweep has no dimension: it would be a single variant", hint)
+        return sweep
+
+    def _document(self) -> SweepDocument:
+        """The file with the words in the place of its own."""
+        value = self._file.value if self._file is not None else {"apiVersion": API_VERSION, "kind": KIND}
+        for field, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
+            if value.get(field) != wanted:
+                found = value.get(field)
+                self._complain(field, f"expected {wanted}, got {'none' if found is None else found}")
+        typed, mistakes = problems_in(value, SweepDocument)
+        for steps, text in mistakes:
+            self.problems.append(self._problem(text, steps))
+        document: SweepDocument = typed or SweepDocument()
+        words = {key: each for key, each in self._words.items() if each not in (None, (), "")}
+        dimensions = {key: each for key, each in words.items() if key in DIMENSION_WORDS}
+        others = {key: each for key, each in words.items() if key in OTHER_WORDS}
+        made = structs.replace(document.dimensions, **dimensions)
+        return structs.replace(document, dimensions=made, **others)
+
+    def _edits(self, of: DimensionsDocument) -> Sequence[EditRange]:
+        """In the order in which a command line's edits are made."""
+        found = []
+        for flag in sorted(COUNTED_EDITS, key=lambda flag: specs_by_flag()[flag].order):
+            field = flag.replace("-", "_")
+            texts = getattr(of, field)
+            for text in (texts,) if isinstance(texts, str) else texts:
+                made = self._made(field, lambda text, flag=flag: read_edit_range(flag, text), text)  # type: ignore[misc]
+                found += [made] if made is not None else []
+        return found
+
+    def _made(self, key: str, read: Callable[[Any], T], value: Any) -> T | None:
+        """What is read of the value, if there is one."""
+        if value is None:
+            return None
+        try:
+            return read(value)
+        except EditMistake as mistake:
+            self._complain(key, str(mistake), mistake.hint, value)
+        except KschedError as mistake:
+            for problem in mistake.problems:
+                self._complain(key, problem.message, problem.hint, value)
+        return None
+
+    def _complain(self, key: str, message: str, hint: str = "", value: Any = None) -> None:
+        if self._words.get(key) not in (None, (), "") or self._file is None:
+            flag = f"--{key.replace('_', '-')}" if key != "dimensions" else ""
+            self.problems.append(Problem(message, f"{flag} {'' if value is None else value}".strip(), hint=hint))
+        else:
+            self.problems.append(self._problem(message, self._steps(key), hint))
+
+    def _steps(self, key: str) -> _Steps:
+        head, *tail = key.split("_")
+        name = head + "".join(word.title() for word in tail)
+        return ("dimensions", name) if key in DIMENSION_WORDS else (name,)
+
+    def _problem(self, message: str, steps: Sequence[str | int], hint: str = "") -> Problem:
+        assert self._file is not None
+        return Problem(message, self._source, self._file.line_of(tuple(steps)), path_text(steps), hint)

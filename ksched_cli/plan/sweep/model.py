@@ -1,0 +1,72 @@
+"""A sweep as it is run: its dimensions, which multiply, and how many of their products are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ksched_cli.whatif.edits.lib.edit import Edit
+from ksched_cli.whatif.scenario.model import Expectation
+
+DEFAULT_WORST = 10
+
+
+@dataclass(frozen=True)
+class Failing:
+    """Every choice of `count` nodes, zones, regions or values of a label fails."""
+
+    what: str
+    count: int = 1
+
+    def __str__(self) -> str:
+        return self.what if self.count == 1 else f"{self.what}:{self.count}"
+
+
+@dataclass(frozen=True)
+class EditRange:
+    """One edit of the command line with each number of a range. `edits` has the edit of each number, None for a number
+    that changes nothing."""
+
+    flag: str
+    subject: str
+    first: int
+    edits: tuple[Edit | None, ...]
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.edits) - 1
+
+    def __str__(self) -> str:
+        return f"{self.subject}={self.first}..{self.last}"
+
+
+@dataclass(frozen=True)
+class GridPoint:
+    """One KubeSchedulerConfiguration, and the parameters that it differs in from the others."""
+
+    parameters: Mapping[str, Any]
+    configuration: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """`orders` and `ties` are numbers of random orders and random tie-breaks. `sample` draws so many variants with
+    `seed`. `worst` is how many of the worst variants the result lists; with `keeps_worst` it keeps their documents."""
+
+    name: str = ""
+    failing: Failing | None = None
+    orders: int = 0
+    ties: int = 0
+    grid: tuple[GridPoint, ...] = ()
+    kube_versions: tuple[str, ...] = ()
+    edits: tuple[EditRange, ...] = ()
+    sample: int | None = None
+    seed: int = 0
+    worst: int = DEFAULT_WORST
+    keeps_worst: bool = False
+    expectations: tuple[Expectation, ...] = field(default=())
+
+    @property
+    def has_dimension(self) -> bool:
+        return bool(self.failing or self.orders or self.ties or self.grid or self.kube_versions or self.edits)

@@ -1,0 +1,80 @@
+"""What a sweep came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ksched_cli.plan.sweep.model import Sweep
+from ksched_cli.plan.sweep.rows import OUTCOMES, VariantOutcome, VariantRow
+from ksched_cli.plan.sweep.statistics import FigureRange, PodOdds, SettingSummary, Share
+from ksched_cli.whatif.edits.lib.registry import specs_by_flag
+
+
+@dataclass(frozen=True, slots=True)
+class SweepStats:
+    """`resumed` variants were read and not run. `peak_mib` is that of the largest worker."""
+
+    nodes: int
+    executor: str
+    workers: int
+    variants: int
+    resumed: int
+    seconds: float
+    load_seconds: float
+    peak_mib: float
+
+    @property
+    def rate(self) -> float:
+        """Variants per second."""
+        return (self.variants - self.resumed) / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SweepResult:
+    """`base` is the cluster without any variant. `worst` has the variants that are not safe, the worst first."""
+
+    sweep: Sweep
+    product: int
+    variants: int
+    base: VariantRow
+    outcomes: Mapping[str, Share]
+    failed: Mapping[str, Share]
+    figures: Mapping[str, FigureRange]
+    worst: tuple[VariantRow, ...]
+    pods: tuple[PodOdds, ...]
+    settings: tuple[SettingSummary, ...]
+    coverage: Mapping[str, Any]
+    stats: SweepStats
+
+    @property
+    def outcome(self) -> VariantOutcome:
+        """The worst of all variants."""
+        return next((each for each in reversed(OUTCOMES) if each in self.outcomes), "safe")
+
+    @property
+    def is_drawn(self) -> bool:
+        """The variants are some of many that could be drawn, so that shares have an interval."""
+        return bool(self.sweep.orders or self.sweep.ties or self.variants < self.product)
+
+    @property
+    def dimensions(self) -> dict[str, Any]:
+        """Each dimension by the name that it has in a sweep file."""
+        sweep = self.sweep
+        found: dict[str, Any] = {
+            "kubeVersion": list(sweep.kube_versions),
+            "grid": [dict(each.parameters) for each in sweep.grid],
+            **{specs_by_flag()[each.flag].key: [] for each in sweep.edits},
+            "orders": sweep.orders,
+            "ties": sweep.ties,
+            "fail": str(sweep.failing) if sweep.failing else "",
+        }
+        for each in sweep.edits:
+            found[specs_by_flag()[each.flag].key].append(str(each))
+        return {key: value for key, value in found.items() if value}
+
+    @property
+    def safe(self) -> bool:
+        """Every variant is safe."""
+        return set(self.outcomes) <= {"safe"}

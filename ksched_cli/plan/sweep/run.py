@@ -1,0 +1,90 @@
+"""Runs a sweep: rows are passed on as they come, stored, and added up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from ksched_cli.plan.sweep.executors.executor import Executor
+from ksched_cli.plan.sweep.results import SweepResult, SweepStats
+from ksched_cli.plan.sweep.rows import VariantRow, decode_rows
+from ksched_cli.plan.sweep.runner import BaseRun, VariantRunner
+from ksched_cli.plan.sweep.spans import Spans
+from ksched_cli.plan.sweep.statistics import Aggregator
+from ksched_cli.plan.sweep.task import SweepTask
+from ksched_cli.progress import steps
+
+# Called with the number of variants that are done and with that of all.
+SweepProgress = Callable[[int, int], None]
+
+
+class SweepRun:
+    """The variants of a sweep, run when they are read: iterate for the rows as they come, or call `result`."""
+
+    def __init__(
+        self,
+        task: SweepTask,
+        executor: Executor,
+        *,
+        progress: SweepProgress | None = None,
+        load_seconds: float = 0.0,
+        warnings: tuple[str, ...] = (),
+    ) -> None:
+        self._task, self._executor, self._progress = task, executor, progress
+        self._load_seconds, self.warnings = load_seconds, warnings
+        self._aggregator = Aggregator(task.space.sweep.worst)
+        self._peak = 0.0
+        self._rows: Iterator[VariantRow] | None = None
+        self._result: SweepResult | None = None
+
+    def __len__(self) -> int:
+        return len(self._task.space)
+
+    def __iter__(self) -> Iterator[VariantRow]:
+        """Rows are not kept: a second loop goes on where the first one ended."""
+        if self._rows is None:
+            self._rows = steps(self._run(), "variants are done", len(self))
+        return self._rows
+
+    def result(self) -> SweepResult:
+        """What all variants come to together. Those that are not run yet are run now."""
+        for _ in self:
+            pass
+        assert self._result is not None
+        return self._result
+
+    def _run(self) -> Iterator[VariantRow]:
+        started = time.perf_counter()
+        here = VariantRunner(self._task)
+        base = here.base()
+        loaded = time.perf_counter()
+        for span in self._executor.run(self._task, Spans(len(self)), here):
+            self._peak = max(self._peak, span.peak_mib)
+            for row in decode_rows(span.lines):
+                self._aggregator.add(row)
+                yield row
+            if self._progress is not None:
+                self._progress(self._aggregator.count, len(self))
+        load_seconds = self._load_seconds + loaded - started
+        self._result = self._summed(base, load_seconds, time.perf_counter() - loaded)
+
+    def _summed(self, base: BaseRun, load_seconds: float, seconds: float) -> SweepResult:
+        found, space = self._aggregator, self._task.space
+        executor, resumed = self._executor, 0
+        stats = SweepStats(
+            base.nodes, executor.name, executor.workers, found.count, resumed, seconds, load_seconds, self._peak
+        )
+        return SweepResult(
+            space.sweep,
+            space.product,
+            found.count,
+            base.row,
+            found.outcomes(),
+            found.failed(),
+            found.figures(),
+            found.worst(),
+            found.pods(),
+            found.settings(),
+            base.coverage,
+            stats,
+        )

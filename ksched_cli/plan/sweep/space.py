@@ -1,0 +1,154 @@
+"""All variants of a sweep: a variant is a number, and everything about it is computed from the number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb, prod
+from typing import Any
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.errors import Problem, UsageError
+from ksched_cli.plan.expectations import domains
+from ksched_cli.plan.sweep.draws import Permutation, choice
+from ksched_cli.plan.sweep.model import Sweep
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.edits.lib.edit import Edit
+from ksched_cli.whatif.edits.lib.registry import specs_by_flag
+
+# More variants than these are drawn from with --sample only.
+MOST_VARIANTS = 100_000_000
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a variant is before nodes fail: indexes into the grid and the minors (-1: as the options have it), the
+    numbers of an order and a tie-break (0: as without the dimension), and the edits."""
+
+    grid: int = -1
+    version: int = -1
+    order: int = 0
+    tie: int = 0
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True)
+class Variant:
+    """`coordinates` has the place in each dimension of the sweep, by the name of the dimension."""
+
+    number: int
+    setting: Setting
+    failing: tuple[str, ...]
+    coordinates: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class VariantSpace:
+    """The product of the dimensions of a sweep, or a sample of it. `domains` has the nodes of each domain that can
+    fail. Failures vary fastest, then tie-breaks and orders, so that neighbours share their setting."""
+
+    sweep: Sweep
+    domains: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        sweep = self.sweep
+        return (
+            len(sweep.kube_versions) or 1,
+            len(sweep.grid) or 1,
+            *(len(each.edits) for each in sweep.edits),
+            sweep.orders or 1,
+            sweep.ties or 1,
+            comb(len(self.domains), sweep.failing.count) if sweep.failing else 1,
+        )
+
+    @property
+    def product(self) -> int:
+        return prod(self.sizes)
+
+    @property
+    def is_sample(self) -> bool:
+        return self.sweep.sample is not None and self.sweep.sample < self.product
+
+    def __len__(self) -> int:
+        sample = self.sweep.sample
+        return self.product if sample is None else min(sample, self.product)
+
+    def variants(self) -> VariantReader:
+        return VariantReader(self)
+
+
+class VariantReader:
+    """Makes the variants of a space from their numbers."""
+
+    def __init__(self, space: VariantSpace) -> None:
+        self._space = space
+        self._sizes = space.sizes
+        self._order = Permutation(space.product, space.sweep.seed) if space.is_sample else None
+
+    def __getitem__(self, number: int) -> Variant:
+        index = self._order[number] if self._order else number
+        digits: list[int] = []
+        for size in reversed(self._sizes):
+            index, digit = divmod(index, size)
+            digits.append(digit)
+        version, grid, *of_edits, order, tie, failing = reversed(digits)
+        sweep = self._space.sweep
+        edits = [each.edits[digit] for each, digit in zip(sweep.edits, of_edits, strict=True)]
+        setting = Setting(
+            grid if sweep.grid else -1,
+            version if sweep.kube_versions else -1,
+            order + 1 if sweep.orders else 0,
+            tie + 1 if sweep.ties else 0,
+            tuple(each for each in edits if each is not None),
+        )
+        failed = choice(failing, sweep.failing.count) if sweep.failing else ()
+        nodes = tuple(node for each in failed for node in self._space.domains[each][1])
+        return Variant(number, setting, nodes, self._coordinates(setting, of_edits, failed))
+
+    def _coordinates(self, setting: Setting, of_edits: Sequence[int], failed: Sequence[int]) -> dict[str, Any]:
+        sweep = self._space.sweep
+        found: dict[str, Any] = {}
+        if sweep.kube_versions:
+            found["kubeVersion"] = sweep.kube_versions[setting.version]
+        if sweep.grid:
+            found["grid"] = dict(sweep.grid[setting.grid].parameters)
+        for each, digit in zip(sweep.edits, of_edits, strict=True):
+            found.setdefault(specs_by_flag()[each.flag].key, {})[each.subject] = each.first + digit
+        if sweep.orders:
+            found["order"] = setting.order
+        if sweep.ties:
+            found["tie"] = setting.tie
+        if sweep.failing:
+            found["fail"] = [self._space.domains[each][0] for each in failed]
+        return found
+
+
+def variant_space(sweep: Sweep, loaded: Loaded) -> VariantSpace:
+    """The variants of a sweep of this cluster. UsageError if there are none, or too many to try them all."""
+    found: dict[str, list[str]] = {}
+    if sweep.failing is not None:
+        found = domains(loaded, sweep.failing.what)
+        _check_domains(sweep, found)
+    pending = any(not pod.spec.node_name and not is_terminal(pod) for pod in loaded.of(Pod))
+    if sweep.orders and not pending:
+        text = "no pod of the input is pending: every order gives the same result"
+        raise UsageError(Problem(text, f"--orders {sweep.orders}"))
+    space = VariantSpace(sweep, tuple((name, tuple(nodes)) for name, nodes in found.items()))
+    if sweep.sample is None and space.product > MOST_VARIANTS:
+        text = f"the dimensions have {space.product:,} products, and at most {MOST_VARIANTS:,} are tried one by one"
+        raise UsageError(Problem(text, hint="--sample N draws N of them"))
+    return space
+
+
+def _check_domains(sweep: Sweep, found: dict[str, list[str]]) -> None:
+    assert sweep.failing is not None
+    what, count = sweep.failing.what, sweep.failing.count
+    where = f"--fail {sweep.failing}"
+    if not found:
+        raise UsageError(Problem(f"no node of the input has the label {what}", where))
+    if len(found) < count:
+        kind = what if what in ("node", "zone", "region") else f"value of {what}"
+        text = f"{count} cannot fail together: the input has {len(found)} {kind}{'s' if len(found) > 1 else ''}"
+        raise UsageError(Problem(text, where))

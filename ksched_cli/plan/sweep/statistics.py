@@ -1,0 +1,234 @@
+"""What the rows of a sweep come to together. Only whole numbers are added up: the order of rows changes nothing."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from ksched_cli.plan.sweep.rows import FIGURE_FIELDS, FIGURES, OUTCOMES, Figures, VariantRow
+
+# The quantile of the normal distribution for 95 %.
+_Z = 1.959963984540054
+_values = attrgetter(*FIGURE_FIELDS)
+# What is better when it is less, for the Pareto front of the settings.
+OBJECTIVES = ("unschedulable", "lost", "preempted", "nodes", "nodesUsed", "spread")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """`count` of `total`, with the Wilson interval of 95 %."""
+
+    count: int
+    total: int
+
+    @property
+    def share(self) -> float:
+        return self.count / self.total if self.total else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The Wilson score interval: the true shares under which this count is no surprise."""
+        if not self.total:
+            return 0.0, 1.0
+        size, share = self.total, self.count / self.total
+        middle = share + _Z * _Z / (2 * size)
+        margin = _Z * sqrt(share * (1 - share) / size + _Z * _Z / (4 * size * size))
+        scale = 1 + _Z * _Z / size
+        low = 0.0 if self.count == 0 else (middle - margin) / scale
+        high = 1.0 if self.count == size else (middle + margin) / scale
+        return max(low, 0.0), min(high, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRange:
+    """A figure over all variants that were run."""
+
+    least: int
+    mean: float
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class PodOdds:
+    """In how many of the variants that moved the pod it came to which result and to which node, the most frequent
+    first."""
+
+    pod: str
+    results: tuple[tuple[str, Share], ...]
+    nodes: tuple[tuple[str, Share], ...]
+
+    @property
+    def variants(self) -> int:
+        return self.results[0][1].total
+
+
+@dataclass(frozen=True, slots=True)
+class SettingSummary:
+    """All variants of one setting: one configuration, minor and set of counts. `best`: no other setting is as good or
+    better in all of OBJECTIVES."""
+
+    at: dict[str, Any]
+    outcomes: dict[str, Share]
+    figures: dict[str, FigureRange]
+    best: bool = False
+
+
+class _Sums:
+    """Figures added up."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.count, self.first = 0, -1
+        self._totals = [0] * len(FIGURES)
+        self._least = [0] * len(FIGURES)
+        self._most = [0] * len(FIGURES)
+
+    def add(self, row: VariantRow) -> None:
+        self.outcomes[row.outcome] += 1
+        self.first = row.variant if self.first < 0 else min(self.first, row.variant)
+        if row.figures is None:
+            return
+        values = _values(row.figures)
+        if not self.count:
+            self._least, self._most = list(values), list(values)
+        self.count += 1
+        for at, value in enumerate(values):
+            self._totals[at] += value
+            if value < self._least[at]:
+                self._least[at] = value
+            elif value > self._most[at]:
+                self._most[at] = value
+
+    def shares(self) -> dict[str, Share]:
+        total = self.outcomes.total()
+        return {each: Share(self.outcomes[each], total) for each in OUTCOMES if self.outcomes[each]}
+
+    def ranges(self) -> dict[str, FigureRange]:
+        if not self.count:
+            return {}
+        columns = zip(FIGURES, self._least, self._totals, self._most, strict=True)
+        return {name: FigureRange(least, total / self.count, most) for name, least, total, most in columns}
+
+    def means(self) -> tuple[Fraction, ...]:
+        """The objectives."""
+        totals = dict(zip(FIGURES, self._totals, strict=True))
+        return tuple(Fraction(totals[name], self.count) for name in OBJECTIVES)
+
+
+class Aggregator:
+    """Takes rows in any order. Memory grows with pods, nodes they go to, and settings, and not with variants."""
+
+    def __init__(self, worst: int) -> None:
+        self._most_worst = worst
+        self._worst: list[tuple[tuple[int, ...], VariantRow]] = []
+        self._all = _Sums()
+        self._results: dict[str, Counter[str]] = {}
+        self._nodes: dict[str, Counter[str]] = {}
+        self._settings: dict[bytes, _Sums] = {}
+        self._failed: Counter[str] = Counter()
+
+    @property
+    def count(self) -> int:
+        return self._all.outcomes.total()
+
+    def add(self, row: VariantRow) -> None:
+        self._all.add(row)
+        self._failed.update(row.failed)
+        for each in row.pods:
+            self._results.setdefault(each.pod, Counter())[each.result] += 1
+            if each.node:
+                self._nodes.setdefault(each.pod, Counter())[each.node] += 1
+        key = _setting_key(row)
+        if key is not None:
+            self._settings.setdefault(key, _Sums()).add(row)
+        self._rank(row)
+
+    def _rank(self, row: VariantRow) -> None:
+        if row.outcome == "safe" and not row.failed:
+            return
+        entry = _badness(row), row
+        if len(self._worst) < self._most_worst:
+            heapq.heappush(self._worst, entry)
+        elif self._worst and entry[0] > self._worst[0][0]:
+            heapq.heapreplace(self._worst, entry)
+
+    def worst(self) -> tuple[VariantRow, ...]:
+        """The worst first."""
+        return tuple(row for _, row in sorted(self._worst, key=lambda entry: entry[0], reverse=True))
+
+    def outcomes(self) -> dict[str, Share]:
+        return self._all.shares()
+
+    def figures(self) -> dict[str, FigureRange]:
+        return self._all.ranges()
+
+    def failed(self) -> dict[str, Share]:
+        """In how many variants an expectation failed."""
+        return {text: Share(count, self.count) for text, count in sorted(self._failed.items())}
+
+    def pods(self) -> tuple[PodOdds, ...]:
+        return tuple(
+            PodOdds(pod, _shares(results, results.total()), _shares(self._nodes.get(pod, Counter()), results.total()))
+            for pod, results in sorted(self._results.items())
+        )
+
+    def settings(self) -> tuple[SettingSummary, ...]:
+        """In the order of their first variants."""
+        found = sorted(self._settings.items(), key=lambda each: each[1].first)
+        front = _front({key: sums.means() for key, sums in found if sums.count})
+        return tuple(
+            SettingSummary(msgspec.json.decode(key), sums.shares(), sums.ranges(), key in front) for key, sums in found
+        )
+
+
+_SETTING_KEYS = ("fail", "order", "tie")
+
+
+def _setting_key(row: VariantRow) -> bytes | None:
+    at = {key: value for key, value in row.at.items() if key not in _SETTING_KEYS}
+    return msgspec.json.encode(at) if at else None
+
+
+Means = tuple[Fraction, ...]
+
+
+def _front(means: Mapping[bytes, Means]) -> set[bytes]:
+    """The settings that no other one beats: the Pareto front. One that beats another comes before it in order."""
+    front: dict[bytes, Means] = {}
+    for key, own in sorted(means.items(), key=lambda each: each[1]):
+        if not any(_beats(each, own) for each in front.values()):
+            front[key] = own
+    return set(front)
+
+
+def _beats(one: Means, other: Means) -> bool:
+    return one != other and all(mine <= its for mine, its in zip(one, other, strict=True))
+
+
+def _badness(row: VariantRow) -> tuple[int, ...]:
+    """What is worse is greater; of equals the first variant."""
+    figures = row.figures or Figures()
+    new = sum(each.result == "unschedulable" for each in row.pods)
+    return (
+        OUTCOMES.index(row.outcome) // (len(OUTCOMES) - 1),
+        len(row.failed),
+        OUTCOMES.index(row.outcome),
+        new,
+        figures.lost,
+        figures.preempted,
+        figures.evicted,
+        -row.variant,
+    )
+
+
+def _shares(counts: Counter[str], total: int) -> tuple[tuple[str, Share], ...]:
+    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    return tuple((name, Share(count, total)) for name, count in ordered)

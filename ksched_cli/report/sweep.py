@@ -1,0 +1,274 @@
+"""What a sweep came to: the document, and the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TextIO
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ksched_cli.plan.sweep.results import SweepResult, SweepStats
+from ksched_cli.plan.sweep.rows import VariantRow
+from ksched_cli.plan.sweep.statistics import FigureRange, PodOdds, SettingSummary, Share
+from ksched_cli.report.console import make_console
+from ksched_cli.report.entries import API_VERSION
+from ksched_cli.report.omissions import print_omissions
+from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.visible import shows_visible
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.sweep.run import SweepRun
+
+_SHOWN_PODS, _SHOWN_NODES = 20, 3
+_COLOURS = {"safe": "green", "evicts others": "yellow"}
+# Figures that say the same for every sweep have no line of the table.
+_TITLES = {
+    "placed": "pods placed",
+    "unschedulable": "pods without a node",
+    "lost": "pods lost",
+    "preempted": "pods preempted",
+    "evicted": "pods that lost their node",
+    "nodes": "nodes",
+    "nodesUsed": "nodes used",
+    "spread": "spread of requested cpu, %",
+    "strandedMilliCpu": "stranded cpu, cores",
+    "strandedMemory": "stranded memory, GiB",
+}
+_UNITS = {"spread": 100, "strandedMilliCpu": 1000, "strandedMemory": 1 << 30}
+
+# The document
+
+
+@documents("SweepRun")
+def sweep_document(run: SweepRun, options: RenderOptions) -> dict[str, Any]:
+    found = run.result()
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "SweepResult",
+        "name": found.sweep.name,
+        "result": found.outcome,
+        "safe": found.safe,
+        "dimensions": found.dimensions,
+        "product": found.product,
+        "variants": found.variants,
+        **({"seed": found.sweep.seed, "sample": found.sweep.sample} if found.sweep.sample else {}),
+        "base": msgspec.to_builtins(found.base.figures),
+        "outcomes": {name: share_entry(each) for name, each in found.outcomes.items()},
+        **(
+            {"failedExpectations": {text: share_entry(each) for text, each in found.failed.items()}}
+            if found.failed
+            else {}
+        ),
+        "figures": _figures(found.figures),
+        "worst": [msgspec.to_builtins(row) for row in found.worst],
+        "settings": [_setting(each) for each in found.settings],
+        "pods": [_pod(each) for each in found.pods],
+        "coverage": dict(found.coverage),
+        "stats": _stats(found.stats),
+    }
+
+
+def share_entry(each: Share) -> dict[str, Any]:
+    low, high = each.interval
+    return {"variants": each.count, "share": round(each.share, 6), "low": round(low, 6), "high": round(high, 6)}
+
+
+def _figures(figures: Mapping[str, FigureRange]) -> dict[str, Any]:
+    return {
+        name: {"least": each.least, "mean": round(each.mean, 4), "most": each.most} for name, each in figures.items()
+    }
+
+
+def _setting(each: SettingSummary) -> dict[str, Any]:
+    outcomes = {name: share_entry(share) for name, share in each.outcomes.items()}
+    return {**each.at, "paretoFront": each.best, "outcomes": outcomes, "figures": _figures(each.figures)}
+
+
+def _pod(each: PodOdds) -> dict[str, Any]:
+    return {
+        "pod": each.pod,
+        "variants": each.variants,
+        "results": {name: share_entry(share) for name, share in each.results},
+        "nodes": {name: share_entry(share) for name, share in each.nodes},
+    }
+
+
+def _stats(stats: SweepStats) -> dict[str, Any]:
+    return {
+        "nodes": stats.nodes,
+        "executor": stats.executor,
+        "workers": stats.workers,
+        "resumed": stats.resumed,
+        "loadSeconds": round(stats.load_seconds, 4),
+        "seconds": round(stats.seconds, 4),
+        "variantsPerSecond": round(stats.rate, 1),
+        "peakMiB": round(stats.peak_mib, 1),
+    }
+
+
+# The tables
+
+
+@renders("SweepRun", "table", "wide")
+def print_sweep(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
+    found = run.result()
+    console = make_console(options.width, out)
+    _print_summary(found, console, options.headers)
+    _print_figures(found, console, options.headers)
+    _print_settings(found.settings, console, options.headers)
+    _print_worst(found.worst, console, options.headers)
+    _print_pods(found, console, options)
+    print_omissions(found.coverage, console)
+    _print_verdict(found, console)
+
+
+@shows_visible
+def _print_summary(found: SweepResult, console: Console, headers: bool) -> None:
+    table = _table(headers, "RESULT")
+    for column in ("VARIANTS", "SHARE", *(("95 % INTERVAL",) if found.is_drawn else ())):
+        table.add_column(column, justify="right")
+    shares = [(Text(name, style=_colour(name)), each) for name, each in found.outcomes.items()]
+    shares += [(Text(f"failed: {text}", style="red"), each) for text, each in found.failed.items()]
+    for text, each in shares:
+        table.add_row(text, f"{each.count:,}", percent(each.share), *((_interval(each),) if found.is_drawn else ()))
+    console.print(table)
+
+
+@shows_visible
+def _print_figures(found: SweepResult, console: Console, headers: bool) -> None:
+    """Figures that are 0 in every variant and in the base are left out."""
+    base = msgspec.to_builtins(found.base.figures)
+    table = _table(headers, "FIGURE")
+    for column in ("NOW", "LEAST", "MEAN", "MOST"):
+        table.add_column(column, justify="right")
+    for name, each in found.figures.items():
+        now = base[name]
+        if each.most or now:
+            table.add_row(_TITLES[name], *(_amount(name, value) for value in (now, each.least, each.mean, each.most)))
+    console.print()
+    console.print(table)
+
+
+@shows_visible
+def _print_settings(settings: Iterable[SettingSummary], console: Console, headers: bool) -> None:
+    """One line a setting; * marks the Pareto front."""
+    shown = list(settings)
+    if len(shown) < 2:
+        return
+    table = _table(headers, "SETTING", "")
+    for column in ("SAFE", "NO NODE", "PREEMPTED", "NODES", "USED", "SPREAD %"):
+        table.add_column(column, justify="right")
+    for each in shown:
+        safe = each.outcomes.get("safe")
+        figures = each.figures
+        names = ("unschedulable", "preempted", "nodes", "nodesUsed", "spread")
+        amounts = (_amount(name, figures[name].mean) for name in names) if figures else ("-" for _ in names)
+        table.add_row(at_text(each.at), "*" if each.best else "", percent(safe.share if safe else 0.0), *amounts)
+    console.print()
+    console.print(table)
+    console.print(Text("* no other setting is as good in every column from NO NODE on and better in one", style="dim"))
+
+
+@shows_visible
+def _print_worst(worst: Iterable[VariantRow], console: Console, headers: bool) -> None:
+    rows = list(worst)
+    if not rows:
+        return
+    table = _table(headers, "WORST VARIANTS", "RESULT")
+    for column in ("LOST NODE", "NO NODE", "LOST"):
+        table.add_column(column, justify="right")
+    table.add_column("WHY", ratio=1)
+    for row in rows:
+        figures = row.figures
+        numbers = (figures.evicted, figures.unschedulable, figures.lost) if figures else ("-", "-", "-")
+        why = row.error or row.reason or "; ".join(row.failed)
+        table.add_row(at_text(row.at), Text(row.outcome, style=_colour(row.outcome)), *map(str, numbers), why)
+    console.print()
+    console.print(table)
+
+
+@shows_visible
+def _print_pods(found: SweepResult, console: Console, options: RenderOptions) -> None:
+    """Pods whose result or node differs between variants, those that are most often without a node first."""
+    pods = [each for each in found.pods if each.variants > 1]
+    pods.sort(key=lambda each: (-_without_node(each).share, each.pod))
+    shown = pods if options.wide else pods[:_SHOWN_PODS]
+    if not shown:
+        return
+    table = _table(options.headers, "POD")
+    for column in ("VARIANTS", "WITHOUT A NODE", *(("95 % INTERVAL",) if found.is_drawn else ())):
+        table.add_column(column, justify="right")
+    table.add_column("NODES", ratio=1)
+    for each in shown:
+        without = _without_node(each)
+        nodes = ", ".join(f"{name} {percent(share.share)}" for name, share in each.nodes[:_SHOWN_NODES])
+        more = f" and {len(each.nodes) - _SHOWN_NODES} more" if len(each.nodes) > _SHOWN_NODES else ""
+        interval = (_interval(without),) if found.is_drawn else ()
+        table.add_row(each.pod, f"{each.variants:,}", percent(without.share), *interval, nodes + more)
+    console.print()
+    console.print(table)
+    if len(pods) > len(shown):
+        console.print(Text(f"and {len(pods) - len(shown):,} more pods: -o wide shows all", style="dim"))
+
+
+def _without_node(each: PodOdds) -> Share:
+    placed = dict(each.results).get("scheduled")
+    return Share(each.variants - (placed.count if placed else 0), each.variants)
+
+
+@shows_visible
+def _print_verdict(found: SweepResult, console: Console) -> None:
+    safe = found.outcomes.get("safe")
+    stats = found.stats
+    sampled = f", drawn from {found.product:,}" if found.variants < found.product else ""
+    text = f"{safe.count if safe else 0:,} of {found.variants:,} variants are safe{sampled}"
+    speed = (
+        f" ({stats.rate:,.0f} variants/s, {stats.executor}, {stats.workers} worker{'s' if stats.workers > 1 else ''})"
+    )
+    console.print()
+    console.print(
+        Text.assemble("result: ", (found.outcome, f"bold {_colour(found.outcome)}"), f": {text}", (speed, "dim"))
+    )
+
+
+def at_text(at: Mapping[str, Any]) -> str:
+    """`node-1, node-2` or `order 3, tie 1`: where a variant is in the dimensions."""
+    return ", ".join(_part(key, value) for key, value in at.items()) or "as it is"
+
+
+def _part(key: str, value: Any) -> str:
+    if key == "fail":
+        return " + ".join(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={each}" for name, each in value.items())
+    return f"{'' if key == 'kubeVersion' else key} {value}".strip()
+
+
+def _amount(name: str, value: float) -> str:
+    unit = _UNITS.get(name)
+    if unit is not None:
+        return f"{value / unit:,.2f}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+
+
+def percent(share: float) -> str:
+    return f"{share * 100:.1f} %"
+
+
+def _interval(each: Share) -> str:
+    low, high = each.interval
+    return f"{low * 100:.1f} - {high * 100:.1f} %"
+
+
+def _colour(outcome: str) -> str:
+    return _COLOURS.get(outcome, "red")
+
+
+def _table(headers: bool, *columns: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False, show_header=headers)
+    for column in columns:
+        table.add_column(column)
+    return table

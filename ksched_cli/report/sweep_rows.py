@@ -1,0 +1,46 @@
+"""The rows of a sweep, one per variant, as they come."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TextIO
+
+import msgspec
+
+from ksched_cli.plan.sweep.rows import FIGURE_FIELDS, FIGURES, VariantRow
+from ksched_cli.report.encoding import compact_json
+from ksched_cli.report.registry import RenderOptions, renders
+from ksched_cli.report.visible import visible
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.sweep.run import SweepRun
+
+COLUMNS = ("variant", "at", "outcome", *FIGURES, "reason", "failed", "error")
+
+
+@renders("SweepRun", "jsonl", help="for a line of JSON per variant")
+def write_lines(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
+    for row in run:
+        out.write(compact_json(row) + "\n")
+        out.flush()
+
+
+@renders("SweepRun", "csv", help="for spreadsheets, without the pods")
+def write_csv(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
+    writer = csv.writer(out, lineterminator="\n")
+    if options.headers:
+        writer.writerow(COLUMNS)
+    for row in run:
+        writer.writerow([visible(each) if isinstance(each, str) else each for each in flat(row)])
+
+
+def flat(row: VariantRow) -> Iterator[Any]:
+    """The values of COLUMNS. Coordinates and expectations are JSON."""
+    yield row.variant
+    yield msgspec.json.encode(row.at).decode()
+    yield row.outcome
+    yield from (getattr(row.figures, name) if row.figures is not None else "" for name in FIGURE_FIELDS)
+    yield row.reason
+    yield "; ".join(row.failed)
+    yield row.error

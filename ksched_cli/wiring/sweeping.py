@@ -1,0 +1,90 @@
+"""The input of a sweep under the configurations and minors that it tries, as a value that can be sent to workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ksched_cli.api.yaml_reader import read_documents
+from ksched_cli.errors import UsageError
+from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.sweep.executors.in_process import InProcess
+from ksched_cli.plan.sweep.load import read_sweep
+from ksched_cli.plan.sweep.model import Sweep
+from ksched_cli.plan.sweep.run import SweepProgress, SweepRun
+from ksched_cli.plan.sweep.space import variant_space
+from ksched_cli.plan.sweep.task import SweepTask
+from ksched_cli.releases.minors import minor_in
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.wiring.loading import check_nodes
+from ksched_cli.wiring.options import Configuration, RunOptions, SweepKeywords
+from ksched_cli.wiring.schedulers import scheduler_factory, scheduler_spec
+
+
+@dataclass(frozen=True)
+class SweptCluster:
+    """The cluster with its changes made, and the options of the scheduler."""
+
+    options: RunOptions
+    loaded: Loaded
+    sweep: Sweep
+
+    @classmethod
+    def of(cls, options: RunOptions, source: LoadedInput, sweep: Sweep) -> SweptCluster:
+        """Everything that is for reading is left out: nothing is read again."""
+        kept = replace(
+            options, sources=(), objects=(), filenames=(), edits=(), scenario=None, progress=None, stdin=None
+        )
+        loaded = replace(source.loaded, origins={}, texts={}, paths_in_resources={}, _places={})
+        # The version may come from the cluster.
+        version = source.spec.requested
+        if minor_in(version) is None:
+            version = source.spec.release.version
+        return cls(replace(kept, kube_version=version, config=_as_document(options.config)), loaded, sweep)
+
+    def under(self, grid: int, version: int) -> LoadedInput:
+        """The input with the configuration and the minor of these indexes, -1 for those of the options."""
+        options = self.options
+        if grid >= 0:
+            options = replace(options, config=self.sweep.grid[grid].configuration)
+        if version >= 0:
+            options = replace(options, kube_version=self.sweep.kube_versions[version])
+        spec = scheduler_spec(options)
+        return LoadedInput(self.loaded, spec, scheduler_factory(options), _every_pod)
+
+
+def sweep_input(
+    options: RunOptions,
+    source: LoadedInput,
+    path: str | None,
+    words: Mapping[str, Any],
+    *,
+    workers: int = 1,
+    progress: SweepProgress | None = None,
+) -> SweepRun:
+    """The run of a sweep file, of words, or of both, over this input."""
+    unknown = sorted(words.keys() - SweepKeywords.__annotations__.keys())
+    if unknown:
+        known = ", ".join(SweepKeywords.__annotations__)
+        raise UsageError(f"there is no dimension {', '.join(unknown)}; there are {known}")
+    sweep = read_sweep(path, words)
+    cluster = SweptCluster.of(options, source, sweep)
+    check_nodes(options, cluster.loaded, Loaded())
+    space = variant_space(sweep, cluster.loaded)
+    task = SweepTask(space, cluster, options.namespace or cluster.loaded.namespace)
+    return SweepRun(task, InProcess(), progress=progress, load_seconds=source.seconds, warnings=source.warnings)
+
+
+def _every_pod(_: object) -> bool:
+    return True
+
+
+def _as_document(config: Configuration) -> Mapping[str, Any] | None:
+    """The configuration as a value: workers may not have its file. It has been read without mistakes before."""
+    if config is None or isinstance(config, Mapping):
+        return config
+    (document,) = read_documents(Path(config).read_bytes(), config)
+    value: Mapping[str, Any] = document.value
+    return value

@@ -1,0 +1,117 @@
+"""Use cases that need no cluster: what ksched knows, and files that are read by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ksched_cli.wiring.options import AUTO, RunOptions
+
+if TYPE_CHECKING:
+    from ksched_cli.config.migration.migrate import Migration
+    from ksched_cli.plan.configuration import EffectiveConfiguration
+    from ksched_cli.plan.explain_code import ReasonCodes
+    from ksched_cli.plan.plugins import PluginList
+    from ksched_cli.plan.versions import VersionChanges, VersionList
+
+
+class WithoutCluster:
+    """The part of `Simulator` that is called on the class."""
+
+    @staticmethod
+    def plugins(name: str | None = None, options: RunOptions | None = None) -> PluginList:
+        """What each plugin does, where, and with which arguments; or one plugin in full."""
+        from ksched_cli.plan.plugins import describe_plugins
+        from ksched_cli.wiring.schedulers import scheduler_spec
+
+        return describe_plugins(name, scheduler_spec(options or RunOptions()))
+
+    @staticmethod
+    def versions() -> VersionList:
+        """The modelled minors of Kubernetes."""
+        from ksched_cli.plan.versions import list_versions
+
+        return list_versions()
+
+    @staticmethod
+    def version_changes(version: str) -> VersionChanges:
+        """What a minor changed."""
+        from ksched_cli.plan.versions import list_changes
+
+        return list_changes(version)
+
+    @staticmethod
+    def reason_codes(*codes: str) -> ReasonCodes:
+        """What reason codes of `check` mean; all codes where none is named."""
+        from ksched_cli.plan.explain_code import explain_codes
+
+        return explain_codes(codes)
+
+    @staticmethod
+    def configuration(options: RunOptions) -> EffectiveConfiguration:
+        """The configuration of the options with every default written out."""
+        from ksched_cli.plan.configuration import effective_configuration
+        from ksched_cli.wiring.schedulers import scheduler_spec
+
+        return effective_configuration(scheduler_spec(options))
+
+    @staticmethod
+    def validate_configuration(options: RunOptions) -> tuple[str, ...]:
+        """Warnings about the configuration of the options. ConfigError where kube-scheduler would not accept it."""
+        from ksched_cli.plan.configuration import validate_configuration
+        from ksched_cli.wiring.schedulers import scheduler_spec
+
+        return validate_configuration(scheduler_spec(options), str(options.config))
+
+    @staticmethod
+    def migrate_configuration(options: RunOptions) -> Migration:
+        """The configuration or Policy of the options, rewritten for the newest minor."""
+        from ksched_cli.plan.migrate import migrate_file
+        from ksched_cli.wiring.schedulers import make_registry
+
+        version = None if options.kube_version == AUTO else options.kube_version
+        gates, plugins = options.feature_gates, options.plugins
+        return migrate_file(str(options.config), options.stdin, version, gates, plugins, make_registry)
+
+    @staticmethod
+    def configuration_schema(kube_version: str = AUTO) -> dict[str, Any]:
+        """A JSON Schema of KubeSchedulerConfiguration."""
+        from ksched_cli.config.schema import configuration_schema
+        from ksched_cli.wiring.schedulers import scheduler_spec
+
+        return configuration_schema(scheduler_spec(RunOptions(kube_version=kube_version)).release)
+
+    @staticmethod
+    def validate_scenario(path: str) -> str:
+        """The name of a scenario. InputError with all mistakes of its file."""
+        from ksched_cli.whatif.scenario.load import validate_scenario
+
+        return validate_scenario(path)
+
+    @staticmethod
+    def scenario_schema() -> dict[str, Any]:
+        """A JSON Schema of scenario files."""
+        from ksched_cli.whatif.scenario.schema import schema
+
+        return schema()
+
+    @staticmethod
+    def object_names(sources: Sequence[str], kind: str) -> list[tuple[str, str]]:
+        """Namespace and name of the objects of a kind in files, for completion. Nothing is checked."""
+        from ksched_cli.sources.names import find_names
+
+        return list(find_names(sources, kind))
+
+    @staticmethod
+    def validate_sweep(path: str) -> str:
+        """The name of a sweep. InputError with all mistakes of its file."""
+        from ksched_cli.plan.sweep.load import validate_sweep
+
+        return validate_sweep(path)
+
+    @staticmethod
+    def sweep_schema() -> dict[str, Any]:
+        """A JSON Schema of sweep files."""
+        from ksched_cli.plan.sweep.schema import sweep_schema
+
+        return sweep_schema()

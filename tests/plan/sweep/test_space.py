@@ -1,0 +1,104 @@
+"""The product of dimensions, and a variant from its number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ksched_cli.errors import KschedError, UsageError
+from ksched_cli.plan.sweep.load import read_sweep
+from ksched_cli.plan.sweep.space import VariantSpace, variant_space
+from ksched_cli.sources.dump import load_dump
+from tests.builders import make_pod
+from tests.plan.sweep.clusters import node
+
+
+def space(nodes: int = 4, **words: Any) -> VariantSpace:
+    items = [node(f"node-{number}", f"zone-{number % 2}") for number in range(nodes)]
+    items.append(make_pod("new").doc())
+    return variant_space(read_sweep(None, words), load_dump((), objects=items))
+
+
+def at(found: VariantSpace) -> list[dict[str, Any]]:
+    variants = found.variants()
+    return [variants[number].coordinates for number in range(len(found))]
+
+
+def test_dimensions_multiply_and_failures_vary_fastest() -> None:
+    found = at(space(2, fail="node", orders=2, kube_version="1.35,1.36"))
+    assert len(found) == 8
+    assert found[:3] == [
+        {"kubeVersion": "1.35", "order": 1, "fail": ["node-0"]},
+        {"kubeVersion": "1.35", "order": 1, "fail": ["node-1"]},
+        {"kubeVersion": "1.35", "order": 2, "fail": ["node-0"]},
+    ]
+
+
+def test_pairs_of_zones_fail_with_all_their_nodes() -> None:
+    found = space(4, fail="zone:2")
+    assert len(found) == 1
+    variant = found.variants()[0]
+    assert variant.coordinates == {"fail": ["zone-0", "zone-1"]}
+    assert sorted(variant.failing) == ["node-0", "node-1", "node-2", "node-3"]
+
+
+def test_a_range_of_edits_has_an_edit_for_each_number() -> None:
+    found = space(2, add_node="cpu=4=0..2", scale="deployment/web=1..2")
+    assert at(found)[1] == {"addNode": {"cpu=4": 0}, "scale": {"deployment/web": 2}}
+    assert [str(edit) for edit in found.variants()[5].setting.edits] == [
+        "--add-node new-node=2",
+        "--scale deployment/web=2",
+    ]
+    assert [str(edit) for edit in found.variants()[0].setting.edits] == ["--scale deployment/web=1"]
+
+
+def test_a_sample_draws_each_variant_at_most_once_and_follows_the_seed() -> None:
+    first, again, other = (at(space(40, fail="node:2", sample=100, seed=seed)) for seed in (1, 1, 2))
+    assert first == again != other
+    assert len({tuple(each["fail"]) for each in first}) == 100
+
+
+def test_a_sample_that_is_larger_than_the_product_is_the_product() -> None:
+    assert at(space(3, fail="node", sample=10)) == at(space(3, fail="node"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param({}, "the sweep has no dimension", id="no dimension"),
+        pytest.param({"fail": "rack"}, "--fail rack: 'rack' is nothing that fails", id="unknown failure"),
+        pytest.param({"fail": "label=rack"}, "--fail rack: no node of the input has the label rack", id="no such label"),
+        pytest.param({"fail": "node:0"}, "--fail node:0: '0' is not how many fail together", id="none fails"),
+        pytest.param({"fail": "zone:3"}, "--fail zone:3: 3 cannot fail together: the input has 2 zones", id="too few"),
+        pytest.param({"orders": 0}, "--orders 0: 0 is not between 1 and", id="no order"),
+        pytest.param({"ties": -1}, "--ties -1: -1 is not between 1 and", id="negative"),
+        pytest.param({"kube_version": "1.36..1.30"}, "--kube-version 1.36..1.30: the range 1.36..1.30 is empty", id="minors"),
+        pytest.param({"kube_version": "1.x..1.30"}, "'1.x..1.30' is not a range of minors", id="no minors"),
+        pytest.param({"kube_version": "1.36..1.99"}, "minors of 1.36..1.99 are not modelled", id="future minors"),
+        pytest.param({"scale": "deployment/web=5..1"}, "--scale deployment/web=5..1: the range 5..1 is empty", id="empty"),
+        pytest.param({"scale": "deployment/web=5"}, "'deployment/web=5' has no range of numbers", id="no range"),
+        pytest.param({"scale": "thing/web=1..5"}, "there is no kind thing", id="unknown kind"),
+        pytest.param({"add_node": "cpu=4=0..200000"}, "has more than 100,000 numbers", id="long range"),
+        pytest.param({"fail": "node", "sample": 0}, "--sample: 0 is not at least 1", id="empty sample"),
+        pytest.param(
+            {"orders": 10**6, "ties": 10**6}, "the dimensions have 1,000,000,000,000 products", id="a product of 10^12"
+        ),
+    ],
+)  # fmt: skip
+def test_bad_words(words: dict[str, Any], message: str) -> None:
+    with pytest.raises(KschedError) as raised:
+        space(**words)
+    assert message in str(raised.value)
+
+
+def test_a_product_of_ten_to_the_twelve_can_be_sampled() -> None:
+    found = space(orders=10**6, ties=10**6, sample=3)
+    assert len(at(found)) == 3
+    assert found.product == 10**12
+
+
+def test_all_mistakes_are_raised_together() -> None:
+    with pytest.raises(UsageError) as raised:
+        space(fail="rack", orders=0, scale=("x", "deployment/web=5..1"))
+    assert len(raised.value.problems) == 4
