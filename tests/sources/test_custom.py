@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from ksched_cli.api.decode import UnknownKind
+from ksched_cli.api.workloads import RollingUpdate
 from ksched_cli.cli.main import run
 from ksched_cli.errors import UsageError
 from ksched_cli.sources.custom.kinds import CUSTOM_KINDS
-from ksched_cli.sources.custom.workloads import read_pod_templates
+from ksched_cli.sources.custom.pod_group import PodGroup
+from ksched_cli.sources.custom.workloads import CustomWorkload, custom_workloads, known_kinds, read_pod_templates
+from ksched_cli.sources.loaded import Origin
 from tests.builders import make_node, make_pod
+from tests.cli.transcripts import ROOT
 
 POD = "containers: [{name: main, resources: {requests: {cpu: 100m, memory: 64Mi}}}]"
 SELECTOR = "selector: {matchLabels: {app: web}}"
@@ -261,3 +267,37 @@ def test_what_looks_like_a_workload(
 ) -> None:
     found = checked(tmp_path, capsys, make_pod("p").doc(), resource(kind, version, spec))["findings"]
     assert [finding["code"] for finding in found] == ["KS006"] * warned
+
+
+def read_paths(groups: Sequence[PodGroup]) -> Iterator[str]:
+    """The paths that the rows of a kind name; `.*.` stands for the elements of a list or mapping."""
+    for group in groups:
+        paths = (*group.fields.values(), group.replicas, group.times, group.copies, group.selector, group.only_if)
+        yield from (f"{group.each}.*{path}" if path.startswith(".") else path for path in (*paths, group.each) if path)
+
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, id=".".join(kind)) for kind in CUSTOM_KINDS])
+def test_the_definition_of_the_kind_has_the_fields(kind: tuple[str, str]) -> None:
+    """Compared with the public CustomResourceDefinitions; fixtures/public/README.md says how."""
+    sources = json.loads((ROOT / "fixtures" / "public" / "custom-kinds.json").read_text())
+    known = {path for each in sources if (each["kind"], each["group"]) == kind for path in each["paths"]}
+    assert known
+    assert set(read_paths(CUSTOM_KINDS[kind])) <= known
+
+
+@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
+def test_limits_of_a_clone_set_in_both_versions(version: str) -> None:
+    limits = {"maxUnavailable": 0, "maxSurge": 1}
+    strategy = {"updateStrategy": limits if version == "v1alpha1" else {"rollingUpdate": limits}}
+    item = resource("CloneSet", f"apps.kruise.io/{version}", f"replicas: 2\n{SELECTOR}\n{TEMPLATE}")
+    item["spec"].update(strategy)
+    (made,) = custom_workloads(UnknownKind(item["apiVersion"], "CloneSet", item), Origin("m.yaml"), known_kinds({}))
+    assert isinstance(made, CustomWorkload)
+    assert made.item.spec.strategy.rolling_update == RollingUpdate(max_surge=1, max_unavailable=0)
+
+
+def test_brokers_of_node_pools_do_not_count_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    item = resource("Kafka", "kafka.strimzi.io/v1beta2", "kafka: {replicas: 3}")
+    item["metadata"]["annotations"] = {"strimzi.io/node-pools": "enabled"}
+    (brokers,) = checked(tmp_path, capsys, item)["workloads"]
+    assert brokers["pods"] == 0

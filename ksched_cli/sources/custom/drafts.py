@@ -47,9 +47,11 @@ def rollout(draft: Draft, resource: Resource) -> None:
 
 
 def clone_set(draft: Draft, resource: Resource) -> None:
-    """OpenKruise: 20 % of the pods may be unavailable, and nothing surges. Its claims are one a pod."""
+    """OpenKruise: 20 % of the pods may be unavailable, and nothing surges. Its claims are one a pod. v1beta1 has the
+    limits in a `rollingUpdate` of its own."""
     given = resource.at("spec.updateStrategy")
     given = given if isinstance(given, dict) else {}
+    given = given.get("rollingUpdate") or given
     rolling = {"maxSurge": given.get("maxSurge", 0), "maxUnavailable": given.get("maxUnavailable", "20%")}
     draft["spec"]["strategy"] = {"type": "RollingUpdate", "rollingUpdate": rolling}
     volumes = pod_spec(draft).setdefault("volumes", [])
@@ -87,6 +89,10 @@ def kafka(path: str) -> Callable[[Draft, Resource], None]:
 
     def adjust(draft: Draft, resource: Resource) -> None:
         parallel(draft, resource)
+        annotations = resource.at("metadata.annotations")
+        if path.startswith("spec.kafka.") and (annotations or {}).get("strimzi.io/node-pools") == "enabled":
+            # The brokers are those of the KafkaNodePools; the replicas here are ignored.
+            draft["spec"]["replicas"] = 0
         storage = resource.at(path)
         storage = storage if isinstance(storage, dict) else {}
         volumes = storage.get("volumes") if storage.get("type") == "jbod" else [storage]

@@ -1,11 +1,12 @@
 """The custom kinds whose pods are known: by kind and API group, where each group of pods is and how it is replaced.
 
-The paths are those of the public CRDs of each project. A new kind is a new row.
+The paths are those of the public CRDs of each project; fixtures/public/custom-kinds.json has their sources. A new kind
+is a new row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ksched_cli.sources.custom import drafts
 from ksched_cli.sources.custom.pod_group import PodGroup, pod_fields, template
@@ -46,21 +47,30 @@ def _ray(base: str, name: str = "{name}") -> tuple[PodGroup, ...]:
     return head, workers
 
 
+def _strimzi_pod(base: str, resources: str = "") -> Mapping[str, str]:
+    """Strimzi's pod templates, which have node affinity and no node selector."""
+    fields = pod_fields(f"{base}.template.pod", without=("nodeSelector", "hostNetwork"))
+    return {**fields, "spec.template.spec.containers.0.resources": resources or f"{base}.resources"}
+
+
 def _strimzi(kind: str) -> tuple[PodGroup, ...]:
     """Strimzi's stateless kinds."""
-    fields = {**pod_fields("spec.template.pod"), "spec.template.spec.containers.0.resources": "spec.resources"}
-    return (PodGroup("Deployment", fields, replicas="spec.replicas", name=f"{{name}}-{kind}", labels=_OF_STRIMZI),)
+    return (
+        PodGroup(
+            "Deployment", _strimzi_pod("spec"), replicas="spec.replicas", name=f"{{name}}-{kind}", labels=_OF_STRIMZI
+        ),
+    )
 
 
 _OF_STRIMZI = {_STRIMZI: "{name}", "strimzi.io/name": "{name}-pods"}
 
 
 def _kafka(part: str, only_if: str) -> PodGroup:
+    """v1beta2 has the brokers and ZooKeeper in the Kafka resource; v1 has node pools only."""
     base = f"spec.{part}"
-    fields = {**pod_fields(f"{base}.template.pod"), "spec.template.spec.containers.0.resources": f"{base}.resources"}
     return PodGroup(
         "StatefulSet",
-        fields,
+        _strimzi_pod(base),
         replicas=f"{base}.replicas",
         name=f"{{name}}-{part}",
         group=part,
@@ -70,14 +80,14 @@ def _kafka(part: str, only_if: str) -> PodGroup:
     )
 
 
-def _monitoring(kind: str, copies: str = "") -> tuple[PodGroup, ...]:
+def _monitoring(kind: str, copies: str = "", without: Collection[str] = ()) -> tuple[PodGroup, ...]:
     """Kinds of the Prometheus operator."""
     labels = {"app.kubernetes.io/name": kind, "app.kubernetes.io/instance": "{name}", kind: "{name}"}
     name = f"{kind}-{{name}}{{shard}}"
     return (
         PodGroup(
             "StatefulSet",
-            pod_fields("spec"),
+            pod_fields("spec", without=without),
             replicas="spec.replicas",
             copies=copies,
             name=name,
@@ -135,25 +145,38 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
     ("StatefulSet", "apps.kruise.io"): (
         PodGroup(
             "StatefulSet",
-            {**template("spec.template"), "spec.volumeClaimTemplates": "spec.volumeClaimTemplates"},
+            {
+                **template("spec.template"),
+                "spec.volumeClaimTemplates": "spec.volumeClaimTemplates",
+                "spec.podManagementPolicy": "spec.podManagementPolicy",
+                "spec.updateStrategy.rollingUpdate.partition": "spec.updateStrategy.rollingUpdate.partition",
+            },
             replicas="spec.replicas",
             selector="spec.selector",
         ),
     ),
-    ("DaemonSet", "apps.kruise.io"): (PodGroup("DaemonSet", template("spec.template"), selector="spec.selector"),),
+    ("DaemonSet", "apps.kruise.io"): (
+        PodGroup(
+            "DaemonSet",
+            {
+                **template("spec.template"),
+                "spec.updateStrategy.type": "spec.updateStrategy.type",
+                "spec.updateStrategy.rollingUpdate.maxSurge": "spec.updateStrategy.rollingUpdate.maxSurge",
+                "spec.updateStrategy.rollingUpdate.maxUnavailable": "spec.updateStrategy.rollingUpdate.maxUnavailable",
+            },
+            selector="spec.selector",
+        ),
+    ),
     ("Prometheus", "monitoring.coreos.com"): _monitoring("prometheus", "spec.shards"),
     ("PrometheusAgent", "monitoring.coreos.com"): _monitoring("prom-agent", "spec.shards"),
     ("Alertmanager", "monitoring.coreos.com"): _monitoring("alertmanager"),
-    ("ThanosRuler", "monitoring.coreos.com"): _monitoring("thanos-ruler"),
+    ("ThanosRuler", "monitoring.coreos.com"): _monitoring("thanos-ruler", without=("hostNetwork",)),
     ("Kafka", "kafka.strimzi.io"): (
         _kafka("kafka", "spec.kafka.replicas"),
         _kafka("zookeeper", "spec.zookeeper.replicas"),
         PodGroup(
             "Deployment",
-            {
-                **pod_fields("spec.entityOperator.template.pod"),
-                "spec.template.spec.containers.0.resources": "spec.entityOperator.topicOperator.resources",
-            },
+            _strimzi_pod("spec.entityOperator", "spec.entityOperator.topicOperator.resources"),
             name="{name}-entity-operator",
             group="entity operator",
             labels={_STRIMZI: "{name}", "strimzi.io/name": "{name}-entity-operator"},
@@ -163,7 +186,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
     ("KafkaNodePool", "kafka.strimzi.io"): (
         PodGroup(
             "StatefulSet",
-            {**pod_fields("spec.template.pod"), "spec.template.spec.containers.0.resources": "spec.resources"},
+            _strimzi_pod("spec"),
             replicas="spec.replicas",
             labels={"strimzi.io/pool-name": "{name}"},
             adjust=drafts.kafka("spec.storage"),
@@ -176,7 +199,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
         PodGroup(
             "StatefulSet",
             {
-                **pod_fields("spec"),
+                **pod_fields("spec", without=("hostNetwork",)),
                 "spec.template.spec.nodeSelector": "spec.affinity.nodeSelector",
                 "spec.template.spec.tolerations": "spec.affinity.tolerations",
             },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -88,9 +88,18 @@ def template(path: str) -> Mapping[str, str]:
     return {TEMPLATE: path}
 
 
-def pod_fields(base: str, **others: str) -> Mapping[str, str]:
+_POD_FIELDS = (
+    "nodeSelector",
+    "tolerations",
+    "affinity",
+    "topologySpreadConstraints",
+    "priorityClassName",
+    "schedulerName",
+    "hostNetwork",
+)
+
+
+def pod_fields(base: str, *, without: Collection[str] = ()) -> Mapping[str, str]:
     """Fields of the pod that resources without a pod template have under the names of Kubernetes."""
-    names = ("nodeSelector", "tolerations", "affinity", "topologySpreadConstraints", "priorityClassName")
-    found = {f"{TEMPLATE}.spec.{name}": f"{base}.{name}" for name in (*names, "schedulerName", "hostNetwork")}
-    found[f"{TEMPLATE}.spec.containers.0.resources"] = f"{base}.resources"
-    return {**found, **{f"{TEMPLATE}.spec.{name}": path for name, path in others.items()}}
+    found = {f"{TEMPLATE}.spec.{name}": f"{base}.{name}" for name in _POD_FIELDS if name not in without}
+    return {**found, f"{TEMPLATE}.spec.containers.0.resources": f"{base}.resources"}
