@@ -2,58 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeVar
 
-from ksched_cli.cluster.undo import LoggedList, LoggedSet, UndoLog
+from ksched_cli.cluster.undo import LoggedDict, LoggedList, LoggedSet, UndoLog
 
 T = TypeVar("T")
+
+# What is decided, for whom, and how many times it was decided before.
+DrawKey = tuple[str, str, int]
+# By how many places the options of a draw are rotated.
+Choices = Mapping[DrawKey, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One decision among equals: `taken` of `options`, by name. `what` says which rule left it open."""
+    """One decision among equals: `taken` of `options`, by name. `what` names the rule that leaves it open; `number`
+    draws of the same rule and subject came before."""
 
     what: str
     subject: str
     options: tuple[str, ...]
     taken: tuple[str, ...]
+    number: int = 0
+
+    @property
+    def key(self) -> DrawKey:
+        return self.what, self.subject, self.number
 
 
 class Draws:
-    """The draws of one run. `choices` has for each draw, in order, by how many places the options are rotated.
+    """The draws of one run. `choices` are for draws that are not to take their first option.
 
     `invented_uids` are those of pods that the run has created: no rule may compare them.
     """
 
-    def __init__(self, choices: Sequence[int] = ()) -> None:
-        self._choices = choices
+    def __init__(self, choices: Choices | None = None) -> None:
+        self.choices = choices or {}
         self.made: list[Draw] = []
         self.invented_uids: set[str] = set()
+        self._numbers: dict[tuple[str, str], int] = {}
 
     def follow(self, undo: UndoLog) -> None:
         """Be rolled back with everything else that is in this log."""
         self.made, self.invented_uids = LoggedList(undo, self.made), LoggedSet(undo, self.invented_uids)
+        self._numbers = LoggedDict(undo, self._numbers)
 
     def take(self, what: str, subject: str, options: Sequence[tuple[str, T]], count: int) -> list[T]:
         """Take `count` of the options, which are names with values, in the order in which they are given."""
-        ordered = list(options)
-        turn = self._choices[len(self.made)] if len(self.made) < len(self._choices) else 0
-        turn %= len(ordered)
-        rotated = [*ordered[turn:], *ordered[:turn]]
-        taken = rotated[:count]
-        names = tuple(name for name, _ in ordered)
-        self.made.append(Draw(what, subject, names, tuple(name for name, _ in taken)))
+        taken = self.in_order(what, subject, options)[:count]
+        self.note(what, subject, [name for name, _ in options], [name for name, _ in taken])
         return [value for _, value in taken]
 
+    def in_order(self, what: str, subject: str, options: Sequence[T]) -> list[T]:
+        """The options in the order of this run. It is no draw until it is noted as one."""
+        number = self._numbers.get((what, subject), 0)
+        turn = self.choices.get((what, subject, number), 0) % max(len(options), 1)
+        return [*options[turn:], *options[:turn]]
 
-def alternatives(first: Sequence[Draw], most: int) -> Iterator[tuple[int, ...]]:
-    """Choices for further runs, at most so many: each differs from the first run in one draw, the early draws first."""
-    found = 0
-    for number, draw in enumerate(first):
-        for turn in range(1, len(draw.options)):
-            if found == most:
-                return
-            found += 1
-            yield (*([0] * number), turn)
+    def note(self, what: str, subject: str, options: Sequence[str], taken: Sequence[str]) -> None:
+        number = self._numbers.get((what, subject), 0)
+        self._numbers[what, subject] = number + 1
+        self.made.append(Draw(what, subject, tuple(options), tuple(taken), number))
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another outcome of one draw."""
+
+    draw: Draw
+    turn: int
+
+    @property
+    def choices(self) -> Choices:
+        return {self.draw.key: self.turn}
+
+
+def alternatives(first: Sequence[Draw], most: int) -> Iterator[Alternative]:
+    """Outcomes for further runs, at most so many: each differs from the first run in one draw, the early draws
+    first."""
+    every = (Alternative(draw, turn) for draw in first for turn in range(1, len(draw.options)))
+    return islice(every, max(most, 0))

@@ -175,6 +175,11 @@ class Scheduler:
         """From now on all other nodes are no candidates; None for all nodes."""
         self._cycle.placement = rows
 
+    @property
+    def takes_lowest_name(self) -> bool:
+        """Whether the first of equal nodes by name is taken."""
+        return self._cycle.tie_break is lowest_name
+
     def search_like(self, other: Scheduler) -> None:
         """Start the next search where the other starts."""
         self._cycle.next_start = other._cycle.next_start

@@ -145,15 +145,21 @@ def _detail(
 
 def would_fit_without(scheduler: Scheduler, pod: PodInfo, others: RowColumn) -> bool:
     """Whether some node would take the pod if these pods were not there."""
+    return bool(nodes_without(scheduler, pod, others).any())
+
+
+def nodes_without(scheduler: Scheduler, pod: PodInfo, others: RowColumn) -> BoolColumn:
+    """The nodes that would take the pod if these pods were not there."""
+    none: BoolColumn = np.zeros(len(scheduler.cluster.nodes), dtype=np.bool_)
     runtime = scheduler.runtimes[pod.pod.spec.scheduler_name]
     state = CycleState()
     placed: BoolColumn = scheduler.cluster.pods.node_row[others] >= 0
     try:
         outcome = runtime.pre_filters.run(state, pod)
         if outcome.status is not None and outcome.status.code is not Code.UNSCHEDULABLE:
-            return False
+            return none
         with CycleTrial(runtime, state, pod) as trial:
             trial.remove(others[placed])
-            return bool(trial.fits(scheduler.cluster.nodes.all_rows).any())
+            return trial.fits(scheduler.cluster.nodes.all_rows)
     except CycleError:
-        return False
+        return none

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, Replic
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.controllers.daemon_pods import node_of
 from ksched_cli.controlplane.controllers.registry import Controllers
-from ksched_cli.controlplane.draws import Draws
+from ksched_cli.controlplane.draws import Choices, Draws
 from ksched_cli.controlplane.kubelet import Kubelets, running
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import Store
@@ -85,7 +85,7 @@ class ControlPlane(Controller):
     Without a rule, pods go to the node with the fewest, DaemonSets' pods to their own.
     """
 
-    def __init__(self, *objects: Any, place: Place | None = None, draws: Sequence[int] = ()) -> None:
+    def __init__(self, *objects: Any, place: Place | None = None, draws: Choices | None = None) -> None:
         loaded = Loaded()
         for item in objects:
             loaded.put(item)

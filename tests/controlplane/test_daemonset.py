@@ -131,7 +131,7 @@ def test_which_nodes_are_first_is_a_draw() -> None:
     for choice in range(3):
         before = rested(*nodes(3), item)
         objects = [each for kind in before.store.kinds() for each in before.store.of(kind)]
-        control_plane = ControlPlane(*objects, draws=[choice])
+        control_plane = ControlPlane(*objects, draws={("nodes of a rollout", "DaemonSet/default/agent", 0): choice})
         control_plane.change("DaemonSet", "agent", template=template("agent", "app:v2"))
         control_plane.run(1)
         draw = control_plane.api.draws.made[0]

@@ -82,7 +82,10 @@ def test_among_equals_it_is_a_draw() -> None:
     draws = Draws()
     assert names(in_order(pods, 2, draws=draws)) == ["a", "b"]
     assert draws.made == [Draw("deletion order", "ReplicaSet/default/web", ("a", "b", "c"), ("a", "b"))]
-    assert [names(in_order(pods, 1, draws=Draws(choices))) for choices in alternatives(draws.made, 8)] == [["b"], ["c"]]
+    assert [names(in_order(pods, 1, draws=Draws(each.choices))) for each in alternatives(draws.made, 8)] == [
+        ["b"],
+        ["c"],
+    ]
 
 
 def test_only_what_the_cut_goes_through_is_drawn() -> None:

@@ -100,6 +100,52 @@ def test_a_deadlock_in_all_orders_stays_an_error(tmp_path: Path) -> None:
     assert only.findings[0].message.endswith(f"(in all {only.orders.tried} orders that were tried)")
 
 
+def pod(name: str, cpu: str, **spec: Any) -> dict[str, Any]:
+    made = make_pod(name).requests(cpu=cpu).doc()
+    made["spec"] |= spec
+    return dict(made)
+
+
+def test_a_tie_between_nodes_that_decides_is_a_draw(tmp_path: Path) -> None:
+    """The first pod may go to either node. If it takes n0, the second, which needs n0, has no place."""
+    first, second = pod("a-first", "3"), pod("b-second", "3", nodeSelector={"kubernetes.io/hostname": "n0"})
+    found = checked(tmp_path, nodes("4", "4"), first, second)
+    assert [(each.result, str(each.orders)) for each in found.workloads] == [
+        ("fits", "finishes in all 2 orders that were tried"),
+        ("warns", "finishes in 1 of 2 orders"),
+    ]
+    assert found.world is not None
+    assert [(draw.what, draw.subject, draw.options, draw.taken) for draw in found.world.draws] == [
+        ("node", "default/a-first", ("n0", "n1"), ("n0",))
+    ]
+
+
+def test_a_tie_that_cannot_matter_is_not_tried(tmp_path: Path) -> None:
+    """Neither node has room for the second pod, whatever node the first takes; and three pods do not fit on two equal
+    nodes in any order."""
+    found = checked(tmp_path, nodes("4", "4"), pod("a", "1"), pod("b", "9"))
+    assert [each.orders for each in found.workloads] == [None, None]
+    found = checked(tmp_path, nodes("4", "4"), *(pod(name, "3") for name in "abc"))
+    assert [(each.result, each.orders) for each in found.workloads] == [("fits", None), ("fits", None), ("fails", None)]
+
+
+def test_which_nodes_of_a_daemon_set_come_first_under_a_quota_is_a_draw(tmp_path: Path) -> None:
+    """The quota allows one of two daemon pods. On n0 it leaves no room for the other workload."""
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "1"}}}
+    agents = workload("DaemonSet", template(cpu="3"))
+    agents["metadata"]["namespace"] = quota["metadata"]["namespace"] = "agents"
+    second = workload("Deployment", template(cpu="3", nodeSelector={"kubernetes.io/hostname": "n0"}), replicas=1)
+    found = checked(tmp_path, [*nodes("4", "4"), quota], agents, second)
+    assert found.world is not None
+    assert [(draw.what, draw.options, draw.taken) for draw in found.world.draws] == [
+        ("first nodes", ("n0", "n1"), ("n0",))
+    ]
+    assert [str(each.orders) for each in found.workloads] == [
+        "does not finish in all 2 orders that were tried",
+        "finishes in 1 of 2 orders",
+    ]
+
+
 def job(**spec: Any) -> dict[str, Any]:
     made = template(restartPolicy="Never")
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "w"}, "spec": {**spec, "template": made}}

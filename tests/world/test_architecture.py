@@ -72,7 +72,7 @@ def test_all_drivers_are_known() -> None:
         for path in files("plan")
         if re.search(r"world\.run\(|World\(", path.read_text())
     }
-    assert found - {"settle_world", "check/trial", "fixes/trial"} == set(WORLD_DRIVERS) - {"check/checker"}
+    assert found - {"settle_world", "check/trial", "fixes/trial"} == set(WORLD_DRIVERS)
 
 
 def test_no_driver_has_rounds_of_its_own() -> None:

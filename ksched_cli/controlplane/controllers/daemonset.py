@@ -175,8 +175,22 @@ class DaemonSetController(Controller):
     def _sync_nodes(self, item: DaemonSet, missing: Iterable[str], wrong: Iterable[Pod]) -> None:
         for pod in list(wrong)[:_BURST]:
             self.api.delete(pod, why=f"DaemonSet {item.metadata.name} does not want the pod any more")
-        for name in list(missing)[:_BURST]:
-            self._create(item, name)
+        self._create_on(item, list(missing)[:_BURST])
+
+    def _create_on(self, item: DaemonSet, names: list[str]) -> None:
+        """Go takes the nodes in the order of a map. Which one is first matters if not all pods are created."""
+        draws, subject = self.api.draws, "/".join(identity_of(item))
+        options, others = names[:_MORE_OPTIONS], names[_MORE_OPTIONS:]
+        ordered = draws.in_order("first nodes", subject, options)
+        created: list[str] = []
+        try:
+            for name in (*ordered, *others):
+                self._create(item, name)
+                created.append(name)
+        except Refusal:
+            if len(options) > 1 and len(created) < len(options):
+                draws.note("first nodes", subject, options, created)
+            raise
 
     def _create(self, item: DaemonSet, node: str) -> None:
         metadata, template = item.metadata, item.spec.template

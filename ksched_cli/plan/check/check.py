@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
 from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.controlplane.store import Store
-from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import Problem
-from ksched_cli.plan.check.checker import Checker, MakeRun
+from ksched_cli.plan.check.checker import Checker
 from ksched_cli.plan.check.inputs import input_findings, nothing_checked
 from ksched_cli.plan.check.results import Check, Finding
-from ksched_cli.plan.check.run import CheckRun
 from ksched_cli.plan.check.scales import Bound, Scaled, scale_edits, scaled_workloads, with_bound
 from ksched_cli.plan.check.suppression import NOTHING_ACCEPTED, Suppressions, annotations_of, suppress
 from ksched_cli.plan.codes import PREEMPTS
@@ -51,11 +49,14 @@ class ManifestCheck:
         started = time.perf_counter()
         # `wanted` goes by metadata, which workloads have as well.
         wanted = cast(Callable[[Any], bool], source.wanted)
+        missing = tuple(source.loaded.missing)
+        checker = Checker(prepared.scheduler, source.loaded, Places(manifests), missing)
         first, *others = self._bounds
-        found = self._checker(first).check(wanted)
+        found = checker.check(self._changes(first), wanted)
         workloads = found.workloads
         for bound in others:
-            workloads = with_bound(workloads, self._checker(bound).check(wanted).workloads, self._scaled, bound)
+            more = checker.check(self._changes(bound), wanted).workloads
+            workloads = with_bound(workloads, more, self._scaled, bound)
         stats = prepared.stats(sum(each.pods for each in workloads), time.perf_counter() - started)
         coverage = prepared.coverage
         if found.gaps:
@@ -100,18 +101,8 @@ class ManifestCheck:
         every: Mapping[str, Sequence[Bound]] = {"all": ("current", "min", "max"), "current": ("current", "max")}
         return every.get(self.replicas) or (cast(Bound, self.replicas),)
 
-    def _checker(self, bound: Bound) -> Checker:
-        changes = replace(self.changes, edits=(*scale_edits(self._scaled, bound), *self.changes.edits))
-        return Checker(self._make_runs(changes), Places(changes.manifests), tuple(self.source.loaded.missing))
-
-    def _make_runs(self, changes: Changes) -> MakeRun:
-        """The first run has the scheduler that is there already, each further run a scheduler of its own."""
-        again, loaded = self.source.scheduler_maker(), self.source.loaded
-        return lambda choices: CheckRun(next(self._first, None) or again(loaded), loaded, changes, choices)
-
-    @cached_property
-    def _first(self) -> Iterator[Scheduler]:
-        return iter((self._prepared.scheduler,))
+    def _changes(self, bound: Bound) -> Changes:
+        return replace(self.changes, edits=(*scale_edits(self._scaled, bound), *self.changes.edits))
 
 
 def _leave_out_refused(cluster: Loaded, manifests: Loaded) -> None:

@@ -18,6 +18,7 @@ from ksched_cli.errors import Level
 from ksched_cli.framework.reasons import FieldPath
 from ksched_cli.plan.check.results import Finding
 from ksched_cli.plan.check.run import CheckRun
+from ksched_cli.plan.check.steps import waves_of
 from ksched_cli.plan.check.workloads import (
     WorkloadState,
     is_held_back,
@@ -270,7 +271,7 @@ class Findings:
         """Pods that got a node only when Job pods had finished."""
         if id(self._item) not in self._run.short or not self._state.satisfied:
             return
-        waves = self._run.waves_of(self._state.owners)
+        waves = waves_of(self._run.world.recorder.lives.values(), self._state.owners, self._run.waves)
         if not isinstance(self._item, Job | CronJob):
             text = "it comes to its end only when pods of the manifests' Jobs have finished"
             yield self._say(all_codes()[WAITS_FOR_JOBS], text)

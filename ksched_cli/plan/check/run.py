@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence, Set
 from typing import Any
 
 from ksched_cli.api.core import Pod
-from ksched_cli.controlplane.draws import Draws
-from ksched_cli.controlplane.store import Identity, identity_of
+from ksched_cli.controlplane.draws import Choices
+from ksched_cli.controlplane.store import identity_of
 from ksched_cli.controlplane.workloads import top_owner
 from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.check.ties import Ties
 from ksched_cli.plan.check.workloads import WorkloadState, jobs_of, state_of
-from ksched_cli.plan.evicted import is_of
 from ksched_cli.sources.custom.labels import resource_of
-from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.manifests import WORKLOADS, in_order
 from ksched_cli.world.results import Ending, Limits, WorldResult
@@ -28,21 +24,24 @@ MOST_WAVES = 1000
 
 class CheckRun:
     """`result` is the world at its first rest, before any Job pod has finished. `waves` are the moments at which pods
-    of Jobs finished."""
+    of Jobs finished. The run takes place in a trial of the world."""
 
-    def __init__(self, scheduler: Scheduler, loaded: Loaded, changes: Changes, choices: Sequence[int] = ()) -> None:
-        self._changes, self.choices = changes, choices
+    def __init__(self, world: World, changes: Changes, choices: Choices) -> None:
+        self.world, self.plane, self._changes, self._choices = world, world.plane, changes, choices
         # Whether a pod of the manifests was ever turned away: only then may chance decide how it ends.
         self.is_tight = False
-        self.world = World(scheduler, loaded, draws=Draws(choices), decided=self._decided)
-        self.plane = self.world.plane
+        self.ties = Ties(world.cluster, choices)
         self.items = [item for item in in_order(changes.manifests) if isinstance(item, (Pod, *WORKLOADS))]
         self._own = {*map(identity_of, self.items), *filter(None, map(resource_of, self.items))}
         # The last cycle of each pod of the manifests that has no node, by uid, and preemptors with their decisions.
         self.decisions: dict[str, Decision] = {}
         self.preempting: dict[str, Decision] = {}
         self.waves: list[float] = []
-        self.world.apply(changes)
+
+    def begin(self) -> None:
+        """Apply the manifests and run to the end."""
+        self.plane.api.draws.choices = self._choices
+        self.world.apply(self._changes)
         self._own.update(self.plane.pods_of_templates.values())
         self.before: dict[int, WorkloadState] = {id(item): state_of(self.plane, item) for item in self.items}
         self.ending: Ending = self.world.run(LIMITS)
@@ -51,7 +50,8 @@ class CheckRun:
         self.short = {id(item) for item in self.items if not self.satisfied(item)}
         self._finish_jobs()
 
-    def _decided(self, decision: Decision) -> None:
+    def decided(self, decision: Decision) -> None:
+        self.ties.decided(decision)
         pod = decision.pod
         if identity_of(pod.pod) not in self._own and top_owner(self.plane.store, pod.pod) not in self._own:
             return
@@ -90,9 +90,3 @@ class CheckRun:
                 return
             self.waves.append(moment)
             self.ending = self.world.run(LIMITS)
-
-    def waves_of(self, owners: Set[Identity]) -> int:
-        """In how many waves pods of these owners got their nodes."""
-        lives = self.world.recorder.lives.values()
-        bound = [each.bound for each in lives if each.bound is not None and is_of(each.pod, owners)]
-        return len({bisect_right(self.waves, moment) for moment in bound})

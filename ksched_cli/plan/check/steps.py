@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence, Set
 
 from ksched_cli.controlplane.store import Identity
 from ksched_cli.plan.check.results import RolloutStep
@@ -28,3 +29,10 @@ def rollout_steps(lives: Iterable[PodLife], owners: Set[Identity]) -> tuple[Roll
     return tuple(
         RolloutStep(tuple(made), placed, tuple(gone), at) for at, (made, placed, gone) in sorted(moments.items())
     )
+
+
+def waves_of(lives: Iterable[PodLife], owners: Set[Identity], finished: Sequence[float]) -> int:
+    """In how many waves the pods of these owners got their nodes. `finished` are the moments at which pods of Jobs
+    finished."""
+    bound = [each.bound for each in lives if each.bound is not None and is_of(each.pod, owners)]
+    return len({bisect_right(finished, moment) for moment in bound})
