@@ -51,6 +51,7 @@ PATTERNS = {
     "plan/check/fingerprints.py": "the index in the path of a field",
     "plan/verify/pending.py": "texts of events and conditions that a kube-scheduler of another time wrote",
     "report/console.py": "spaces at the end of a line of the terminal",
+    "report/shown_nodes.py": "names of nodes with the suffix that all of them share",
     "report/custom_columns.py": "the specification that a user gives",
     "report/encoding.py": "characters that an output cannot hold",
     "report/escaping.py": "characters that Markdown would read as markup",

@@ -88,6 +88,6 @@ def capacity(
         allow_empty=run.allow_empty,
     )
     warn(found.warnings)
-    show(found, output, headers=not no_headers)
+    show(found, output, headers=not no_headers, zones=simulator.zones)
     none_fits = any(each.sets == 0 for each in found.capacities)
     raise typer.Exit(SOME_DO_NOT_FIT if none_fits and not exit_zero else 0)

@@ -163,7 +163,7 @@ def check(
     warn(found.warnings)
     if accepted.write_baseline:
         _write_baseline(found, accepted.write_baseline)
-    show(found, output)
+    show(found, output, zones=simulator.zones)
     if output == "github":
         _append_step_summary(found)
     if found.is_input_wrong:

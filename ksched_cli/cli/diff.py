@@ -101,7 +101,7 @@ def diff(
 
     found = Simulator.compare(*_sides(run_options(cluster, live, scheduler, edits), after))
     warn(found.warnings)
-    show(found, output)
+    show(found, output, zones=found.zones)
     if expect_no_change and found.diff.changes:
         raise typer.Exit(ExpectationFailed.exit_code)
     raise typer.Exit(SOME_DO_NOT_FIT if found.diff.failing and not exit_zero else 0)

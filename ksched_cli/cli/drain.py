@@ -113,7 +113,8 @@ def drain(
         raise UsageError("cannot specify both a node name and a --selector option")
     if not (nodes or selector or each):
         raise UsageError("say which nodes to drain: NODE..., -l QUERY, or --each node for all in turn")
-    found = Simulator.of(run_options(cluster, live, scheduler, edits)).drain_nodes(
+    simulator = Simulator.of(run_options(cluster, live, scheduler, edits))
+    found = simulator.drain_nodes(
         *(nodes or ()),
         selector=selector,
         each=each.value if each else None,
@@ -125,6 +126,6 @@ def drain(
         every_pod=output in ("json", "yaml") and each is None,
     )
     warn(found.warnings)
-    show(found, output, headers=not no_headers)
+    show(found, output, headers=not no_headers, zones=simulator.zones)
     safe = all(trial.drain.safe for trial in found.trials)
     raise typer.Exit(0 if safe or exit_zero else SOME_DO_NOT_FIT)

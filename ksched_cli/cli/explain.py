@@ -82,7 +82,8 @@ def explain(
 ) -> None:
     from ksched_cli.simulator import Simulator
 
-    found = Simulator.of(run_options(cluster, live, scheduler, edits)).explain(pod, node=node, fixes=not no_fixes)
+    simulator = Simulator.of(run_options(cluster, live, scheduler, edits))
+    found = simulator.explain(pod, node=node, fixes=not no_fixes)
     warn(found.warnings)
-    show(found, output, headers=not no_headers)
+    show(found, output, headers=not no_headers, zones=simulator.zones)
     raise typer.Exit(SOME_DO_NOT_FIT if found.explanation.unplaced and not exit_zero else 0)

@@ -75,13 +75,14 @@ def run_scenario_and_show(
     if output == "name":
         raise UsageError("a scenario is shown as table, wide, json or yaml, not as name")
     assert run.scenario is not None
-    found = Simulator.of(run).scenario(run.scenario, settling.limits())
+    simulator = Simulator.of(run)
+    found = simulator.scenario(run.scenario, settling.limits())
     warn(found.warnings)
     if not found.settled and not settling.settle:
         from ksched_cli.report.settle import ending_line
 
         warn([ending_line(found.settlement.world).plain])
-    show(found, output, headers=headers, timeline=settling.settle)
+    show(found, output, headers=headers, timeline=settling.settle, zones=simulator.zones)
     if found.result.failed:
         return ExpectationFailed.exit_code
     return SOME_DO_NOT_FIT if not found.settled and not verdict.exit_zero else 0

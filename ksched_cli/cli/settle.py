@@ -70,7 +70,8 @@ def settle_and_show(
         detail = Detail.NODES
     answers = detail is Detail.NODES
     top = top_nodes(output, node_answers=answers)
-    found = Simulator.of(run).settle(limits, detail=detail is not Detail.SUMMARY, top=top)
+    simulator = Simulator.of(run)
+    found = simulator.settle(limits, detail=detail is not Detail.SUMMARY, top=top)
     warn(found.simulation.warnings)
-    show(found, output, headers=headers, node_answers=answers)
+    show(found, output, headers=headers, node_answers=answers, zones=simulator.zones)
     return verdict.of_end(found)

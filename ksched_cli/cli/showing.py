@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from ksched_cli.cli.printing import command_line
 
 SOME_DO_NOT_FIT = 1
 # How many of the best nodes are shown, and how many with -o wide and on a page.
 _TOP, _TOP_WIDE, _TOP_OF_PAGE = 3, 10, 5
+NO_ZONES: Mapping[str, str] = MappingProxyType({})
 
 
 def show(
-    result: object, output: str, *, headers: bool = True, timeline: bool = False, node_answers: bool = False
+    result: object,
+    output: str,
+    *,
+    headers: bool = True,
+    timeline: bool = False,
+    node_answers: bool = False,
+    zones: Mapping[str, str] = NO_ZONES,
 ) -> None:
-    """Write the result to stdout."""
+    """Write the result to stdout. `zones` of all nodes: a table on a terminal has short names of nodes."""
     from ksched_cli.report.registry import RenderOptions, render
+    from ksched_cli.report.shown_nodes import ShownNodes
 
-    options = RenderOptions(output, headers, None, timeline, node_answers, command_line.get())
+    short = output == "table" and sys.stdout.isatty()
+    nodes = ShownNodes.shortened(zones) if short else ShownNodes(zones)
+    options = RenderOptions(output, headers, None, timeline, node_answers, command_line.get(), nodes)
     render(result, sys.stdout, options)
 
 

@@ -106,7 +106,8 @@ def simulate_and_show(
         # A progress bar and a document that is written meanwhile do not fit on one terminal.
         listen(None)
     with collector_off():
-        prepared = Simulator.of(run).prepared()
+        simulator = Simulator.of(run)
+        prepared = simulator.prepared()
     warn(prepared.source.warnings)
     if output == "html":
         detail = options.Detail.NODES
@@ -120,5 +121,5 @@ def simulate_and_show(
             complain(f"the document has {size:,.0f} MB; without --detail full it is much smaller")
         return verdict.of_cycles(stream.finish())
     found = prepared.simulate(detail=full, top=top)
-    show(found, output, headers=headers, node_answers=answers)
+    show(found, output, headers=headers, node_answers=answers, zones=simulator.zones)
     return verdict.of_cycles(found)

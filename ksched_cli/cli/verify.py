@@ -54,8 +54,9 @@ def verify(
 ) -> None:
     from ksched_cli.simulator import Simulator
 
-    found = Simulator.of(replace(run_options(cluster, live, scheduler), events=True)).verify()
+    simulator = Simulator.of(replace(run_options(cluster, live, scheduler), events=True))
+    found = simulator.verify()
     warn(found.warnings)
-    show(found, output)
+    show(found, output, zones=simulator.zones)
     differs = found.verification.agreeing != found.verification.compared
     raise typer.Exit(SOME_DO_NOT_FIT if differs and not exit_zero else 0)

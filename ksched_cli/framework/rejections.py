@@ -77,6 +77,11 @@ class RejectionGuide:
         """The same without the names of other pods."""
         return ""
 
+    def describe_nodes(self, figures: Sequence[Figures]) -> str:
+        """One line for several nodes with the same problems; an empty string where the problems themselves are best."""
+        texts = set(map(self.describe_briefly, figures))
+        return texts.pop() if len(texts) == 1 else ""
+
     def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
         """Predicates for a count of nodes: `lack cpu`."""
         return (reason.problem for reason in reasons)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.plan.capacity import Capacity, NodeRoom, PendingPods, Stranded
 from ksched_cli.report.amounts import exact_all, short_all
-from ksched_cli.report.console import make_console
+from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import API_VERSION, stats_entry
+from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import write_row
+from ksched_cli.report.short_names import shows_nodes
+from ksched_cli.report.summary_line import BAD, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 # Above this many nodes they are summed up by what keeps the next replica out.
 NODES_BY_NAME = 40
+# So few nodes have a row each.
+_FEW = 6
 
 
 # The document
@@ -96,18 +100,33 @@ def _pending(pending: PendingPods) -> dict[str, Any]:
 
 
 @renders("CapacityResult", "table", "wide")
+@shows_nodes
 @shows_visible
 def print_capacities(found: CapacityResult, out: TextIO, options: RenderOptions) -> None:
     console = make_console(options.width, out)
+    if len(found.capacities) > 1:
+        print_hanging(console, _summary(found.capacities))
+        console.print()
     for index, each in enumerate(found.capacities):
         if index:
             console.print()
-        _print(each, console, options.wide, options.headers)
+        _print(each, console, options)
     print_omissions(found.coverage, console)
 
 
-def _print(capacity: Capacity, console: Console, wide: bool, headers: bool) -> None:
-    console.print(_headline(capacity))
+def _summary(capacities: Sequence[Capacity]) -> Text:
+    """`3 manifests: 2 fit once more, 1 does not fit`."""
+    none = sum(not each.sets for each in capacities)
+    fit = f"{len(capacities) - none} {'fits' if len(capacities) - none == 1 else 'fit'} once more"
+    subject = counted(len(capacities), "manifest")
+    if not none:
+        return summary_line(subject, fit, GOOD)
+    return summary_line(subject, f"{none} {'does' if none == 1 else 'do'} not fit", BAD, [fit])
+
+
+def _print(capacity: Capacity, console: Console, options: RenderOptions) -> None:
+    wide = options.wide
+    print_hanging(console, _headline(capacity))
     for portion in capacity.portions:
         asked = short_all(capacity.requests.get(portion.name, {})) or "nothing"
         who = f"{portion.label} asks" if capacity.mixed else "each asks"
@@ -119,7 +138,7 @@ def _print(capacity: Capacity, console: Console, wide: bool, headers: bool) -> N
     by_name = wide or len(capacity.nodes) <= NODES_BY_NAME
     if capacity.nodes and (any(room.count or room.failure for room in capacity.nodes)):
         console.print()
-        table = _by_node(capacity, headers) if by_name else _by_failure(capacity, headers)
+        table = _by_node(capacity, options) if by_name else _by_failure(capacity, options)
         console.print(Padding(table, (0, 0, 0, 2)))
     if capacity.stranded and capacity.stranded.nodes:
         console.print()
@@ -127,40 +146,35 @@ def _print(capacity: Capacity, console: Console, wide: bool, headers: bool) -> N
 
 
 def _headline(capacity: Capacity) -> Text:
-    """`Deployment shop/web: 31 more fit, on 4 of 6 nodes`."""
+    """`Deployment shop/web: 31 more pods fit, on 4 of 6 nodes`."""
     used = sum(1 for room in capacity.nodes if room.count)
-    where = f", on {used} of {_nodes(len(capacity.nodes))}" if used else ""
+    where = [f"on {used} of {counted(len(capacity.nodes), 'node')}"] if used else []
     least = "at least " if capacity.why.end == "max" else ""
-    if not capacity.mixed:
-        fits = capacity.sets
-        verdict = f"{least}{fits:,} more fit{'s' if fits == 1 else ''}" if fits else "none fits"
-        return Text.assemble((capacity.portions[0].label, "bold"), ": ", (verdict, _colour(fits)), where)
-    one = " + ".join(_times(portion.count, portion.name) for portion in capacity.portions)
     sets = capacity.sets
-    verdict = (
-        f"{least}{sets:,} more set{'' if sets == 1 else 's'} fit{'s' if sets == 1 else ''}" if sets else "no set fits"
-    )
+    what = "set" if capacity.mixed else "pod"
+    fits = f"{least}{sets:,} more {what}{' fits' if sets == 1 else 's fit'}" if sets else f"no more {what} fits"
+    style = GOOD if sets else BAD
+    if not capacity.mixed:
+        return summary_line(capacity.portions[0].label, fits, style, where)
+    one = " + ".join(_times(portion.count, portion.name) for portion in capacity.portions)
     total = " + ".join(_times(capacity.fits[portion.name], portion.name) for portion in capacity.portions)
-    return Text.assemble((one, "bold"), ": ", (verdict, _colour(sets)), where, f"; {total} placed in all")
-
-
-def _colour(count: int) -> str:
-    return "bold green" if count else "bold red"
+    return summary_line(one, fits, style, [*where, f"{total} placed in all"])
 
 
 def _times(count: int, name: str) -> str:
     return f"{count:,} {name}"
 
 
-def _nodes(count: int) -> str:
-    return f"{count:,} node{'' if count == 1 else 's'}"
-
-
 def _pending_line(pending: PendingPods) -> str:
-    parts = [f"{pending.placed:,} pending pod{'' if pending.placed == 1 else 's'} placed first"]
-    parts += [f"{pending.unplaced:,} found no place"] if pending.unplaced else []
-    parts += [f"{pending.held_back:,} held back"] if pending.held_back else []
+    """`3 pending pods were placed first, 2 are unschedulable, 1 is held back`."""
+    parts = [f"{counted(pending.placed, 'pending pod')} {_be(pending.placed, 'was', 'were')} placed first"]
+    parts += [f"{pending.unplaced:,} {_be(pending.unplaced)} unschedulable"] if pending.unplaced else []
+    parts += [f"{pending.held_back:,} {_be(pending.held_back)} held back"] if pending.held_back else []
     return ", ".join(parts)
+
+
+def _be(count: int, one: str = "is", more: str = "are") -> str:
+    return one if count == 1 else more
 
 
 def _end(capacity: Capacity) -> str:
@@ -179,12 +193,31 @@ def _end(capacity: Capacity) -> str:
     return f"{who} {verdicts[why.end]}: {by}{why.message}"
 
 
-def _by_node(capacity: Capacity, headers: bool) -> Table:
-    """The roomiest first."""
-    table = _table("NODE", "FITS", capacity, headers)
-    for room in sorted(capacity.nodes, key=lambda room: (-room.count, _closed(room), room.node)):
-        table.add_row(room.node, _fits(room.fits, capacity), *_ends(room), short_all(room.free) or "nothing")
+def _by_node(capacity: Capacity, options: RenderOptions) -> Grid:
+    """The roomiest first. Nodes that take none for the same reason are in one row, unless every node is wanted."""
+    table = _table("NODE", "FITS", capacity, options)
+    order = sorted(capacity.nodes, key=lambda room: (-room.count, _closed(room), room.node))
+    for rooms in _rows(order, options.wide):
+        fits = _fits(rooms[0].fits, capacity)
+        ends, free = _ends(rooms[0]), _free(rooms)
+        zones = sorted({options.nodes.zone(room.node) for room in rooms})
+        where = zones[0] if len(zones) == 1 else f"{len(zones)} zones"
+        name = rooms[0].node if len(rooms) == 1 else counted(len(rooms), "node")
+        table.add(name, where, fits, *ends, short_all(free) or "nothing")
     return table
+
+
+def _rows(order: Sequence[NodeRoom], wide: bool) -> list[list[NodeRoom]]:
+    groups: dict[object, list[NodeRoom]] = {}
+    for room in order:
+        alone = wide or room.count or len(order) <= _FEW
+        groups.setdefault(room.node if alone else (_closed(room), *_ends(room)), []).append(room)
+    return list(groups.values())
+
+
+def _free(rooms: Sequence[NodeRoom]) -> dict[str, int]:
+    """What is free on all of these nodes together."""
+    return {resource: sum(room.free[resource] for room in rooms) for resource in rooms[0].free}
 
 
 def _closed(room: NodeRoom) -> bool:
@@ -192,26 +225,28 @@ def _closed(room: NodeRoom) -> bool:
     return bool(room.failure and not room.runs_out)
 
 
-def _by_failure(capacity: Capacity, headers: bool) -> Table:
+def _by_failure(capacity: Capacity, options: RenderOptions) -> Grid:
     """The nodes by what keeps the next replica out, most replicas first."""
     groups: defaultdict[tuple[str, ...], list[NodeRoom]] = defaultdict(list)
     for room in capacity.nodes:
         groups[tuple(_ends(room))].append(room)
-    table = _table("NODES", "FIT", capacity, headers)
+    table = _table("NODES", "FIT", capacity, options)
     for ends, rooms in sorted(groups.items(), key=lambda group: -sum(room.count for room in group[1])):
         fits = {portion.name: sum(room.fits[portion.name] for room in rooms) for portion in capacity.portions}
-        free = {resource: sum(room.free[resource] for room in rooms) for resource in rooms[0].free}
-        table.add_row(f"{len(rooms):,}", _fits(fits, capacity), *ends, short_all(free) or "nothing")
+        table.add(f"{len(rooms):,}", "", _fits(fits, capacity), *ends, short_all(_free(rooms)) or "nothing")
     return table
 
 
-def _table(first: str, second: str, capacity: Capacity, headers: bool) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False, show_header=headers)
-    table.add_column(first, no_wrap=True, justify="right" if first == "NODES" else "left")
-    table.add_column(second, no_wrap=not capacity.mixed, justify="right")
-    table.add_column(f"KEEPS OUT ONE MORE {capacity.why.shape}" if capacity.mixed else "KEEPS OUT ONE MORE")
-    table.add_column("STAYS FREE", ratio=1)
-    return table
+def _table(first: str, second: str, capacity: Capacity, options: RenderOptions) -> Grid:
+    keeps = f"KEEPS OUT ONE MORE {capacity.why.shape}" if capacity.mixed else "KEEPS OUT ONE MORE"
+    return Grid(
+        Column(first, right=first == "NODES"),
+        Column("ZONE", hides_zeros=True, optional=True),
+        Column(second, right=True),
+        Column(keeps, flows=True),
+        Column("STAYS FREE", flows=True),
+        headers=options.headers,
+    )
 
 
 def _fits(fits: Mapping[str, int], capacity: Capacity) -> str:
@@ -232,7 +267,7 @@ def _ends(room: NodeRoom) -> tuple[str]:
 
 def _stranded_line(stranded: Stranded, nodes: int) -> Text:
     """What is free where nothing more fits, and its share."""
-    where = f"{stranded.nodes:,} of {_nodes(nodes)}"
+    where = f"{stranded.nodes:,} of {counted(nodes, 'node')}"
     left = {resource: amount for resource, amount in stranded.free.items() if amount}
     if not left:
         return Text(f"nothing is stranded on {where}")

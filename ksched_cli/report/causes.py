@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.plan.causes.results import Cause, Decider, Figure, OnNode, Tally
 from ksched_cli.plan.diff import Diff, PodChange
 from ksched_cli.releases.changes import RuleChange
+from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.visible import shows_visible
 
 _PODS = 2
@@ -130,14 +129,10 @@ def _other_rows(diff: Diff) -> Iterator[_Row]:
         yield str(following), "other pods that moved", ""
 
 
-def _table(rows: Sequence[_Row]) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 0), show_header=False, pad_edge=False)
-    table.add_column(justify="right", no_wrap=True, min_width=4)
-    table.add_column(ratio=1)
+def _table(rows: Sequence[_Row]) -> Grid:
+    table = Grid(Column(right=True), Column(flows=True))
     for count, title, text in rows:
-        table.add_row(count, title)
-        if text:
-            table.add_row("", Padding(Text(text, style="dim"), (0, 0, 0, 2)))
+        table.add(f"{count:>4}", Text.assemble((title, "bold"), (f": {text}" if text else "", "dim")))
     return table
 
 

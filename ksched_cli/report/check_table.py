@@ -9,10 +9,12 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
-from ksched_cli.report.console import make_console
+from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, renders
 from ksched_cli.report.settle import span
+from ksched_cli.report.short_names import shows_nodes
+from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible
 
 _NAMED = 4
@@ -22,12 +24,19 @@ _LEVELS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 @renders("Check", "table")
 @renders("Check", "wide", help="with the steps of each rollout")
+@shows_nodes
 @shows_visible
 def print_check(check: Check, out: TextIO, options: RenderOptions) -> None:
-    """Workloads in the order of the manifests, then the line that sums it up."""
+    """The line that sums it up, then the workloads in the order of the manifests."""
     console = make_console(options.width, out)
+    print_hanging(console, check_summary_line(check))
     if check.losses:
-        console.print(Text(payers(check), style="bold yellow"))
+        print_hanging(console, Text(payers(check), style="bold yellow"))
+    codes = sorted({finding.code for finding in check.findings if finding.level == "error"})
+    if codes:
+        print_hanging(console, Text(f"what to do: ksched explain-code {' '.join(codes)}", style="dim"))
+    if check.workloads or check.inputs:
+        console.print()
     for finding in check.inputs:
         console.print(_finding(finding))
         console.print(Padding(_explanation(finding), (0, 0, 0, 2)))
@@ -40,12 +49,6 @@ def print_check(check: Check, out: TextIO, options: RenderOptions) -> None:
             console.print(Padding(_explanation(finding), (0, 0, 0, 4)))
         if workload.missing:
             console.print(Padding(Text(f"could be otherwise: {unread(workload)}", style="yellow"), (0, 0, 0, 2)))
-    if check.workloads or check.inputs:
-        console.print()
-    console.print(check_summary_line(check))
-    codes = sorted({finding.code for finding in check.findings if finding.level == "error"})
-    if codes:
-        console.print(Text(f"what to do: ksched explain-code {' '.join(codes)}", style="dim"))
     print_omissions(check.coverage, console)
 
 
@@ -72,11 +75,11 @@ def progress(workload: WorkloadCheck) -> str:
     if not workload.pods and not workload.old:
         return "no pods"
     has = "has" if 1 in (workload.pods, workload.running) else "have"
-    text = f"{workload.running} of {_counted(workload.pods, 'pod')} {has} a node"
+    text = f"{workload.running} of {counted(workload.pods, 'pod')} {has} a node"
     if workload.old:
-        text += f", {_counted(workload.old, 'old pod')} left"
+        text += f", {counted(workload.old, 'old pod')} left"
     if workload.rollout:
-        text += f", after {_counted(len(workload.steps), 'step')}"
+        text += f", after {counted(len(workload.steps), 'step')}"
     return f"{text}, {workload.orders}" if workload.orders else text
 
 
@@ -111,9 +114,9 @@ def spot(finding: Finding) -> str:
 def _steps(workload: WorkloadCheck) -> Text:
     lines = []
     for number, step in enumerate(workload.steps, start=1):
-        parts = [f"{len(step.made)} made"] if step.made else []
+        parts = [f"{len(step.made)} created"] if step.made else []
         parts += [f"placed {_some([f'{pod} on {node}' for pod, node in step.placed.items()])}"] if step.placed else []
-        parts += [f"gone {_some(step.removed)}"] if step.removed else []
+        parts += [f"deleted {_some(step.removed)}"] if step.removed else []
         lines.append(f"step {number} ({span(step.seconds)}): {'; '.join(parts)}")
     return Text("\n".join(lines), style="dim")
 
@@ -124,38 +127,31 @@ def _some(names: Sequence[str]) -> str:
 
 
 def check_summary_line(check: Check) -> Text:
-    failing = check.is_input_wrong or any(workload.result == "fails" for workload in check.workloads)
-    return Text(check_summary(check), style="bold red" if failing else "bold green")
+    """`4 workloads: 1 fails, 2 errors, 1 warning (6 nodes)`."""
+    total, failing = len(check.workloads), sum(workload.result == "fails" for workload in check.workloads)
+    subject, context = counted(total, "workload"), counted(check.stats.nodes, "node")
+    counts = [counted(check.count(level), level) for level in ("error", "warning") if check.count(level)]
+    counts += [f"{counted(len(check.evicted), 'pod')} evicted"] if check.evicted else []
+    counts += [counted_ignored(check)] if check.ignored else []
+    if not total and not check.is_input_wrong:
+        return summary_line("nothing to place", "no pods or workloads in the manifests", FAIR, (), context)
+    if check.is_input_wrong:
+        rest = [] if not total else [f"{failing} of the rest {'fails' if failing == 1 else 'fail'}"]
+        verdict = "the input is wrong in part" if total else "nothing was checked, the input is wrong"
+        return summary_line(subject, verdict, BAD, [*rest, *counts], context)
+    if failing:
+        return summary_line(subject, f"{failing} {'fails' if failing == 1 else 'fail'}", BAD, counts, context)
+    verdict = "fits" if total == 1 else "all fit"
+    if any(each.orders and each.orders.finished < each.orders.tried for each in check.workloads):
+        verdict += " in some orders only"
+    return summary_line(subject, verdict, FAIR if counts else GOOD, counts, context)
 
 
 def check_summary(check: Check) -> str:
-    """`1 of 4 workloads fails: 2 errors, 1 warning (6 nodes)`."""
-    total = len(check.workloads)
-    failing = sum(workload.result == "fails" for workload in check.workloads)
-    nodes = _counted(check.stats.nodes, "node")
-    if not total:
-        if check.is_input_wrong:
-            return f"nothing was checked: {_counted(check.count('error'), 'error')} in the input ({nodes})"
-        return f"nothing to place: no pods or workloads in the manifests ({nodes})"
-    verdict = f"{failing} of {total} workloads {'fails' if failing == 1 else 'fail'}" if failing else ""
-    verdict = verdict or f"all {total} workloads fit"
-    if total == 1:
-        verdict = "the workload fails" if failing else "the workload fits"
-    if not failing and any(each.orders and each.orders.finished < each.orders.tried for each in check.workloads):
-        verdict += " in some orders only"
-    if check.is_input_wrong:
-        verdict = f"the input is wrong in part; of the rest, {verdict}"
-    counts = [_counted(check.count(level), level) for level in ("error", "warning") if check.count(level)]
-    evicted = [f"{_counted(len(check.evicted), 'pod')} evicted"] if check.evicted else []
-    ignored = [counted_ignored(check)] if check.ignored else []
-    said = ", ".join([*counts, *evicted, *ignored])
-    return f"{verdict}{': ' + said if said else ''} ({nodes})"
+    """The same for formats without colours."""
+    return check_summary_line(check).plain
 
 
 def counted_ignored(check: Check) -> str:
     """`2 findings ignored`."""
-    return f"{_counted(len(check.ignored), 'finding')} ignored"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{counted(len(check.ignored), 'finding')} ignored"

@@ -53,6 +53,18 @@ class _Console(Console):
         raise BrokenPipeError
 
 
+def print_hanging(console: Console, text: Text, indent: int = 4) -> None:
+    """The text. If it takes several lines, all but the first are indented."""
+    if text.cell_len <= console.width:
+        console.print(text)
+        return
+    for number, line in enumerate(text.wrap(console, console.width - indent)):
+        line.rstrip()
+        if number:
+            line.pad_left(indent)
+        console.print(line, no_wrap=True, overflow="ignore")
+
+
 def make_console(width: int | None = None, out: TextIO | None = None) -> Console:
     """Colours where a terminal or FORCE_COLOR wants them and NO_COLOR does not; COLUMNS sets the width."""
     file = out or sys.stdout

@@ -1,4 +1,4 @@
-"""What moves, with terraform's signs: + is new, - is gone, ~ is changed."""
+"""What moves, with terraform's signs: + is new, - is deleted, ~ is changed."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.plan.diff import Diff, NodeChange, PodChange, SpreadChange, Whereabouts
 from ksched_cli.plan.usage import NodeUse
 from ksched_cli.report.amounts import exact_all
 from ksched_cli.report.causes import cause_entry, cause_lines, markdown_rules, print_rules, tally_entry
-from ksched_cli.report.console import make_console
+from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import API_VERSION, end_entries
 from ksched_cli.report.escaping import escape_markdown
+from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.short_names import shows_nodes
+from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible, visible, with_texts
 
 if TYPE_CHECKING:
@@ -31,13 +34,16 @@ _LABELS = {"topology.kubernetes.io/zone": "zones", "kubernetes.io/hostname": "no
 
 
 @renders("DiffResult", "table", "wide")
+@shows_nodes
 @shows_visible
 def print_diff(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
     console, diff, wide = make_console(options.width, out), found.diff, options.wide
+    print_hanging(console, _summary_line(diff))
+    console.print()
     if diff.changes:
         console.print(Text("Pods", style="bold"))
         shown = diff.changes if wide else diff.changes[:_SHOWN]
-        console.print(_pods(shown, wide=wide))
+        _print_pods(shown, console, wide=wide)
         _say_more(len(diff.changes) - len(shown), "pods", console)
         console.print()
     if diff.spread:
@@ -53,7 +59,6 @@ def print_diff(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
         _say_more(len(diff.nodes) - len(nodes), "nodes", console)
         console.print()
     print_rules(diff, console, wide=wide)
-    console.print(Text(diff_summary(diff), style="bold red" if diff.failing else "bold green"))
 
 
 def _say_more(left: int, what: str, console: Console) -> None:
@@ -61,19 +66,25 @@ def _say_more(left: int, what: str, console: Console) -> None:
         console.print(f"  and {left} more {what} (-o wide shows them)")
 
 
-def _pods(changes: Sequence[PodChange], *, wide: bool) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 0), show_header=False, pad_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column(ratio=1)
+def _print_pods(changes: Sequence[PodChange], console: Console, *, wide: bool) -> None:
+    """Each pod with its sign and its way. The message of the pod before is not repeated."""
+    width = max(cell_len(_name(change)) for change in changes) + 4
+    aligned = width + 2 + max(cell_len(_way(change)) for change in changes) <= console.width
+    quoted = ""
     for change in changes:
         sign = sign_of(change)
-        line = Text.assemble((_name(change), "bold"), "  ", _way(change))
-        table.add_row(Text(f"  {sign}", style=_COLOURS[sign]), line)
-        if change.fails and change.after is not None and change.after.message:
-            table.add_row("", Padding(Text(change.after.message, style="red"), (0, 0, 0, 2)))
+        line = Text.assemble((f"  {sign} ", _COLOURS[sign]), (_name(change), "bold"))
+        line.pad_right(width - line.cell_len if aligned else 0)
+        line.append(f"  {_way(change)}")
+        message = change.after.message if change.fails and change.after is not None else ""
+        if message and message == quoted:
+            line.append(", for the same reasons")
+        print_hanging(console, line, 6)
+        if message and message != quoted:
+            console.print(Padding(Text(message, style="red"), (0, 0, 0, 6)))
+        quoted = message or quoted
         for said in cause_lines(change, wide=wide):
-            table.add_row("", Padding(Text(said, style="dim"), (0, 0, 0, 2)))
-    return table
+            console.print(Padding(Text(said, style="dim"), (0, 0, 0, 6)))
 
 
 def sign_of(change: PodChange) -> str:
@@ -107,14 +118,12 @@ def _where(where: Whereabouts) -> str:
     return where.node or _NOWHERE.get(where.state, "no node")
 
 
-def _spread(changes: Sequence[SpreadChange]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column()
+def _spread(changes: Sequence[SpreadChange]) -> Grid:
+    table = Grid(Column(), Column(flows=True))
     for change in changes:
         domains = sorted(change.before.keys() | change.after.keys())
         parts = [_step(domain, change.before.get(domain), change.after.get(domain)) for domain in domains]
-        table.add_row(f"  {change.workload}", ", ".join(parts))
+        table.add(f"  {change.workload}", ", ".join(parts))
     return table
 
 
@@ -124,16 +133,14 @@ def _step(domain: str, before: int | None, after: int | None) -> str:
     return f"{domain} {'-' if before is None else before} -> {'-' if after is None else after}"
 
 
-def _nodes(changes: Sequence[NodeChange], total: NodeChange) -> Table:
+def _nodes(changes: Sequence[NodeChange], total: NodeChange) -> Grid:
     resources = _resources(changes)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
-    table.add_column("Use of nodes", no_wrap=True)
-    for name in ("pods", *resources):
-        table.add_column(name, justify="right")
+    titles = (name.upper().replace("-", "-\n").replace("/", "/\n") for name in ("pods", *resources))
+    table = Grid(Column("USE OF NODES"), *(Column(title, right=True) for title in titles))
     for change in changes:
         sign = "+" if change.before is None else "-" if change.after is None else "~"
-        table.add_row(Text.assemble(f"  {sign} ", change.node, style=_COLOURS[sign]), *_use(change, resources))
-    table.add_row("    all nodes", *_use(total, resources), style="bold")
+        table.add(Text.assemble(f"  {sign} ", change.node, style=_COLOURS[sign]), *_use(change, resources))
+    table.add("    all nodes", *_use(total, resources), style="bold")
     return table
 
 
@@ -160,19 +167,24 @@ def _percentage(use: NodeUse, resource: str) -> str:
 
 
 def diff_summary(diff: Diff) -> str:
-    """`1 moved, 1 newly failing, 2 new; 12 pods as before`."""
+    """`86 pods: 1 newly failing, 1 moved, 2 new, 82 as before`."""
+    return _summary_line(diff).plain
+
+
+def _summary_line(diff: Diff) -> Text:
     counts = Counter[str](change.kind for change in diff.changes)
     lost = sum(change.kind == "added" and change.fails for change in diff.changes)
     words = {
         "newlyFailing": "newly failing",
-        "newlyFitting": "newly fitting",
         "moved": "moved",
+        "newlyFitting": "newly fitting",
         "added": f"new ({lost} without a node)" if lost else "new",
-        "removed": "gone",
+        "removed": "deleted",
     }
     parts = [f"{counts[kind]} {said}" for kind, said in words.items() if counts[kind]]
-    same = f"{diff.unchanged} pod{'' if diff.unchanged == 1 else 's'} as before"
-    return f"{', '.join(parts)}; {same}" if parts else f"no pod moves; {same}"
+    verdict, *details = [*(parts or ["none moves"]), f"{diff.unchanged} as before"]
+    pods = counted(len(diff.changes) + diff.unchanged, "pod")
+    return summary_line(pods, verdict, BAD if diff.failing else FAIR if parts else GOOD, details)
 
 
 @renders("DiffResult", "markdown")

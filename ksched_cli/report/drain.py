@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TextIO, get_args
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.plan.drain.results import (
@@ -22,12 +21,15 @@ from ksched_cli.plan.drain.results import (
     PodFate,
     Remark,
 )
-from ksched_cli.report.console import make_console
+from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import API_VERSION, end_entries, stats_entry
+from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import write_row
 from ksched_cli.report.settle import ending_line
+from ksched_cli.report.short_names import print_note
+from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible, visible
 
 if TYPE_CHECKING:
@@ -108,7 +110,7 @@ def _budget(budget: BudgetChange) -> dict[str, Any]:
 _PODS: Mapping[Fate, tuple[str, str]] = {
     "moves": ("moves", "move"),
     "unplaced": ("finds no place", "find no place"),
-    "gone": ("is gone for good", "are gone for good"),
+    "gone": ("is deleted for good", "are deleted for good"),
     "stuck": ("is stuck", "are stuck"),
     "refused": ("is refused", "are refused"),
     "waits": ("waits", "wait"),
@@ -120,120 +122,132 @@ _PODS: Mapping[Fate, tuple[str, str]] = {
 def print_trials(found: DrainTrials, out: TextIO, options: RenderOptions) -> None:
     console = make_console(options.width, out)
     if found.each and not options.wide:
-        _print_summary(found, found.each, console, options.headers)
+        _print_summary(found, found.each, console, options)
     else:
         for index, trial in enumerate(found.trials):
             if index:
                 console.print()
-            _print_drain(trial.drain, console, options.headers)
+            _print_drain(options.nodes.shown(trial.drain), console, options)
     print_omissions(found.coverage, console)
+    if options.nodes.suffix:
+        print_note(out, options)
 
 
 @shows_visible
-def _print_drain(drain: DrainResult, console: Console, headers: bool) -> None:
-    """Node by node: each pod with its round and where it goes."""
-    for index, node in enumerate(drain.nodes):
-        if index:
+def _print_drain(drain: DrainResult, console: Console, options: RenderOptions) -> None:
+    """The line that sums it up; then node by node each pod with its round and where it goes."""
+    print_hanging(console, _drain_line(drain, options))
+    for node in drain.nodes:
+        if len(drain.nodes) > 1:
             console.print()
-        _print_node(node, console, headers)
+            print_hanging(console, _node_line(node, options))
+        _print_node(node, console, options)
     if drain.preempted:
         console.print()
-        console.print(Text("\n").join(_preempted(drain.preempted)))
+        for each in drain.preempted:
+            print_hanging(console, Text.assemble((each.pod, "bold"), f" {_preempted(each)} and ", _end_of(each)))
     if drain.budgets:
         console.print()
-        console.print(_budgets(drain.budgets, headers))
+        console.print(_budgets(drain.budgets, options.headers))
     if drain.pending:
         console.print()
-        console.print(Text(f"{drain.pending} pods waited for a node before: {drain.pending_placed} found one first"))
+        console.print(Text(_pending_line(drain)))
     if not drain.world.settled:
         console.print()
         console.print(ending_line(drain.world))
-    console.print()
-    result = Text.assemble("result: ", (drain.outcome, f"bold {_colour(drain.outcome)}"))
-    if len(drain.nodes) > 1:
-        result.append(f" ({_counts(pod for node in drain.nodes for pod in node.pods) or 'no pods'})")
-    console.print(result)
 
 
-def _print_node(node: NodeDrain, console: Console, headers: bool) -> None:
-    console.print(_headline(node))
+def _pending_line(drain: DrainResult) -> str:
+    were = "1 pod was" if drain.pending == 1 else f"{drain.pending} pods were"
+    return f"Before the drain {were} pending, and {drain.pending_placed} of them got a node first."
+
+
+def _drain_line(drain: DrainResult, options: RenderOptions) -> Text:
+    """`node-1 (zone-a): safe, drained in 1 round, 3 pods move`."""
+    if len(drain.nodes) == 1:
+        node = drain.nodes[0]
+        style = f"bold {_colour(drain.outcome)}"
+        return summary_line(_with_zone(node.node, options), drain.outcome, style, _came_of(node))
+    pods = _counts(pod for node in drain.nodes for pod in node.pods if pod.fate != "stays") or "nothing to evict"
+    subject = counted(len(drain.nodes), "node")
+    return summary_line(subject, drain.outcome, f"bold {_colour(drain.outcome)}", [pods])
+
+
+def _node_line(node: NodeDrain, options: RenderOptions) -> Text:
+    """The same for one of several nodes."""
+    verdict, *details = _came_of(node)
+    return summary_line(_with_zone(node.node, options), verdict, GOOD if node.drained else BAD, details)
+
+
+def _came_of(node: NodeDrain) -> list[str]:
+    if node.refusals:
+        return ["kubectl drain would refuse", "nothing is evicted"]
+    counts = _counts(pod for pod in node.pods if pod.fate != "stays")
+    if not counts:
+        return ["nothing to evict"]
+    word = "in" if node.drained else "after"
+    rounds = f" {word} {counted(node.rounds, 'round')}" if node.rounds else ""
+    return [f"{'drained' if node.drained else 'not drained'}{rounds}", counts]
+
+
+def _with_zone(node: str, options: RenderOptions) -> str:
+    zone = options.nodes.zone(node)
+    return f"{node} ({zone})" if zone else node
+
+
+def _print_node(node: NodeDrain, console: Console, options: RenderOptions) -> None:
     for refusal in node.refusals:
-        console.print(Padding(Text(str(refusal), style="red"), (0, 0, 0, 2)))
+        print_hanging(console, Text(f"  {refusal}", style="red"))
     for warning in node.warnings:
-        console.print(Padding(Text(str(warning), style="yellow"), (0, 0, 0, 2)))
+        print_hanging(console, Text(f"  {warning}", style="yellow"))
     shown = [pod for pod in node.pods if pod.fate not in ("stays", "refused")]
     if shown and not node.refusals:
         console.print()
-        table = _table(headers, "ROUND", "POD")
-        table.add_column("GOES TO", ratio=1)
+        titles = (Column("ROUND", right=True), Column("POD"), Column("GOES TO", flows=True))
+        table = Grid(*titles, headers=options.headers)
         for pod in shown:
-            table.add_row(str(pod.round or "-"), pod.pod, _destination(pod))
+            table.add(str(pod.round or "-"), pod.pod, _destination(pod, options))
         console.print(Padding(table, (0, 0, 0, 2)))
 
 
-def _headline(node: NodeDrain) -> Text:
-    if node.refusals:
-        return Text.assemble(
-            (node.node, "bold"), ": ", ("kubectl drain would refuse", "bold red"), ", nothing is evicted"
-        )
-    counted = _counts(pod for pod in node.pods if pod.fate != "stays")
-    if not counted:
-        return Text.assemble((node.node, "bold"), ": ", ("nothing to evict", "bold green"))
-    word = "in" if node.drained else "after"
-    rounds = f" {word} {node.rounds} round{'' if node.rounds == 1 else 's'}" if node.rounds else ""
-    verdict = ("drained", "bold green") if node.drained else ("not drained", "bold red")
-    return Text.assemble((node.node, "bold"), ": ", verdict, f"{rounds}: {counted}")
-
-
 def _counts(pods: Iterable[PodFate]) -> str:
-    """`5 move, 1 is stuck`."""
+    """`5 pods move, 1 is stuck`."""
     counts = Counter(pod.fate for pod in pods)
-    return ", ".join(f"{counts[fate]} {words[counts[fate] > 1]}" for fate, words in _PODS.items() if counts[fate])
+    found = [f"{counts[fate]} {words[counts[fate] > 1]}" for fate, words in _PODS.items() if counts[fate]]
+    if found:
+        count, words = found[0].split(" ", 1)
+        found[0] = f"{counted(int(count), 'pod')} {words}"
+    return ", ".join(found)
 
 
-def _destination(pod: PodFate) -> Text:
+def _destination(pod: PodFate, options: RenderOptions) -> Text:
     if pod.fate == "moves":
         name = pod.successor.partition("/")[2]
         same = pod.successor == pod.pod
-        return Text.assemble((pod.to, "green"), "" if same else f", as {name}")
+        return Text.assemble((_with_zone(pod.to, options), "green"), "" if same else f", as {name}")
     if pod.fate == "gone":
-        return Text(f"gone: {pod.why}", style="yellow")
+        return Text(f"deleted for good: {pod.why}", style="yellow")
     if pod.fate == "unplaced":
         return Text.assemble(("no place", "red"), f": {pod.why}")
     return Text.assemble(("stuck", "red"), f": {pod.why}")
 
 
-def _preempted(evicted: Sequence[Evicted]) -> list[Text]:
-    return [
-        Text.assemble(
-            (each.pod, "bold"),
-            f" is preempted on {each.node} by {each.by} and ",
-            _end_of(each),
-        )
-        for each in evicted
-    ]
+def _preempted(each: Evicted) -> str:
+    return f"is preempted on {each.node} by {each.by}"
 
 
 def _end_of(each: Evicted) -> tuple[str, str]:
     if each.to:
         return f"moves to {each.to}", ""
-    return ("finds no place" if each.successor else "is gone for good"), "red"
+    return ("finds no place" if each.successor else "is deleted for good"), "red"
 
 
-def _budgets(budgets: Sequence[BudgetChange], headers: bool) -> Table:
-    table = _table(headers, "BUDGET")
-    for column in ("NEEDS", "HEALTHY", "LOWEST", "IN THE END", "ALLOWS"):
-        table.add_column(column, justify="right")
+def _budgets(budgets: Sequence[BudgetChange], headers: bool) -> Grid:
+    titles = ("NEEDS", "HEALTHY", "LOWEST", "IN THE END", "ALLOWS")
+    table = Grid(Column("BUDGET"), *(Column(title, right=True) for title in titles), headers=headers)
     for each in budgets:
         numbers = (each.desired, each.healthy_before, each.lowest, each.healthy_after, each.allowed_after)
-        table.add_row(each.budget, *map(str, numbers))
-    return table
-
-
-def _table(headers: bool, *columns: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False, show_header=headers)
-    for column in columns:
-        table.add_column(column, no_wrap=True, justify="right" if column == "ROUND" else "left")
+        table.add(each.budget, *map(str, numbers))
     return table
 
 
@@ -250,23 +264,42 @@ def _numbers(drain: DrainResult) -> dict[str, int]:
     }
 
 
-def _print_summary(found: DrainTrials, each: str, console: Console, headers: bool) -> None:
-    """One line a trial, and how many are safe. Many trials are printed one by one, as soon as each is known."""
+def _print_summary(found: DrainTrials, each: str, console: Console, options: RenderOptions) -> None:
+    """How many trials are safe, and one line a trial. Many trials are printed one by one, as soon as each is known, and
+    the line that sums them up comes last."""
     names = found.trials.names
     if len(names) <= _MOST_IN_TABLE:
-        safe = _print_table(list(found.trials), each, console, headers)
-    else:
-        safe = _print_lines(found.trials, max(map(len, (*map(visible, names), each))), each, console, headers)
+        trials = options.nodes.shown(list(found.trials))
+        print_hanging(console, _trials_line(Counter(trial.drain.outcome for trial in trials), each))
+        console.print()
+        console.print(_trials_table(trials, each, options))
+        return
+    width = max(map(len, (*(visible(options.nodes.text(name)) for name in names), each)))
+    outcomes = _print_lines(found.trials, width, each, console, options)
     console.print()
-    console.print(Text(f"{safe} of {len(names)} {each}s can be drained safely, each by itself"))
+    print_hanging(console, _trials_line(outcomes, each))
 
 
-def _print_lines(trials: Iterable[DrainTrial], width: int, each: str, console: Console, headers: bool) -> int:
-    """All columns, each as wide as its content may be. Returns how many trials are safe."""
-    safe = 0
-    for number, trial in enumerate(trials):
+_PLURAL: Mapping[DrainOutcome, str] = {"evicts others": "evict others", "loses pods": "lose pods"}
+
+
+def _trials_line(outcomes: Counter[DrainOutcome], what: str) -> Text:
+    """`12 nodes, each by itself: 8 safe, 2 evict others, 1 no place, 1 blocked`."""
+    worst_first: list[DrainOutcome] = [each for each in reversed(get_args(DrainOutcome)) if outcomes[each]]
+    safe = f"{outcomes['safe']} safe"
+    others = [f"{outcomes[each]} {_PLURAL.get(each, each)}" for each in worst_first if each != "safe"]
+    style = GOOD if not others else FAIR if worst_first[0] == "evicts others" else BAD
+    return summary_line(f"{counted(outcomes.total(), what)}, each drained by itself", safe, style, others)
+
+
+def _print_lines(
+    trials: Iterable[DrainTrial], width: int, each: str, console: Console, options: RenderOptions
+) -> Counter[DrainOutcome]:
+    """All columns, each as wide as its content may be. Returns the outcomes."""
+    outcomes: Counter[DrainOutcome] = Counter()
+    for number, trial in enumerate(map(options.nodes.shown, trials)):
         numbers = _numbers(trial.drain)
-        if headers and not number:
+        if options.headers and not number:
             line = "  ".join((f"{each.upper():<{width}}", f"{'RESULT':<{_OUTCOME_WIDTH}}", *numbers, "WHY"))
             console.print(Text(line, style="dim"), soft_wrap=True)
         outcome = trial.drain.outcome
@@ -280,25 +313,28 @@ def _print_lines(trials: Iterable[DrainTrial], width: int, each: str, console: C
             soft_wrap=True,
         )
         console.file.flush()
-        safe += trial.drain.safe
-    return safe
+        outcomes[outcome] += 1
+    return outcomes
 
 
 @shows_visible
-def _print_table(trials: Sequence[DrainTrial], each: str, console: Console, headers: bool) -> int:
-    """A number that is 0 in every trial has no column. Returns how many trials are safe."""
+def _trials_table(trials: Sequence[DrainTrial], each: str, options: RenderOptions) -> Grid:
+    """A number that is 0 in every trial has no column."""
     counts = [_numbers(trial.drain) for trial in trials]
-    columns = [name for name in counts[0] if name in ("ROUNDS", "MOVE") or any(each[name] for each in counts)]
-    table = _table(headers, each.upper(), "RESULT")
-    for column in columns:
-        table.add_column(column, justify="right")
-    table.add_column("WHY", ratio=1)
-    for trial, numbers in zip(trials, counts, strict=True):
-        result = trial.drain.outcome
-        shown = (str(numbers[name]) for name in columns)
-        table.add_row(trial.name, Text(result, style=_colour(result)), *shown, _reason(trial.drain))
-    console.print(table)
-    return sum(trial.drain.safe for trial in trials)
+    numbers = (Column(name, right=True, hides_zeros=True) for name in counts[0])
+    table = Grid(
+        Column(each.upper()),
+        Column("ZONE", hides_zeros=True),
+        Column("RESULT"),
+        *numbers,
+        Column("WHY", flows=True),
+        headers=options.headers,
+    )
+    for trial, found in zip(trials, counts, strict=True):
+        result = Text(trial.drain.outcome, style=_colour(trial.drain.outcome))
+        zone = options.nodes.zone(trial.name)
+        table.add(trial.name, zone, result, *map(str, found.values()), _reason(trial.drain))
+    return table
 
 
 # More trials than these are not gathered for a table.
@@ -326,5 +362,5 @@ def _reason(drain: DrainResult) -> str:
         return f"{drain.lost[0].pod}: {drain.lost[0].why}"
     for preempted in (drain.homeless, drain.preempted_for_good, drain.preempted):
         for each in preempted:
-            return f"{each.pod} is preempted on {each.node} by {each.by} and {_end_of(each)[0]}"
+            return f"{each.pod} {_preempted(each)} and {_end_of(each)[0]}"
     return ""

@@ -6,22 +6,25 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.framework.rejections import named
-from ksched_cli.plan.explain.results import ExplainResult, Explanation, PluginAnswer, PreemptionStudy, Rejection
+from ksched_cli.plan.explain.node_groups import describe_node, group_nodes
+from ksched_cli.plan.explain.results import ExplainResult, Explanation, PluginAnswer, PreemptionStudy
 from ksched_cli.plan.explain.summary import by_distance, nodes_text
 from ksched_cli.plan.fixes.values import Fix, ManifestChange
-from ksched_cli.plan.node_values import ScoredNode
+from ksched_cli.plan.node_values import Score, ScoredNode
 from ksched_cli.plugins.in_tree import column_of
-from ksched_cli.report.console import make_console
+from ksched_cli.report.console import make_console, print_hanging
+from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.registry import RenderOptions, renders
 from ksched_cli.report.rows import pod_and_node, write_row
+from ksched_cli.report.short_names import shows_nodes
+from ksched_cli.report.summary_line import FAIR, GOOD, summary_line
 from ksched_cli.report.visible import shows_visible
 
-# So many nodes are shown before -o wide is needed for more.
-NODES = 20
+# So many rows are shown before -o wide is needed for more.
+NODES, SCORED, CANDIDATES = 20, 5, 3
 
 _COLOURS = {"scheduled": "green", "preempts": "yellow", "held back": "yellow", "ignored": "yellow", "skipped": "yellow"}
 
@@ -33,10 +36,11 @@ def write_place(result: ExplainResult, out: TextIO, options: RenderOptions) -> N
 
 
 @renders("ExplainResult", "table", "wide")
+@shows_nodes
 @shows_visible
 def print_explanation(result: ExplainResult, out: TextIO, options: RenderOptions) -> None:
-    console, found, wide, headers = make_console(options.width, out), result.explanation, options.wide, options.headers
-    console.print(_headline(found))
+    console, found = make_console(options.width, out), result.explanation
+    print_hanging(console, _headline(found, options))
     if found.standing != "refused":
         console.print(_asks(found))
     console.print()
@@ -47,12 +51,12 @@ def print_explanation(result: ExplainResult, out: TextIO, options: RenderOptions
     for line in found.focus.text if found.focus else ():
         console.print(Text(line, style="bold"))
     sections = (
-        _fixes(found),
+        _fixes(found, options),
         _answers(found),
-        _rejections(found, wide, headers),
-        _scores(found, wide, headers),
-        _preemption(found, wide, headers),
-        _retries(found),
+        _rejections(found, options),
+        _scores(found, options),
+        _preemption(found, options),
+        _retries(found, options),
     )
     for section in sections:
         for index, part in enumerate(section):
@@ -66,24 +70,25 @@ def _asks(found: Explanation) -> Text:
     return Text(f"asks for {asks}; priority {found.priority}", style="dim")
 
 
-def _headline(found: Explanation) -> Text:
-    line = Text.assemble((found.pod, "bold"), "  ")
+def _headline(found: Explanation, options: RenderOptions) -> Text:
+    """`shop/web-1: unschedulable, 0 of 12 nodes fit`."""
     outcome = found.outcome
     if outcome is None or found.standing == "gated":
         verdict = "held back" if found.standing == "gated" else found.standing
-        return line.append(verdict, style=f"bold {_COLOURS.get(verdict, 'red')}")
-    fit = f"  {outcome.feasible_nodes} of {outcome.total_nodes} nodes fit"
+        return summary_line(found.pod, verdict, f"bold {_COLOURS.get(verdict, 'red')}")
+    fit = [f"{outcome.feasible_nodes} of {outcome.total_nodes} nodes fit"]
     if found.standing == "running":
-        return line.append(f"runs on {found.node}", style="bold green").append(fit, style="dim")
+        return summary_line(found.pod, f"runs on {_node(found.node, options)}", GOOD, fit)
     if outcome.node:
-        return line.append(f"-> {outcome.node}", style="bold green").append(fit, style="dim")
+        return summary_line(found.pod, f"scheduled on {_node(outcome.node, options)}", GOOD, fit)
     if outcome.nominated_node:
-        return line.append(f"preempts on {outcome.nominated_node}", style="bold yellow").append(fit, style="dim")
-    return line.append(outcome.result, style=f"bold {_COLOURS.get(outcome.result, 'red')}").append(fit, style="dim")
+        return summary_line(found.pod, f"preempts on {_node(outcome.nominated_node, options)}", FAIR, fit)
+    return summary_line(found.pod, outcome.result, f"bold {_COLOURS.get(outcome.result, 'red')}", fit)
 
 
-def _table(headers: bool) -> Table:
-    return Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False, show_header=headers)
+def _node(node: str, options: RenderOptions) -> str:
+    zone = options.nodes.zone(node)
+    return f"{node} ({zone})" if zone else node
 
 
 def _answers(found: Explanation) -> Iterator[Text]:
@@ -105,50 +110,62 @@ def _answer(answer: PluginAnswer) -> str:
     return f"leaves only {', '.join(answer.nodes[:5]) or 'no node'}" + (" and others" if len(answer.nodes) > 5 else "")
 
 
-def _rejections(found: Explanation, wide: bool, headers: bool) -> Iterator[Table | Text]:
-    """The nodes that are rejected, those with the least in the way first; one line a plugin."""
-    rejected = [node for node in by_distance(found.nodes) if node.rejections]
-    if not rejected:
+def _rejections(found: Explanation, options: RenderOptions) -> Iterator[Grid | Text]:
+    """The nodes that are rejected, those with the least in the way first; nodes with the same problems in one row, and
+    one line a plugin."""
+    if options.wide:
+        groups = [describe_node(node) for node in by_distance(found.nodes) if node.rejections]
+    else:
+        groups = group_nodes(found.nodes)
+    if not groups:
         return
-    shown = rejected if wide else rejected[:NODES]
-    table = _table(headers)
-    table.add_column("NODE", no_wrap=True)
-    table.add_column("REJECTED BY", no_wrap=True)
-    table.add_column("WHY", ratio=1)
-    for node in shown:
-        for index, rejection in enumerate(node.rejections):
-            table.add_row("" if index else node.name, _plugin(rejection), rejection.describe())
+    table = Grid(
+        Column("NODE" if all(len(each.nodes) == 1 for each in groups) else "NODES"),
+        Column("ZONE", hides_zeros=True),
+        Column("REJECTED BY", style="red", optional=not options.wide),
+        Column("WHY", flows=True),
+        headers=options.headers,
+    )
+    for group in groups[: None if options.wide else NODES]:
+        zones = sorted({options.nodes.zone(node) for node in group.nodes})
+        names = group.nodes[0] if len(group.nodes) == 1 else nodes_text(len(group.nodes))
+        where = zones[0] if len(zones) == 1 else f"{len(zones)} zones"
+        for index, (plugin, why) in enumerate(group.rejections):
+            table.add("" if index else names, "" if index else where, plugin, why)
     yield table
-    if len(shown) < len(rejected):
-        yield Text(f"and {len(rejected) - len(shown)} more nodes: -o wide shows them", style="dim")
+    if len(groups) > NODES and not options.wide:
+        yield Text(f"and {len(groups) - NODES} more: -o wide shows every node", style="dim")
 
 
-def _plugin(rejection: Rejection) -> Text:
-    return Text(rejection.plugin, style="red")
-
-
-def _scores(found: Explanation, wide: bool, headers: bool) -> Iterator[Table | Text]:
-    """One block a node: raw, normalised and weighted by plugin. The weighted add up to the total."""
+def _scores(found: Explanation, options: RenderOptions) -> Iterator[Grid | Text]:
+    """One block a node: raw, normalised and weighted by plugin. The weighted add up to the total. A plugin that gives 0
+    to every node is left out."""
     outcome = found.outcome
     if outcome is None or not outcome.top:
         return
-    shown = outcome.top if wide else outcome.top[:NODES]
-    plugins = list(outcome.top[0].scores)
+    shown = outcome.top if options.wide else outcome.top[:SCORED]
+    plugins = [
+        plugin
+        for plugin in outcome.top[0].scores
+        if options.wide or any(each.scores[plugin] != Score(0, 0, 0) for each in outcome.top)
+    ]
     best = next(each.total for each in outcome.top if each.node == outcome.node)
-    table = _table(headers)
-    table.add_column("NODE", no_wrap=True)
-    table.add_column("TOTAL", justify="right", no_wrap=True)
-    table.add_column("BEHIND", justify="right", no_wrap=True)
-    table.add_column("SCORES: RAW > NORMALISED > WEIGHTED", ratio=1)
+    table = Grid(
+        Column("NODE"),
+        Column("ZONE", hides_zeros=True),
+        Column("TOTAL", right=True),
+        Column("BEHIND", right=True, hides_zeros=True),
+        Column("SCORES: RAW > NORMALISED > WEIGHTED", flows=True),
+        headers=options.headers,
+    )
     for scored in shown:
         chosen = scored.node == outcome.node
         behind = "" if chosen else str(best - scored.total)
-        table.add_row(
-            scored.node, str(scored.total), behind, _figures(scored, plugins), style="green" if chosen else ""
-        )
+        zone, figures = options.nodes.zone(scored.node), _figures(scored, plugins)
+        table.add(scored.node, zone, str(scored.total), behind, figures, style="green" if chosen else "")
     yield table
     if len(shown) < len(outcome.top):
-        yield Text(f"and {len(outcome.top) - len(shown)} more nodes: -o wide shows them", style="dim")
+        yield Text(f"and {nodes_text(len(outcome.top) - len(shown))} more: -o wide shows them", style="dim")
 
 
 def _figures(scored: ScoredNode, plugins: Sequence[str]) -> str:
@@ -162,7 +179,7 @@ def _figures(scored: ScoredNode, plugins: Sequence[str]) -> str:
     return ", ".join(parts)
 
 
-def _fixes(found: Explanation) -> Iterator[Table | Text]:
+def _fixes(found: Explanation, options: RenderOptions) -> Iterator[Grid | Text]:
     """What to do, and how: by ksched's own flags, by a JSON patch of the pod, by kubectl."""
     fixes = found.fixes
     if fixes is None:
@@ -173,13 +190,11 @@ def _fixes(found: Explanation) -> Iterator[Table | Text]:
         return
     where = f" on {fixes.on} (it may still go elsewhere)" if fixes.on else ""
     yield Text(f"Changes that make it fit{where}, the smallest first; each was tried in a run of its own:")
-    table = _table(headers=False)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(ratio=1)
+    table = Grid(Column(right=True), Column(flows=True))
     for number, fix in enumerate(fixes.found, start=1):
-        table.add_row(f" {number}", Text.assemble((fix.text, "bold"), f"  -> {fix.node}{_costs(fix)}"))
+        table.add(f" {number}", Text.assemble((fix.text, "bold"), f"  -> {fix.node}{_costs(fix)}"))
         for line in (*fix.flags, *map(_manifest_line, fix.manifest), *_patch(fix), *fix.commands):
-            table.add_row("", Text(line, style="dim"))
+            table.add("", Text(line, style="dim"))
     yield table
     if fixes.note and any(True for fix in fixes.found for _ in _patch(fix)):
         yield Text(fixes.note, style="dim")
@@ -211,7 +226,7 @@ def _patch(fix: Fix) -> Iterator[str]:
         yield f"patch {json.dumps(list(fix.patch))}"
 
 
-def _preemption(found: Explanation, wide: bool, headers: bool) -> Iterator[Table | Text]:
+def _preemption(found: Explanation, options: RenderOptions) -> Iterator[Grid | Text]:
     """The candidates from the best to the worst, and why the others are none."""
     study = found.preemption
     if study is None:
@@ -226,35 +241,48 @@ def _preemption(found: Explanation, wide: bool, headers: bool) -> Iterator[Table
             "that no eviction solves."
         )
     else:
-        yield _candidates(study, wide, headers)
-    table = _table(headers=False)
-    table.add_column(no_wrap=True)
-    table.add_column(ratio=1)
-    shown = list(study.others.items()) if wide else list(study.others.items())[:NODES]
-    for node, why in shown:
-        table.add_row(f"  {node}", why)
-    if shown:
-        yield table
+        yield from _candidates(study, options)
+    if study.others:
+        yield _vain(study, options)
 
 
-def _candidates(study: PreemptionStudy, wide: bool, headers: bool) -> Table:
-    table = _table(headers)
-    table.add_column("PREEMPTION ON", no_wrap=True)
-    table.add_column("VICTIMS", ratio=1)
-    table.add_column("CHOSEN, OR WHY NOT", ratio=1)
-    for each in study.candidates if wide else study.candidates[:NODES]:
-        victims = named(each.victims, len(each.victims) if wide else 3)
-        table.add_row(each.node, victims, each.why, style="yellow" if each.why == "chosen" else "")
+def _vain(study: PreemptionStudy, options: RenderOptions) -> Grid:
+    """Where preemption was tried in vain: nodes with the same cause in one row."""
+    table = Grid(Column(), Column(flows=True))
+    by_cause: dict[str, list[str]] = {}
+    for node, why in study.others.items():
+        by_cause.setdefault(node if options.wide else why, []).append(node)
+    for nodes in by_cause.values():
+        names = nodes[0] if len(nodes) == 1 else nodes_text(len(nodes))
+        table.add(f"  {names}", study.others[nodes[0]])
     return table
 
 
-def _retries(found: Explanation) -> Iterator[Table | Text]:
+def _candidates(study: PreemptionStudy, options: RenderOptions) -> Iterator[Grid | Text]:
+    titles = (Column("PREEMPTION ON"), Column("VICTIMS", flows=True), Column("CHOSEN, OR WHY NOT", flows=True))
+    table = Grid(*titles, headers=options.headers)
+    shown = study.candidates if options.wide else study.candidates[:CANDIDATES]
+    for each in shown:
+        victims = named(each.victims, len(each.victims) if options.wide else 2)
+        table.add(each.node, victims, each.why, style="yellow" if each.why == "chosen" else "")
+    yield table
+    if len(shown) < len(study.candidates):
+        yield Text(f"and {nodes_text(len(study.candidates) - len(shown))} more: -o wide shows them", style="dim")
+
+
+def _retries(found: Explanation, options: RenderOptions) -> Iterator[Grid | Text]:
+    """The events that each plugin waits for; without -o wide only the kinds of objects that they are about."""
     if not found.retries:
         return
-    yield Text("The scheduler tries it again when one of these happens:")
-    table = _table(headers=False)
-    table.add_column(no_wrap=True)
-    table.add_column(ratio=1)
+    if not options.wide:
+        kinds = dict.fromkeys(event.partition(" ")[0] for retry in found.retries for event in retry.events)
+        if any(each.islower() for each in kinds):
+            yield Text("kube-scheduler tries it again after anything that happens")
+        else:
+            yield Text(f"kube-scheduler tries it again after changes of: {', '.join(kinds) or 'nothing'}")
+        return
+    yield Text("kube-scheduler tries it again when one of these happens:")
+    table = Grid(Column(), Column(flows=True))
     for retry in found.retries:
-        table.add_row(f"  {retry.plugin}", ", ".join(retry.events) or "nothing that the plugin names")
+        table.add(f"  {retry.plugin}", ", ".join(retry.events) or "nothing that the plugin names")
     yield table

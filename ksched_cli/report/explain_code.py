@@ -7,12 +7,12 @@ from typing import Any, TextIO
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.plan.codes import ReasonCode, plugins_of
 from ksched_cli.plan.explain_code import ReasonCodes
 from ksched_cli.report.console import make_console
+from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.registry import RenderOptions, documents, renders
 
 
@@ -50,12 +50,9 @@ def _print_code(code: ReasonCode, console: Console) -> None:
 
 
 def _print_lines(codes: Sequence[ReasonCode], console: Console) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(ratio=1)
+    table = Grid(Column(style="bold"), Column(), Column(flows=True))
     for each in codes:
-        table.add_row(each.code, each.name, each.title)
+        table.add(each.code, each.name, each.title)
     console.print(table)
 
 

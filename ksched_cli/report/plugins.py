@@ -7,10 +7,10 @@ from typing import Any, TextIO
 
 import yaml
 from rich.console import Console
-from rich.table import Table
 
 from ksched_cli.plan.plugins import PluginList
 from ksched_cli.report.console import make_console
+from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import write_row
 from ksched_cli.report.visible import shows_visible
@@ -38,28 +38,23 @@ def print_plugins(found: PluginList, out: TextIO, options: RenderOptions) -> Non
 
 
 def _print_lines(plugins: Sequence[Mapping[str, Any]], console: Console) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    table.add_column("NAME", no_wrap=True)
-    table.add_column("WEIGHT", justify="right")
-    table.add_column("WHAT IT DOES", ratio=1)
+    table = Grid(Column("NAME"), Column("WEIGHT", right=True), Column("WHAT IT DOES", flows=True))
     for plugin in plugins:
-        table.add_row(plugin["name"], str(plugin["weight"] or ""), plugin["summary"])
+        table.add(plugin["name"], str(plugin["weight"] or ""), plugin["summary"])
     console.print(table)
 
 
 def _print_plugin(plugin: Mapping[str, Any], console: Console) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(ratio=1)
-    table.add_row("name", plugin["name"])
-    table.add_row("does", plugin["summary"])
-    table.add_row("points", ", ".join(plugin["extensionPoints"]))
-    table.add_row("default", "yes" if plugin["default"] else "no")
+    table = Grid(Column(style="dim"), Column(flows=True))
+    table.add("name", plugin["name"])
+    table.add("does", plugin["summary"])
+    table.add("points", ", ".join(plugin["extensionPoints"]))
+    table.add("default", "yes" if plugin["default"] else "no")
     if plugin["weight"]:
-        table.add_row("weight", str(plugin["weight"]))
+        table.add("weight", str(plugin["weight"]))
     if plugin["arguments"]:
         arguments = {key: value for key, value in plugin["arguments"].items() if key not in ("apiVersion", "kind")}
-        table.add_row("arguments", yaml.safe_dump(arguments, sort_keys=False).rstrip())
-    table.add_row("retried on", "\n".join(plugin["events"]) or "nothing: it rejects no pod")
-    table.add_row("from", plugin["origin"])
+        table.add("arguments", yaml.safe_dump(arguments, sort_keys=False).rstrip())
+    table.add("retried on", "\n".join(plugin["events"]) or "nothing: it rejects no pod")
+    table.add("from", plugin["origin"])
     console.print(table)

@@ -24,6 +24,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias, TypeVar
 
+from ksched_cli.report.shown_nodes import NO_NODES, ShownNodes
+
 Renderer: TypeAlias = "Callable[[Any, TextIO, RenderOptions], None]"
 R = TypeVar("R", bound=Callable[..., Any])
 
@@ -46,7 +48,7 @@ _renderers: dict[tuple[str, str], Renderer] = {}
 class RenderOptions:
     """How a result is written. `width` of the terminal in columns: None for that of the stream. `timeline`: with every
     event of the run. `node_answers`: what each node answers to each pod in short form, in place of the detail.
-    `command`: the command line, for documents."""
+    `command`: the command line, for documents. `nodes`: how the nodes are named."""
 
     format: str = "table"
     headers: bool = True
@@ -54,6 +56,7 @@ class RenderOptions:
     timeline: bool = False
     node_answers: bool = False
     command: str = ""
+    nodes: ShownNodes = NO_NODES
 
     @property
     def wide(self) -> bool:

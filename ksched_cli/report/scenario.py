@@ -2,60 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from ksched_cli.framework.rejections import named
 from ksched_cli.plan.expectations import CheckedExpectation
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.scenario_results import ScenarioResult, ScenarioRun, StepResult
-from ksched_cli.report.console import make_console
+from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import API_VERSION, end_entries
+from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.registry import RenderOptions, documents, renders
-from ksched_cli.report.settle import print_settlement, settlement_entries
+from ksched_cli.report.settle import ending_line, print_settlement, settlement_entries
+from ksched_cli.report.short_names import print_note
 from ksched_cli.report.simulate_document import pod_entry
+from ksched_cli.report.summary_line import BAD, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible
 
 KIND = "ScenarioResult"
-_SHOWN = 5
+_SHOWN, _NAMED = 5, 3
 
 
 @renders("ScenarioRun", "table", "wide")
 def print_scenario(run: ScenarioRun, out: TextIO, options: RenderOptions) -> None:
-    console = make_console(options.width, out)
+    console, nodes = make_console(options.width, out), options.nodes
+    _print_steps(nodes.shown(run.result), console, options.wide)
     if options.timeline:
-        print_settlement(run.settlement.world, console, wide=options.wide, headers=options.headers)
         console.print()
-    _print_steps(run.result, console, options.wide)
+        world = nodes.shown(run.settlement.world)
+        console.print(ending_line(world))
+        console.print()
+        print_settlement(world, console, wide=options.wide, headers=options.headers)
+    if nodes.suffix:
+        print_note(out, options)
 
 
 @shows_visible
 def _print_steps(result: ScenarioResult, console: Console, wide: bool) -> None:
+    print_hanging(console, _summary(result))
+    quotes: dict[str, int] = {}
     for number, step in enumerate(result.steps, start=1):
-        _print_step(number, step, console, wide)
         console.print()
-    console.print(_summary(result))
+        _print_step(number, step, console, wide, quotes)
 
 
-def _print_step(number: int, step: StepResult, console: Console, wide: bool) -> None:
+def _print_step(number: int, step: StepResult, console: Console, wide: bool, quotes: dict[str, int]) -> None:
+    """`quotes`: the messages that are shown already, each with its step."""
     console.print(Text(f"{number}. {step.name}", style="bold"))
-    body = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
-    body.add_column(no_wrap=True, min_width=6)
-    body.add_column(ratio=1)
+    body = Grid(Column(), Column(flows=True))
     for edit in step.edits:
-        body.add_row(Text("  ~", style="cyan"), edit)
+        body.add(Text("  ~", style="cyan"), edit)
     for text in step.warnings:
-        body.add_row(Text("  !", style="yellow"), text)
-    body.add_row("", _came_of(step))
-    lines = [_pod_line(outcome) for outcome in step.pods if wide or not outcome.node]
-    for mark, line in _some(lines, wide):
-        body.add_row(mark, line)
+        body.add(Text("  !", style="yellow"), text)
+    body.add("      ", _came_of(step))
+    placed = [outcome for outcome in step.pods if outcome.node and wide]
+    for mark, line in (*_failing(step, number, wide, quotes), *map(_placed_line, placed)):
+        body.add(mark, line)
     for each in step.checks:
-        _add_check(body, each, wide)
+        _add_check(body, each, wide, quotes)
     console.print(body)
+
+
+def _failing(step: StepResult, number: int, wide: bool, quotes: dict[str, int]) -> Iterator[tuple[Text, str]]:
+    """The pods without a node, those with the same message together. A message is quoted once."""
+    by_message: dict[str, list[str]] = {}
+    for outcome in step.pods:
+        if not outcome.node:
+            by_message.setdefault(outcome.message or outcome.result, []).append(outcome.pod)
+    groups = list(by_message.items())
+    shown = groups if wide else groups[:_SHOWN]
+    for message, pods in shown:
+        before = quotes.setdefault(message, number)
+        why = message if before == number else f"for the same reasons as in step {before}"
+        yield Text("  -", style="red"), f"{named(pods, len(pods) if wide else _NAMED)}: {why}"
+    left = sum(len(pods) for _, pods in groups[len(shown) :])
+    if left:
+        yield Text(), f"and {counted(left, 'pod')} more (-o wide shows them)"
 
 
 def _came_of(step: StepResult) -> Text:
@@ -70,35 +95,38 @@ def _came_of(step: StepResult) -> Text:
     return Text(", ".join(parts), style="dim")
 
 
-def _pod_line(outcome: PodOutcome) -> tuple[Text, str]:
-    if outcome.node:
-        return Text("  +", style="green"), f"{outcome.pod} -> {outcome.node}"
-    return Text("  -", style="red"), f"{outcome.pod}: {outcome.message or outcome.result}"
+def _placed_line(outcome: PodOutcome) -> tuple[Text, str]:
+    return Text("  +", style="green"), f"{outcome.pod} -> {outcome.node}"
 
 
-def _add_check(body: Table, each: CheckedExpectation, wide: bool) -> None:
+def _add_check(body: Grid, each: CheckedExpectation, wide: bool, quotes: Mapping[str, int]) -> None:
     if each.ok:
-        body.add_row(Text("  ok", style="green"), each.text)
+        body.add(Text("  ok", style="green"), each.text)
         return
-    body.add_row(Text("  FAIL", style="bold red"), f"{each.text} (line {each.line})")
-    for line in _some(each.against, wide):
-        body.add_row("", Text(f"- {line}", style="red"))
+    body.add(Text("  FAIL", style="bold red"), f"{each.text} (line {each.line})")
+    lines = [_without_quote(line, quotes) for line in each.against]
+    shown = lines if wide else lines[:_SHOWN]
+    for line in shown:
+        body.add("", Text(f"- {line}", style="red"))
+    if len(shown) < len(lines):
+        body.add("", f"and {len(lines) - len(shown)} more (-o wide shows them)")
 
 
-def _some(lines: Sequence[Any], wide: bool) -> list[Any]:
-    """The first few, and how many more there are."""
-    if wide or len(lines) <= _SHOWN:
-        return list(lines)
-    more: Any = f"and {len(lines) - _SHOWN} more (-o wide shows them)"
-    return [*lines[:_SHOWN], more if isinstance(lines[0], str) else ("", more)]
+def _without_quote(line: str, quotes: Mapping[str, int]) -> str:
+    """`shop/web-1: no node` for a message that is shown above."""
+    pod, _, message = line.partition(": ")
+    return f"{pod}: no node, for the reasons above" if message in quotes else line
 
 
 def _summary(result: ScenarioResult) -> Text:
+    """`lose-a-zone: 1 of 3 expectations failed, in step 3`."""
     checks, failed = len(result.checks), len(result.failed)
     if failed:
-        return Text(f"{result.name}: {failed} of {checks} expectations failed", style="bold red")
+        steps = [str(number) for number, step in enumerate(result.steps, start=1) if not step.held]
+        where = [f"in step{'' if len(steps) == 1 else 's'} {', '.join(steps)}"]
+        return summary_line(result.name, f"{failed} of {counted(checks, 'expectation')} failed", BAD, where)
     what = f"all {checks} expectations hold" if checks > 1 else f"{checks} expectation holds" if checks else "done"
-    return Text(f"{result.name}: {what}", style="bold green")
+    return summary_line(result.name, what, GOOD, [counted(len(result.steps), "step")])
 
 
 @documents("ScenarioRun")

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.controlplane.draws import Draw
-from ksched_cli.report.console import make_console
+from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import end_entries
+from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import pod_and_node, write_row
+from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.simulate_document import simulation_document
 from ksched_cli.report.simulate_table import print_groups, print_others, timings_table
+from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.world.results import FinalPod, TimelineEvent, WorldResult
 
@@ -39,6 +42,9 @@ _ENDINGS = {
     "max-cycles": "not settled: stopped after {cycles} (--max-cycles), {time}",
     "oscillation": "not settled: the same happens again every {period}, stopped after {time}, {cycles}",
 }
+_FAILED = ("unschedulable", "error")
+# Words for states in the line that sums the run up.
+_STATES = {"gone": "deleted", "gated": "held back"}
 # More lines than this nobody reads; -o wide and json have all of them.
 _MOST_LINES = 200
 
@@ -87,9 +93,14 @@ def write_moved(found: SettledSimulation, out: TextIO, options: RenderOptions) -
 
 
 @renders("SettledSimulation", "table", "wide")
+@shows_nodes
 @shows_visible
 def print_settled(found: SettledSimulation, out: TextIO, options: RenderOptions) -> None:
     console, simulation = make_console(options.width, out), found.simulation
+    print_hanging(console, _summary(found))
+    for fault in found.faults:
+        print_hanging(console, Text(fault, style="yellow"))
+    console.print()
     print_settlement(found, console, wide=options.wide, headers=options.headers)
     print_others(simulation, console)
     print_groups(simulation, console)
@@ -99,21 +110,35 @@ def print_settled(found: SettledSimulation, out: TextIO, options: RenderOptions)
         console.print(timings_table(simulation.stats.timings, options.headers))
 
 
+def _summary(found: SettledSimulation) -> Text:
+    """`8 pods: 3 unschedulable, 4 scheduled, 1 deleted, settled after 31s, 12 cycles (12 nodes)`."""
+    states = Counter(pod.state for pod in found.moved)
+    refused = [f"{len(found.simulation.refused)} refused"] if found.simulation.refused else []
+    bad = [f"{states[state]} {state}" for state in _FAILED if states[state]]
+    other = [f"{count} {_STATES.get(state, state)}" for state, count in states.items() if state not in _FAILED]
+    verdict, *details = [*bad, *refused, *other] or ["none moves"]
+    ending = _ending(found)
+    style = BAD if bad or refused or not found.settled else FAIR if states["gone"] or states["gated"] else GOOD
+    total = states.total() + len(found.simulation.refused)
+    context = counted(found.simulation.stats.nodes, "node")
+    return summary_line(counted(total, "pod"), verdict, style, [*details, ending], context)
+
+
 @shows_visible
 def print_settlement(settlement: WorldResult, console: Console, *, wide: bool = False, headers: bool = True) -> None:
-    if settlement.timeline:
-        told = [each for each in settlement.timeline if wide or _is_news(each)]
-        shown = told if wide else told[:_MOST_LINES]
-        console.print(_timeline(shown, headers, wide))
-        if len(shown) < len(told):
-            console.print(Text(f"… and {len(told) - len(shown)} more (-o wide shows all)", style="dim"))
-        console.print()
+    """Where the pods are in the end, and the timeline."""
     if settlement.moved:
         console.print(_final_table(settlement, headers))
-        console.print()
-    console.print(ending_line(settlement))
+    if settlement.timeline:
+        if settlement.moved:
+            console.print()
+        shown = [each for each in settlement.timeline if wide or _is_news(each)]
+        most = len(shown) if wide else _MOST_LINES
+        console.print(_timeline(shown[:most], headers, wide))
+        if most < len(shown):
+            console.print(Text(f"… and {len(shown) - most} more (-o wide shows all)", style="dim"))
     if settlement.draws:
-        console.print(Text(draws_line(settlement.draws), style="yellow"))
+        print_hanging(console, Text(draws_line(settlement.draws), style="yellow"))
 
 
 def _is_news(each: TimelineEvent) -> bool:
@@ -122,14 +147,11 @@ def _is_news(each: TimelineEvent) -> bool:
     return not first and each.event not in ("ScheduleAttemptFailure",)
 
 
-def _timeline(timeline: list[TimelineEvent], headers: bool, wide: bool) -> Table:
-    table = Table(box=None, show_header=headers, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("TIME", justify="right", no_wrap=True)
-    table.add_column("POD", overflow="fold")
-    table.add_column("EVENT", overflow="fold")
-    table.add_column("WHAT", overflow="fold")
+def _timeline(timeline: list[TimelineEvent], headers: bool, wide: bool) -> Grid:
+    event = Column("EVENT", optional=not wide)
+    table = Grid(Column("TIME", right=True), Column("POD"), event, Column("WHAT", flows=True), headers=headers)
     for each in timeline:
-        table.add_row(span(each.time), each.pod, each.event, _what(each, wide))
+        table.add(span(each.time), each.pod, each.event, _what(each, wide))
     return table
 
 
@@ -144,43 +166,45 @@ def _what(each: TimelineEvent, wide: bool) -> Text:
     if each.queue:
         return Text(f"to the {each.queue} queue" + (f": {each.message}" if each.message else ""))
     if each.event == "Preempted":
-        return Text(f"told to leave {each.node}, {each.message}")
+        return Text(f"evicted from {each.node}, {each.message}")
     return Text(f"left {each.node}" if each.node else each.message)
 
 
-def _final_table(settlement: WorldResult, headers: bool) -> Table:
-    table = Table(box=None, show_header=headers, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("POD", overflow="fold")
-    table.add_column("STATE", no_wrap=True)
-    table.add_column("CYCLES", justify="right", no_wrap=True)
-    table.add_column("NODE AND REASON", overflow="fold")
-    for pod in settlement.moved:
-        state = Text(pod.state, style=_COLOURS.get(pod.state, ""))
-        table.add_row(pod.pod, state, str(pod.attempts or ""), _reason(pod))
+def _final_table(settlement: WorldResult, headers: bool) -> Grid:
+    """Pods without a node first. A message that an earlier row has is not repeated."""
+    fixed = (Column("POD"), Column("STATE"), Column("CYCLES", right=True), Column("NODE", hides_zeros=True))
+    table = Grid(*fixed, Column("WHY", flows=True), headers=headers)
+    first: dict[str, str] = {}
+    for pod in sorted(settlement.moved, key=lambda pod: pod.state not in _FAILED):
+        state = Text(_STATES.get(pod.state, pod.state), style=_COLOURS.get(pod.state, ""))
+        quoted_at = first.setdefault(pod.message, pod.pod) if pod.message else pod.pod
+        message = pod.message if quoted_at == pod.pod else f"for the same reasons as {quoted_at}"
+        table.add(pod.pod, state, str(pod.attempts or ""), pod.node, _reason(pod, message))
     return table
 
 
-def _reason(pod: FinalPod) -> str:
+def _reason(pod: FinalPod, message: str) -> str:
     parts = [
-        pod.node,
         f"nominated to {pod.nominated_node}" if pod.nominated_node else "",
         f"instead of {pod.replaces}" if pod.replaces else "",
-        pod.message,
+        message,
     ]
     return ", ".join(part for part in parts if part)
 
 
 def ending_line(settlement: WorldResult) -> Text:
-    cycles = f"{settlement.cycles} cycle{'' if settlement.cycles == 1 else 's'}"
-    text = _ENDINGS[settlement.ending].format(
-        time=span(settlement.seconds), cycles=cycles, period=span(settlement.period)
-    )
-    line = Text(text, style="" if settlement.settled else "bold red")
-    if settlement.oscillating:
-        line.append(f": {', '.join(settlement.oscillating)}")
+    """How the run ended, with its faults."""
+    line = Text(_ending(settlement), style="" if settlement.settled else "bold red")
     for fault in settlement.faults:
         line.append(f"\n{fault}", style="yellow")
     return line
+
+
+def _ending(settlement: WorldResult) -> str:
+    """`settled after 31s, 12 cycles`."""
+    time, period = span(settlement.seconds), span(settlement.period)
+    text = _ENDINGS[settlement.ending].format(time=time, cycles=counted(settlement.cycles, "cycle"), period=period)
+    return f"{text}: {', '.join(settlement.oscillating)}" if settlement.oscillating else text
 
 
 def draws_line(draws: Sequence[Draw]) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 from urllib.parse import urlsplit
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.plan.node_values import FailureGroup, ScoredNode
@@ -17,16 +16,20 @@ from ksched_cli.plan.results import PluginTiming, PodGroupOutcome, PodOutcome, S
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import NEWEST
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
-from ksched_cli.report.console import make_console
+from ksched_cli.report.console import make_console, print_hanging
+from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, renders
 from ksched_cli.report.rows import pod_and_node, write_row
+from ksched_cli.report.short_names import shows_nodes
+from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.whatif.changes import GonePod
 
 # Above this many pods the nodes of each are left out: a page that nobody scrolls through explains nothing.
 PODS_WITH_NODES = 40
 _SHOWN_GONE = 3
+_SHOWN_ALIKE = 4
 
 _COLOURS = {"scheduled": "green", "unschedulable": "red", "error": "red", "skipped": "yellow", "preempts": "yellow"}
 
@@ -41,53 +44,61 @@ def write_places(simulation: Simulation, out: TextIO, options: RenderOptions) ->
 
 
 @renders("Simulation", "table", "wide")
+@shows_nodes
 @shows_visible
 def print_simulation(simulation: Simulation, out: TextIO, options: RenderOptions) -> None:
-    """The table and the line that sums it up."""
+    """The line that sums it up, then pod by pod."""
     console, wide, headers = make_console(options.width, out), options.wide, options.headers
-    if simulation.outcomes:
-        if wide or len(simulation.outcomes) <= PODS_WITH_NODES:
-            for index, outcome in enumerate(simulation.outcomes):
-                if index:
-                    console.print()
-                _print_pod(outcome, console, wide)
-        else:
-            console.print(_overview(simulation.outcomes, headers))
-        console.print()
-    for gated in simulation.gated:
-        console.print(
-            Text.assemble((gated.pod, "bold"), "  ", ("held back", "yellow"), f"  {', '.join(gated.reasons)}")
-        )
-    print_others(simulation, console)
-    print_groups(simulation, console)
-    _print_gone(simulation.gone, console)
-    if simulation.gated or simulation.ignored or simulation.refused or simulation.pod_groups or simulation.gone:
-        console.print()
-    console.print(simulation_summary_line(simulation))
+    print_hanging(console, simulation_summary_line(simulation))
     if by_source := simulation.coverage.get("kubeVersionReadFromSource"):
         console.print(
             Text(f"the rules of Kubernetes {by_source} are read from its source, not held against recordings")
         )
+    if wide or len(simulation.outcomes) <= PODS_WITH_NODES:
+        for alike in _alike(simulation.outcomes, wide):
+            console.print()
+            _print_pods(alike, console, options)
+    else:
+        console.print()
+        console.print(_overview(simulation.outcomes, headers))
+    if simulation.gated or simulation.ignored or simulation.refused or simulation.pod_groups or simulation.gone:
+        console.print()
+    for gated in simulation.gated:
+        line = Text.assemble((gated.pod, "bold"), "  ", ("held back", "yellow"), f"  {', '.join(gated.reasons)}")
+        print_hanging(console, line)
+    print_others(simulation, console)
+    print_groups(simulation, console)
+    _print_gone(simulation.gone, console)
     print_omissions(simulation.coverage, console)
     if simulation.stats.timings:
         console.print()
         console.print(timings_table(simulation.stats.timings, headers))
 
 
+def _alike(outcomes: Sequence[PodOutcome], wide: bool) -> Iterator[list[PodOutcome]]:
+    """Pods that fail for the same reasons on the same nodes together, at the place of the first of them."""
+    groups: dict[object, list[PodOutcome]] = {}
+    for outcome in outcomes:
+        same = wide or outcome.result != "unschedulable" or outcome.nominated_node or outcome.preemption
+        key = outcome.pod if same else (outcome.failures, outcome.pre_filter, outcome.message, outcome.missing)
+        groups.setdefault(key, []).append(outcome)
+    yield from groups.values()
+
+
 def print_others(simulation: Simulation, console: Console) -> None:
     """Print the pods that the scheduler never sees. The caller has made all texts visible."""
     for ignored in simulation.ignored:
         text = f'  no profile is named "{ignored.scheduler}"'
-        console.print(Text.assemble((ignored.pod, "bold"), "  ", ("not ours", "yellow"), text))
+        print_hanging(console, Text.assemble((ignored.pod, "bold"), "  ", ("not ours", "yellow"), text))
     for refused in simulation.refused:
         text = f"  {refused.plugin}: {refused.message}"
-        console.print(Text.assemble((refused.pod, "bold"), "  ", ("refused", "bold red"), text))
+        print_hanging(console, Text.assemble((refused.pod, "bold"), "  ", ("refused", "bold red"), text))
 
 
 def print_groups(simulation: Simulation, console: Console) -> None:
     """Print a line for each pod group. The caller has made all texts visible."""
     for group in simulation.pod_groups:
-        console.print(_group_line(group))
+        print_hanging(console, _group_line(group))
 
 
 def _group_line(group: PodGroupOutcome) -> Text:
@@ -103,17 +114,14 @@ def _group_line(group: PodGroupOutcome) -> Text:
     return line
 
 
-def timings_table(timings: Sequence[PluginTiming], headers: bool) -> Table:
+def timings_table(timings: Sequence[PluginTiming], headers: bool) -> Grid:
     """The slowest first. A plugin that is not kube-scheduler's says where it comes from."""
-    table = Table(box=None, pad_edge=False, show_header=headers, header_style="dim")
-    table.add_column("POINT")
-    table.add_column("PLUGIN")
-    for column in ("CALLS", "SECONDS", "EACH"):
-        table.add_column(column, justify="right")
+    numbers = (Column(title, right=True) for title in ("CALLS", "SECONDS", "EACH"))
+    table = Grid(Column("POINT"), Column("PLUGIN"), *numbers, headers=headers)
     for each in sorted(timings, key=lambda each: -each.seconds):
         name = f"{each.plugin} ({each.origin})" if each.origin else each.plugin
         per_call = f"{each.seconds / each.calls * 1e6:.1f} µs" if each.calls else "-"
-        table.add_row(each.point, name, str(each.calls), f"{each.seconds:.3f}", per_call)
+        table.add(each.point, name, str(each.calls), f"{each.seconds:.3f}", per_call)
     return table
 
 
@@ -125,45 +133,50 @@ def _print_gone(gone: Sequence[GonePod], console: Console) -> None:
     for why, names in by_why.items():
         more = len(names) - _SHOWN_GONE
         shown = ", ".join(names[:_SHOWN_GONE]) + (f" and {more} more" if more > 0 else "")
-        count = f"{len(names)} pod{'' if len(names) == 1 else 's'} deleted"
-        console.print(Text.assemble((count, "yellow"), f"  {why}: {shown}"))
+        print_hanging(console, Text.assemble((f"{counted(len(names), 'pod')} deleted", "yellow"), f"  {why}: {shown}"))
 
 
 def simulation_summary_line(simulation: Simulation) -> Text:
-    """How many pods went where, in one line."""
+    """`8 pending pods: 4 unschedulable, 1 scheduled, 2 preempt, 1 held back (12 nodes)`."""
     counts = Counter(_verdict(outcome) for outcome in simulation.outcomes)
-    parts = [
-        f"{counts[verdict]} {words}"
-        for verdict, words in (
-            ("scheduled", "scheduled"),
-            ("preempts", "need to preempt"),
-            ("unschedulable", "unschedulable"),
-            ("error", "in error"),
-            ("skipped", "being deleted"),
-        )
-        if counts[verdict]
-    ]
-    parts += [f"{len(simulation.gated)} held back"] if simulation.gated else []
-    parts += [f"{len(simulation.ignored)} of other schedulers"] if simulation.ignored else []
-    parts += [f"{len(simulation.refused)} refused"] if simulation.refused else []
-    parts += [f"{len(simulation.gone)} deleted"] if simulation.gone else []
-    nodes = simulation.stats.nodes
-    text = ", ".join(parts) if parts else "no pending pods"
-    good = not simulation.unplaced and not simulation.refused
-    where = f"{nodes} node{'' if nodes == 1 else 's'}"
+    bad = _counted_words(
+        (counts["unschedulable"], "unschedulable"), (counts["error"], "in error"), (len(simulation.refused), "refused")
+    )
+    good = _counted_words(
+        (counts["scheduled"], "scheduled"),
+        (counts["preempts"], "preempts" if counts["preempts"] == 1 else "preempt"),
+        (counts["skipped"], "being deleted"),
+        (len(simulation.gated), "held back"),
+        (len(simulation.ignored), "of other schedulers"),
+    )
+    total = len(simulation.outcomes) + len(simulation.gated) + len(simulation.ignored) + len(simulation.refused)
+    gone = [f"{counted(len(simulation.gone), 'running pod')} deleted"] if simulation.gone else []
     version = simulation.coverage.get("kubeVersion", NEWEST.version)
-    where += f", Kubernetes {version}" if version != NEWEST.version else ""
-    return Text(f"{text} ({where})", style="bold green" if good else "bold red")
+    context = counted(simulation.stats.nodes, "node")
+    context += f", Kubernetes {version}" if version != NEWEST.version else ""
+    parts = [*bad, *good] or ["none"]
+    style = BAD if bad else FAIR if counts["preempts"] or simulation.gated else GOOD
+    return summary_line(
+        counted(total, "pending pod") if total else "pending pods", parts[0], style, [*parts[1:], *gone], context
+    )
+
+
+def _counted_words(*counts: tuple[int, str]) -> list[str]:
+    return [f"{count} {words}" for count, words in counts if count]
 
 
 def _verdict(outcome: PodOutcome) -> str:
     return "preempts" if outcome.nominated_node else outcome.result
 
 
-def _print_pod(outcome: PodOutcome, console: Console, wide: bool) -> None:
-    console.print(_headline(outcome), soft_wrap=False)
+def _print_pods(alike: Sequence[PodOutcome], console: Console, options: RenderOptions) -> None:
+    """The block of one pod, or of several that fail alike."""
+    outcome, wide = alike[0], options.wide
+    print_hanging(console, _headline(outcome, options))
+    if len(alike) > 1:
+        print_hanging(console, Text(f"  {_others(alike)}", style="bold"))
     if outcome.top:
-        console.print(Padding(_scores(outcome, console, wide), (0, 0, 0, 2)))
+        console.print(Padding(_scores(outcome, console, options), (0, 0, 0, 2)))
     if outcome.failures:
         console.print(Padding(_failures(outcome.failures, wide), (0, 0, 0, 2)))
     if outcome.pre_filter:
@@ -180,16 +193,24 @@ def _print_pod(outcome: PodOutcome, console: Console, wide: bool) -> None:
         console.print(Padding(Text(text, style="yellow"), (0, 0, 0, 2)))
 
 
-def _headline(outcome: PodOutcome) -> Text:
+def _others(alike: Sequence[PodOutcome]) -> str:
+    """The pods that fail as the first one does."""
+    names = [outcome.pod for outcome in alike[1 : _SHOWN_ALIKE + 1]]
+    more = len(alike) - 1 - len(names)
+    return f"also {', '.join(names)}" + (f" and {more} more" if more else "")
+
+
+def _headline(outcome: PodOutcome, options: RenderOptions) -> Text:
     verdict = _verdict(outcome)
     line = Text.assemble((outcome.pod, "bold"), "  ")
     colour = _COLOURS[verdict]
     fit = f"{outcome.feasible_nodes} of {outcome.total_nodes} nodes fit"
     if verdict == "scheduled":
         line.append(f"-> {outcome.node}", style=f"bold {colour}")
-        line.append(f"  {fit}{_tie_note(outcome)}", style="dim")
+        line.append(f"{_in_zone(outcome.node, options)}  {fit}{_tie_note(outcome)}", style="dim")
     elif outcome.preemption and outcome.nominated_node:
         line.append(f"preempts on {outcome.preemption.node}", style=f"bold {colour}")
+        line.append(_in_zone(outcome.preemption.node, options), style="dim")
         victims = ", ".join(outcome.preemption.victims)
         broken = outcome.preemption.pdb_violations
         line.append(f"  evicting {victims}" + (f" ({broken} against a PodDisruptionBudget)" if broken else ""))
@@ -206,6 +227,11 @@ def _headline(outcome: PodOutcome) -> Text:
     return line
 
 
+def _in_zone(node: str, options: RenderOptions) -> str:
+    zone = options.nodes.zone(node)
+    return f" ({zone})" if zone else ""
+
+
 def _tie_note(outcome: PodOutcome) -> str:
     others = [name for name in outcome.ties[:3] if name != outcome.node][:2]
     if not others:
@@ -215,43 +241,35 @@ def _tie_note(outcome: PodOutcome) -> str:
     return f", tied with {shown}"
 
 
-def _scores(outcome: PodOutcome, console: Console, wide: bool) -> Table | Text:
-    """The best nodes by total, one column a plugin; a sentence a node where the columns are too many."""
-    plugins = list(outcome.top[0].scores)
-    names = plugins if wide else [_by_host(column_of(plugin)) for plugin in plugins]
+def _scores(outcome: PodOutcome, console: Console, options: RenderOptions) -> Grid | Text:
+    """The best nodes by total, one column a plugin; a sentence a node where the columns are too many. A plugin that
+    gives each of them 0 is left out."""
+    plugins = [plugin for plugin in outcome.top[0].scores if any(each.scores[plugin].weighted for each in outcome.top)]
+    names = plugins if options.wide else [_by_host(column_of(plugin)) for plugin in plugins]
     longest = max(len(scored.node) for scored in outcome.top)
     width = 2 + longest + 7 + sum(len(name) + 2 for name in names)
     if width > console.width:
-        return Text("\n").join(_sentence(scored, names, outcome) for scored in outcome.top)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    table.add_column("NODE", no_wrap=True)
-    table.add_column("TOTAL", justify="right")
-    for name in names:
-        table.add_column(name, justify="right")
+        return Text("\n").join(_sentence(scored, plugins, names, outcome) for scored in outcome.top)
+    table = Grid(Column("NODE"), Column("TOTAL", right=True), *(Column(name, right=True) for name in names))
     for scored in outcome.top:
         weighted = [str(scored.scores[plugin].weighted) for plugin in plugins]
-        style = "green" if scored.node == outcome.node else ""
-        table.add_row(scored.node, str(scored.total), *weighted, style=style)
+        table.add(scored.node, str(scored.total), *weighted, style="green" if scored.node == outcome.node else "")
     return table
 
 
-def _sentence(scored: ScoredNode, names: Sequence[str], outcome: PodOutcome) -> Text:
-    parts = (f"{name} {score.weighted}" for name, score in zip(names, scored.scores.values(), strict=True))
+def _sentence(scored: ScoredNode, plugins: Sequence[str], names: Sequence[str], outcome: PodOutcome) -> Text:
+    parts = (f"{name} {scored.scores[plugin].weighted}" for name, plugin in zip(names, plugins, strict=True))
     style = "green" if scored.node == outcome.node else ""
     return Text(f"{scored.node}  {scored.total} = {' + '.join(parts)}", style=style)
 
 
-def _failures(failures: Sequence[FailureGroup], wide: bool) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
-    table.add_column(justify="right", style="red", no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(ratio=1)
+def _failures(failures: Sequence[FailureGroup], wide: bool) -> Grid:
+    table = Grid(Column(right=True, style="red"), Column(), Column(flows=True))
     for group in failures:
-        nodes = f"{group.nodes} node{'' if group.nodes == 1 else 's'}"
         more = group.nodes - len(group.examples)
         who = ", ".join(group.examples) + (f" and {more} more" if more else "")
         where = f" ({who})" if wide or group.nodes <= len(group.examples) else ""
-        table.add_row(nodes, _by_host(group.failure.plugin) or "PreFilter", f"{_reasons(group)}{where}")
+        table.add(counted(group.nodes, "node"), _by_host(group.failure.plugin) or "PreFilter", _reasons(group) + where)
     return table
 
 
@@ -273,19 +291,15 @@ def _reasons(group: FailureGroup) -> str:
     return f"{text}, even if empty" if hopeless else text
 
 
-def _overview(outcomes: Sequence[PodOutcome], headers: bool) -> Table:
+def _overview(outcomes: Sequence[PodOutcome], headers: bool) -> Grid:
     """One line a pod."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False, show_header=headers)
-    table.add_column("POD", no_wrap=True)
-    table.add_column("RESULT", no_wrap=True)
-    table.add_column("NODE", no_wrap=True)
-    table.add_column("FIT", justify="right", no_wrap=True)
-    table.add_column("WHY", ratio=1)
+    fixed = (Column("POD"), Column("RESULT"), Column("NODE"), Column("FIT", right=True))
+    table = Grid(*fixed, Column("WHY", flows=True), headers=headers)
     for outcome in outcomes:
         verdict = _verdict(outcome)
         node = outcome.node or outcome.nominated_node or "-"
         fit = f"{outcome.feasible_nodes}/{outcome.total_nodes}"
-        table.add_row(outcome.pod, Text(verdict, style=_COLOURS[verdict]), node, fit, _why(outcome))
+        table.add(outcome.pod, Text(verdict, style=_COLOURS[verdict]), node, fit, _why(outcome))
     return table
 
 

@@ -11,11 +11,13 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ksched_cli.plan.verify.results import Agreement, Checked, Order, Verification
-from ksched_cli.report.console import make_console
+from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import API_VERSION
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import write_row
+from ksched_cli.report.short_names import shows_nodes
+from ksched_cli.report.summary_line import FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible
 
 if TYPE_CHECKING:
@@ -68,15 +70,17 @@ def write_agreements(found: VerifyResult, out: TextIO, options: RenderOptions) -
 
 
 @renders("VerifyResult", "table", "wide")
+@shows_nodes
 @shows_visible
 def print_verification(found: VerifyResult, out: TextIO, options: RenderOptions) -> None:
     console, verification, wide = make_console(options.width, out), found.verification, options.wide
+    print_hanging(console, share(verification))
+    console.print()
     title = "running pods, scheduled again in the order of their bindings"
     _print_part(title, verification.placements, console, wide, _about_orders(verification))
     _print_part("pending pods, and what the scheduler wrote about them", verification.pending, console, wide)
     for why, count in sorted(verification.left_out.items()):
         console.print(Text(f"not compared: {why}: {count}", style="dim"))
-    console.print(share(verification))
     print_omissions(found.coverage, console)
 
 
@@ -128,11 +132,12 @@ def _comparison(checked: Checked) -> str:
 
 
 def share(verification: Verification) -> Text:
+    """`120 pods: 118 agree, 98.3 %`."""
     if not verification.compared:
-        return Text(
-            "nothing to compare: no pod was placed or found unschedulable by a modelled profile", style="yellow"
+        return summary_line(
+            "nothing to compare", "no pod was placed or found unschedulable by a modelled profile", FAIR
         )
     percent = 100 * verification.agreeing / verification.compared
     whole = verification.agreeing == verification.compared
-    text = f"{verification.agreeing} of {verification.compared} agree ({percent:.1f} %)"
-    return Text(text, style="bold green" if whole else "bold yellow")
+    verdict = f"{verification.agreeing} {'agrees' if verification.agreeing == 1 else 'agree'}"
+    return summary_line(counted(verification.compared, "pod"), verdict, GOOD if whole else FAIR, [f"{percent:.1f} %"])

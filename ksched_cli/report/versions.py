@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from msgspec import to_builtins
-from rich.table import Table
 
 from ksched_cli.plan.versions import VersionChanges, VersionList
-from ksched_cli.report.console import make_console
+from ksched_cli.report.console import make_console, print_hanging
+from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import write_row
+from ksched_cli.report.summary_line import GOOD, summary_line
 from ksched_cli.report.visible import shows_visible
 
 
@@ -29,15 +30,21 @@ def write_version_names(found: VersionList, out: TextIO, options: RenderOptions)
 @shows_visible
 def print_versions(found: VersionList, out: TextIO, options: RenderOptions) -> None:
     """One line for each minor."""
-    table = _table()
-    table.add_column("VERSION", no_wrap=True)
-    table.add_column("CHECKED AGAINST")
-    table.add_column("CONFIGURATION", ratio=1)
-    table.add_column("CHANGES", justify="right")
+    recorded = sum(each.recorded for each in found.versions)
+    context = f"{found.versions[0].version} to {found.versions[-1].version}"
+    line = summary_line(
+        "Kubernetes", f"{len(found.versions)} minors", GOOD, [f"{recorded} checked against recordings"], context
+    )
+    console = make_console(options.width, out)
+    print_hanging(console, line)
+    console.print()
+    table = Grid(
+        Column("VERSION"), Column("CHECKED AGAINST"), Column("CHANGES", right=True), Column("CONFIGURATION", flows=True)
+    )
     for each in found.versions:
         names = ", ".join(name.rpartition("/")[2] for name in each.configuration_versions)
-        table.add_row(each.version, "recordings" if each.recorded else "source code", names, str(each.changes))
-    make_console(options.width, out).print(table)
+        table.add(each.version, "recordings" if each.recorded else "source code", str(each.changes), names)
+    console.print(table)
 
 
 @documents("VersionChanges")
@@ -53,16 +60,9 @@ def print_changes(found: VersionChanges, out: TextIO, options: RenderOptions) ->
     if not found.changes:
         console.print("No rule of scheduling changed.")
         return
-    table = _table()
-    table.add_column("PLUGIN", no_wrap=True)
-    table.add_column("ABOUT", no_wrap=True)
-    table.add_column("CHANGE", ratio=1)
+    table = Grid(Column("PLUGIN"), Column("ABOUT"), Column("CHANGE", flows=True))
     for each in found.changes:
         gate = f"Gate {each.gate} is on by default. " if each.gate else ""
         patch = f"Since {each.patch}: " if each.patch else ""
-        table.add_row("\n".join(each.plugins), "\n".join(each.about), patch + gate + each.change)
+        table.add("\n".join(each.plugins), "\n".join(each.about), patch + gate + each.change)
     console.print(table)
-
-
-def _table() -> Table:
-    return Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)

@@ -11,7 +11,7 @@ import copy
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -71,9 +71,10 @@ def shows_visible(render: Callable[Concatenate[T, P], R]) -> Callable[Concatenat
     return of_visible
 
 
-def with_texts(value: T, convert: Callable[[str], str]) -> T:
-    """The same result with all its texts converted. A part in which nothing changes is the same object."""
-    changed: Any = _Conversion(convert).of(value)
+def with_texts(value: T, convert: Callable[[str], str], except_fields: Collection[str] = ()) -> T:
+    """The same result with all its texts converted, but for fields of these names. A part in which nothing changes is
+    the same object."""
+    changed: Any = _Conversion(convert, except_fields).of(value)
     result: T = changed
     return result
 
@@ -81,8 +82,9 @@ def with_texts(value: T, convert: Callable[[str], str]) -> T:
 class _Conversion:
     """Converts each distinct text of a result once, and each shared column of names once."""
 
-    def __init__(self, convert: Callable[[str], str]) -> None:
+    def __init__(self, convert: Callable[[str], str], except_fields: Collection[str]) -> None:
         self._convert = convert
+        self._except_fields = except_fields
         self._texts: dict[str, str] = {}
         self._columns: dict[int, bool] = {}
 
@@ -101,7 +103,7 @@ class _Conversion:
         changes = {}
         for field in _fields_of(kind):
             old = getattr(value, field)
-            if (new := self.of(old)) is not old:
+            if field not in self._except_fields and (new := self.of(old)) is not old:
                 changes[field] = new
         return _replaced(value, changes) if changes else value
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ksched_cli.api.core import Node
+from ksched_cli.api.node_facts import zone_of
 from ksched_cli.plan.coverage import coverage_of
 from ksched_cli.plan.diff import Diff, Side, diff
 from ksched_cli.plan.loaded_input import LoadedInput
@@ -21,11 +24,12 @@ from ksched_cli.wiring.options import RunOptions
 
 @dataclass(frozen=True)
 class DiffResult:
-    """The difference, and what there is to say of each side's input."""
+    """The difference, and what there is to say of each side's input. `zones` of the nodes of both sides."""
 
     diff: Diff
     coverage: tuple[dict[str, Any], dict[str, Any]]
     warnings: tuple[str, ...]
+    zones: Mapping[str, str] = field(default_factory=dict)
 
 
 def compare(before: RunOptions, after: RunOptions) -> DiffResult:
@@ -45,7 +49,9 @@ def compare(before: RunOptions, after: RunOptions) -> DiffResult:
         everything = diff(first.side, second.side)
         begun = first.source.changed(first.changes).loaded
         found = with_causes(found, everything, way, begun, first.side, second.side)
-    return DiffResult(found, (first.coverage, second.coverage), tuple(_warnings(first, second)))
+    nodes = (node for each in (first, second) for node in each.side.loaded.of(Node))
+    zones = {node.metadata.name: zone_of(node) for node in nodes}
+    return DiffResult(found, (first.coverage, second.coverage), tuple(_warnings(first, second)), zones)
 
 
 def only_rules_differ(before: RunOptions, after: RunOptions) -> bool:

@@ -46,10 +46,11 @@ def lay_out(files: Mapping[str, str], folder: Path) -> None:
 
 
 def first_line(out: str, err: str) -> str:
-    """Of the result, or of the error if there is no result."""
+    """Of the result, behind the summary; of the error if there is no result."""
     assert "Traceback" not in err
     assert "a bug in ksched" not in err
-    return (out or err).partition("\n")[0]
+    summary, _, evidence = out.partition("\n\n")
+    return (evidence or summary or err).partition("\n")[0]
 
 
 def autoscaler(least: int, most: int, keda: bool = False) -> dict[str, Any]:

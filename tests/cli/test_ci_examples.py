@@ -62,7 +62,7 @@ def test_the_github_workflow(repository: Path) -> None:
     done = shell(repository, annotate, GITHUB_STEP_SUMMARY=str(summary), GITHUB_WORKSPACE=str(repository))
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("::error file=deploy/batch.json,line=22,")
-    assert summary.read_text().startswith("### ksched check: 3 of 5 workloads fail")
+    assert summary.read_text().startswith("### ksched check: 5 workloads: 3 fail")
     done = shell(repository, scan, GITHUB_WORKSPACE=str(repository))
     assert done.returncode == 0, done.stderr
     (upload,) = (step for step in steps if "upload-sarif" in step.get("uses", ""))
@@ -82,7 +82,7 @@ def test_the_pre_commit_hook(repository: Path) -> None:
     assert program in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     done = shell(repository, f"{hook['entry']} {shlex.join(configured['args'])}")
     assert done.returncode == 1, done.stderr
-    assert "3 of 5 workloads fail" in done.stdout
+    assert "5 workloads: 3 fail" in done.stdout
     done = shell(
         repository, f"{hook['entry']} --from cluster.ksched.gz -f deploy/web.yaml --add-node cpu=16,memory=64Gi"
     )

@@ -165,9 +165,10 @@ def test_many_pods_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture
     run(["simulate", "--from", write(tmp_path / "c.json", NODE, *pods)])
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 53
-    assert lines[0].split() == ["POD", "RESULT", "NODE", "FIT", "WHY"]
-    assert "1 Insufficient cpu" in lines[-3]
-    assert lines[-1] == "44 scheduled, 6 unschedulable (1 node)"
+    assert lines[0] == "50 pending pods: 6 unschedulable, 44 scheduled (1 node)"
+    assert lines[1] == ""
+    assert lines[2].split() == ["POD", "RESULT", "NODE", "FIT", "WHY"]
+    assert "1 Insufficient cpu" in lines[-1]
 
 
 def test_what_is_not_modelled_is_in_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -155,11 +155,12 @@ def test_a_trial_has_the_worst_that_happens_as_its_result(
     assert reason in first.get("reason", "")
     run([*arguments, "-o", "table"])
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    assert lines[0].startswith("NODE RESULT ROUNDS MOVE")
-    assert lines[1].startswith(f"a {result} ")
+    assert lines[0].startswith("3 nodes, each drained by itself: ")
+    assert lines[2].startswith("NODE RESULT")
+    assert lines[3].startswith(f"a {result}")
     code = run(["drain", "--from", cluster, "a", *arguments[5:]])
     assert code == (0 if result == "safe" else 1)
-    assert capsys.readouterr().out.rstrip().endswith(f"result: {result}")
+    assert capsys.readouterr().out.startswith(f"a: {result}, ")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +224,7 @@ def test_many_trials_are_printed_one_by_one(
     assert written == [0, 2, 1, 1]
     last, empty, summary = capsys.readouterr().out.splitlines()
     assert (last.split()[0], empty) == ("west-2", "")
-    assert summary == "0 of 4 nodes can be drained safely, each by itself"
+    assert summary == "4 nodes, each drained by itself: 0 safe, 3 blocked, 1 no place"
 
 
 @given(st.data())

@@ -86,7 +86,7 @@ def test_a_name_in_several_namespaces_is_asked_back(tmp_path: Path, capsys: pyte
     assert run(["explain", "web", "--from", cluster]) == 2
     assert "several pods are named web: a/web, b/web; give namespace/name or -n NAMESPACE" in capsys.readouterr().err
     assert run(["explain", "web", "-n", "b", "--from", cluster]) == 0
-    assert capsys.readouterr().out.startswith("b/web  -> n")
+    assert capsys.readouterr().out.startswith("b/web: scheduled on n, 1 of 1 nodes fit")
 
 
 def test_a_finished_pod_is_nobodys_business(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,7 +116,7 @@ def test_of_the_pods_of_a_manifest_the_first_that_does_not_fit(
     path.write_text(json.dumps(workload))
     assert run(["explain", "--from", cluster, "-f", str(path)]) == 1
     said = " ".join(capsys.readouterr().out.split())
-    assert "unschedulable 0 of 1 nodes fit" in said
+    assert "unschedulable, 0 of 1 nodes fit" in said
     assert "cpu: asks 2, 1 free of 3 (held by default/web-" in said
 
 

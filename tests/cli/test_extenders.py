@@ -43,24 +43,24 @@ ANSWERS = {
 }
 
 SKIPPED = """\
-default/p  -> a  3 of 3 nodes fit, tied with b, c
-  NODE  TOTAL  Taints  Fit  Devices  Images
-  a       397     300   97        0       0
-  b       397     300   97        0       0
-  c       397     300   97        0       0
+1 pending pod: 1 scheduled (3 nodes)
 
-1 scheduled (3 nodes)
+default/p  -> a  3 of 3 nodes fit, tied with b, c
+  NODE  TOTAL  Taints  Fit
+  a       397     300   97
+  b       397     300   97
+  c       397     300   97
 not taken into account: extender http://URL (decides on which nodes fit and
 scores (weight 2); --allow-extenders calls it)
 """
 CALLED = """\
-default/p  -> b  2 of 3 nodes fit
-  NODE  TOTAL  Taints  Fit  Devices  Images  HOST
-  b       537     300   97        0       0   140
-  a       397     300   97        0       0     0
-  1 node  HOST  no licence (c)
+1 pending pod: 1 scheduled (3 nodes)
 
-1 scheduled (3 nodes)
+default/p  -> b  2 of 3 nodes fit
+  NODE  TOTAL  Taints  Fit  HOST
+  b       537     300   97   140
+  a       397     300   97     0
+  1 node  HOST  no licence (c)
 """
 
 
@@ -147,7 +147,8 @@ def test_an_error_is_the_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     with Service({"filter": {"error": "licence server is down"}}) as service:
         code, shown = simulate(tmp_path, capsys, {"urlPrefix": service.url, **JUDGE}, "--allow-extenders")
         assert code == 1
-        assert shown.startswith("default/p  error  0 of 3 nodes fit\n  licence server is down\n")
+        assert shown.startswith("1 pending pod: 1 in error (3 nodes)\n")
+    assert "default/p  error  0 of 3 nodes fit\n  licence server is down\n" in shown
 
 
 @pytest.mark.parametrize(

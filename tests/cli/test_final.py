@@ -24,7 +24,7 @@ def test_simulate_scale_down_names_the_deleted_pods(capsys: pytest.CaptureFixtur
     assert run(["simulate", "--from", before, "--scale", "deployment/default/x=3"]) == 0
     out = capsys.readouterr().out
     assert "5 pods deleted  surplus of ReplicaSet" in out
-    assert "5 deleted (4 nodes)" in out
+    assert "5 running pods deleted (4 nodes)" in out
     assert "no pending pods" not in out
     final = final_of(capsys, "--from", before, "--scale", "deployment/default/x=3")
     states = [each["state"] for each in final if each["workload"] == "Deployment/default/x"]

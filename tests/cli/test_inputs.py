@@ -431,7 +431,7 @@ case(
     {"m.yaml": dumped(CONFIG)},
     "drain n1 -f m.yaml --allow-empty",
     0,
-    "n1: nothing to evict",
+    "n1: safe, nothing to evict",
 )
 case(
     "simulate of pending pods with manifests that change nothing",

@@ -78,7 +78,7 @@ def test_a_group_that_waits_for_victims_counts_as_placed(tmp_path: Path, capsys:
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     assert run(["simulate", "--from", str(path), "--feature-gates", GANG]) == 0
-    assert "2 need to preempt" in capsys.readouterr().out
+    assert "2 pending pods: 2 preempt" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -286,7 +286,7 @@ def test_a_pod_that_may_not_preempt() -> None:
         ),
         pytest.param(
             [running("a1", "n1", "4"), running("b1", "n2", "4")],
-            "as good as n1, which has the lower name (kube-scheduler takes any)",
+            "as good as n1: kube-scheduler takes any of them",
             id="a tie",
         ),
     ],

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from ksched_cli.api.core import Node
+from ksched_cli.api.node_facts import zone_of
 from ksched_cli.api.selectors import Selector
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.sources.loaded import Loaded
@@ -13,7 +14,6 @@ from ksched_cli.whatif.edits.lib.editor import name_hint
 
 Each = Literal["node", "zone"]
 
-_ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 _NO_ZONE = "(no zone)"
 
 
@@ -39,7 +39,5 @@ def in_turn(loaded: Loaded, nodes: Sequence[str], each: Each | None) -> list[tup
     for node in nodes:
         found = loaded.named(Node, node)
         assert found is not None
-        labels = found.metadata.labels
-        zone = next((labels[key] for key in _ZONES if key in labels), _NO_ZONE)
-        zones.setdefault(zone, []).append(node)
+        zones.setdefault(zone_of(found) or _NO_ZONE, []).append(node)
     return [(zone, tuple(sorted(members))) for zone, members in sorted(zones.items())]

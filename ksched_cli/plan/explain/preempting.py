@@ -52,7 +52,7 @@ def _why(figures: Figures, best: Figures) -> str:
     for better, text in _CRITERIA:
         if better(best) != better(figures):
             return text(figures, best)
-    return f"as good as {best['node']}, which has the lower name (kube-scheduler takes any)"
+    return f"as good as {best['node']}: kube-scheduler takes any of them"
 
 
 def _started(figures: Figures) -> float:

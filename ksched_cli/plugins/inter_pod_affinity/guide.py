@@ -27,6 +27,19 @@ class PodAffinityGuide(RejectionGuide):
     def describe_briefly(self, figures: Figures) -> str:
         return self.describe(figures)
 
+    def describe_nodes(self, figures: Sequence[Figures]) -> str:
+        """`keeps away from shop/web-1`, with the pods of all nodes."""
+        away, kept = (
+            sorted({pod for each in figures for term in each.get(name, ()) for pod in term["pods"]})
+            for name in ("podAntiAffinity", "existingAntiAffinity")
+        )
+        parts = ["no pod to be with"] if any("podAffinity" in each for each in figures) else []
+        if away and away == kept:
+            return "; ".join([*parts, f"the pod and {named(away)} keep away from each other"])
+        parts += [f"keeps away from {named(away)}"] if away else []
+        parts += [f"is kept away by {named(kept)}"] if kept else []
+        return "; ".join(parts)
+
     def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
         if "podAffinity" in figures:
             yield "do not have the pods it wants to be with"

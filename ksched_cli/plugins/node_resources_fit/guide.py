@@ -22,6 +22,11 @@ class FitGuide(RejectionGuide):
     def describe_briefly(self, figures: Figures) -> str:
         return f"short by {joined([_short(name, each) for name, each in figures.items()])}"
 
+    def describe_nodes(self, figures: Sequence[Figures]) -> str:
+        """`Insufficient cpu: needs 2.5, free 0.3-2.1`."""
+        names = dict.fromkeys(name for each in figures for name in each)
+        return "; ".join(_resource_of_nodes(name, [each[name] for each in figures if name in each]) for name in names)
+
     def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
         if not figures:
             yield from super().problems(reasons, figures, cordoned=cordoned)
@@ -72,3 +77,21 @@ def _resource(name: str, figures: Mapping[str, Any]) -> str:
     rest = figures.get("heldByOthers", {"pods": 0})["pods"] + max(len(holders) - _NAMED, 0)
     more = f", {rest} more" if rest else ""
     return f"{line} (held by {', '.join(holders[:_NAMED])}{more})" if holders else line
+
+
+def _resource_of_nodes(name: str, figures: Sequence[Mapping[str, Any]]) -> str:
+    """The range of what is free on several nodes."""
+    if name == "pods":
+        return f"full: {_range(name, [each['used'] for each in figures])} pods run"
+    asked = _range(name, [each["asked"] for each in figures])
+    if not any(each["allocatable"] for each in figures):
+        return f"{name}: needs {asked}, {'the node has' if len(figures) == 1 else 'the nodes have'} none"
+    line = f"Insufficient {name}: needs {asked}, free {_range(name, [max(each['free'], 0) for each in figures])}"
+    hopeless = all(each["asked"] > each["allocatable"] for each in figures)
+    return f"{line}, too much even for an empty node" if hopeless else line
+
+
+def _range(name: str, amounts: Sequence[int]) -> str:
+    """`0.3-2.1`; one amount if all are the same. Amounts of cpu are in cores."""
+    texts = [f"{amount / 1000:g}" if name == "cpu" else amount_text(name, amount) for amount in sorted(set(amounts))]
+    return texts[0] if len(texts) == 1 else f"{texts[0]}-{texts[-1]}"

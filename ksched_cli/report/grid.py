@@ -1,0 +1,192 @@
+"""Tables for people. A column is as wide as its widest cell; only a column that flows is wrapped.
+
+Where a row does not fit the width, the columns that flow stand below the row, indented. Where the rest does not fit
+either, the first column has a line of its own. No cell is cut, and no word of a header is broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.text import Text
+
+_GAP = 2
+_INDENT = 4
+# Columns that flow are at least so wide, or as wide as their text. Narrower ones are good for short texts only.
+_NARROW, _NARROWEST = 28, 16
+
+
+@dataclass(frozen=True)
+class Column:
+    """`flows`: its cells are wrapped. `right`: they are aligned to the right. `hides_zeros`: the column is left out if
+    each cell is 0 or empty. `optional`: it is left out if the table has fewer lines without it."""
+
+    title: str = ""
+    right: bool = False
+    flows: bool = False
+    hides_zeros: bool = False
+    optional: bool = False
+    style: str = ""
+
+
+class Grid:
+    """Rows of cells under the titles of their columns."""
+
+    def __init__(self, *columns: Column, headers: bool = True) -> None:
+        self._columns = columns
+        self._headers = headers and any(each.title for each in columns)
+        self._rows: list[list[Text]] = []
+
+    def add(self, *cells: str | Text, style: str = "") -> None:
+        """A row. `style` is for all of its cells that have none."""
+        row = []
+        for cell, column in zip(cells, self._columns, strict=True):
+            text = cell.copy() if isinstance(cell, Text) else Text(cell)
+            if style or column.style:
+                text.style = text.style or style or column.style
+            row.append(text)
+        self._rows.append(row)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, options.max_width)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        shown = [
+            number
+            for number, column in enumerate(self._columns)
+            if not (column.hides_zeros and all(row[number].plain in ("", "0") for row in self._rows))
+        ]
+        lines = self._lines(shown, console, options.max_width)
+        needed = [number for number in shown if not self._columns[number].optional]
+        if len(needed) < len(shown) and len(lines) > len(shorter := self._lines(needed, console, options.max_width)):
+            lines = shorter
+        for line in lines:
+            line.no_wrap, line.overflow, line.end = True, "ignore", "\n"
+            yield line
+
+    def _lines(self, shown: Sequence[int], console: Console, width: int) -> list[Text]:
+        columns = [self._columns[number] for number in shown]
+        rows = [[row[number] for number in shown] for row in self._rows]
+        titles = [[Text(column.title, style="dim") for column in columns]] if self._headers else []
+        return _Layout(columns, [*titles, *rows], width).lines(console)
+
+
+@dataclass
+class _Layout:
+    """Where the cells of a table stand in a width."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Text]]
+    width: int
+
+    @cached_property
+    def _widths(self) -> list[int]:
+        return [
+            max((line.cell_len for row in self.rows for line in row[number].split("\n")), default=0)
+            for number in range(len(self.columns))
+        ]
+
+    @cached_property
+    def _flowing(self) -> list[int]:
+        return [number for number, column in enumerate(self.columns) if column.flows]
+
+    @cached_property
+    def _fixed(self) -> list[int]:
+        return [number for number in range(len(self.columns)) if number not in self._flowing]
+
+    def _span(self, numbers: Iterable[int]) -> int:
+        """The width of these columns, with the gap behind each."""
+        return sum(self._widths[number] + _GAP for number in numbers)
+
+    def flow_widths(self, narrowest: int) -> dict[int, int] | None:
+        """Widths of the columns that flow beside the others; None if one would be narrower than that."""
+        left = self.width - self._span(self._fixed) - _GAP * max(len(self._flowing) - 1, 0)
+        wanted = {number: self._widths[number] for number in self._flowing}
+        widths = {number: min(width, narrowest) for number, width in wanted.items()}
+        spare = left - sum(widths.values())
+        if spare < 0:
+            return None
+        for number in sorted(self._flowing, key=lambda number: wanted[number]):
+            more = min(wanted[number] - widths[number], spare)
+            widths[number] += more
+            spare -= more
+        return widths
+
+    def lines(self, console: Console) -> list[Text]:
+        """All rows. Narrow columns stand beside the others only if that takes fewer lines."""
+        wide, narrow = self.flow_widths(_NARROW), self.flow_widths(_NARROWEST)
+        if wide is not None:
+            return [line for row in self.rows for line in self._beside(row, wide, console)]
+        below = [line for row in self.rows for line in self._below(row, console)]
+        if narrow is None:
+            return below
+        beside = [line for row in self.rows for line in self._beside(row, narrow, console)]
+        return beside if len(beside) < len(below) else below
+
+    def _below(self, row: Sequence[Text], console: Console) -> Iterator[Text]:
+        if self._span(self._fixed) - _GAP <= self.width:
+            yield from self._beside(row, {}, console, self._fixed)
+            indent = _INDENT
+        else:
+            first, *rest = self._fixed
+            yield from _wrapped(row[first], self.width, 0, console)
+            for line in self._beside(row, {}, console, rest):
+                yield from _wrapped(line, self.width, _INDENT, console)
+            indent = 2 * _INDENT
+        for number in self._flowing:
+            yield from _wrapped(row[number], self.width, indent, console)
+
+    def _cell(self, text: Text, number: int) -> Text:
+        """One line of a cell, as wide as its column."""
+        padded, space = text.copy(), self._widths[number] - text.cell_len
+        if self.columns[number].right:
+            padded.pad_left(space)
+        else:
+            padded.pad_right(space)
+        return padded
+
+    def _beside(
+        self, row: Sequence[Text], widths: Mapping[int, int], console: Console, numbers: Sequence[int] | None = None
+    ) -> Iterator[Text]:
+        """The lines of the row, or of some of its columns, with wrapped cells as columns of several lines."""
+        shown = range(len(self.columns)) if numbers is None else numbers
+        cells: list[list[Text]] = []
+        for number in shown:
+            if number not in widths:
+                cells.append([self._cell(line, number) for line in row[number].split("\n")])
+                continue
+            lines = list(row[number].wrap(console, max(widths[number], 1))) if row[number].plain else [Text()]
+            for line in lines:
+                line.rstrip()
+                line.pad_right(max(widths[number] - line.cell_len, 0))
+            cells.append(lines)
+        empty = [Text(" " * widths.get(number, self._widths[number])) for number in shown]
+        for index in range(max(map(len, cells), default=0)):
+            yield _joined(
+                [each[index] if index < len(each) else blank for each, blank in zip(cells, empty, strict=True)]
+            )
+
+
+def _joined(cells: Sequence[Text]) -> Text:
+    line = Text(" " * _GAP).join(cells)
+    line.rstrip()
+    return line
+
+
+def _wrapped(text: Text, width: int, indent: int, console: Console) -> Iterator[Text]:
+    """The text in lines that begin with the indent, and with more of it after the first line where there is none; no
+    line for no text."""
+    if not text.plain.strip():
+        return
+    more = _INDENT if not indent and text.cell_len > width else 0
+    for number, line in enumerate(text.wrap(console, max(width - indent - more, 1))):
+        line.rstrip()
+        line.pad_left(indent + (more if number else 0))
+        yield line

@@ -1,0 +1,33 @@
+"""Renderers that show short names of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TextIO, TypeVar
+
+from rich.text import Text
+
+from ksched_cli.report.console import make_console
+from ksched_cli.report.registry import RenderOptions
+
+T = TypeVar("T")
+
+
+def shows_nodes(render: Callable[[T, TextIO, RenderOptions], None]) -> Callable[[T, TextIO, RenderOptions], None]:
+    """Decorates a renderer: it sees the result with the short names, and a note below states what is left out."""
+
+    @wraps(render)
+    def of_shown(result: T, out: TextIO, options: RenderOptions) -> None:
+        shown = options.nodes.shown(result)
+        render(shown, out, options)
+        if shown is not result:
+            print_note(out, options)
+
+    return of_shown
+
+
+def print_note(out: TextIO, options: RenderOptions) -> None:
+    """The suffix that node names are shown without."""
+    note = f"node names without {options.nodes.suffix} (-o wide shows them in full)"
+    make_console(options.width, out).print(Text(note, style="dim"))

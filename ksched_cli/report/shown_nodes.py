@@ -1,0 +1,68 @@
+"""Names of nodes for people: without the suffix that they share, as `ip-10-0-2-2` for
+`ip-10-0-2-2.eu-west-1.compute.internal`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from ksched_cli.report.visible import with_texts
+
+T = TypeVar("T")
+
+# People copy these, so that they keep the full names.
+_COPIED = ("flags", "commands", "patch")
+
+
+@dataclass(frozen=True)
+class ShownNodes:
+    """The nodes of a cluster with their zones. `suffix` is what their names are shown without; empty for full names."""
+
+    zones: Mapping[str, str] = field(default_factory=dict)
+    suffix: str = ""
+
+    @classmethod
+    def shortened(cls, zones: Mapping[str, str]) -> ShownNodes:
+        return cls(zones, common_suffix(zones))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(rf"(?<![\w.-])[a-z0-9-]+(?:\.[a-z0-9-]+)*?{re.escape(self.suffix)}(?![\w-]|\.\w)")
+
+    def shown(self, result: T) -> T:
+        """The result with the short names in all its texts, except in texts that people copy."""
+        return with_texts(result, self.text, _COPIED) if self.suffix else result
+
+    def text(self, text: str) -> str:
+        """The text with the short names."""
+        if not self.suffix or self.suffix not in text:
+            return text
+        return self._pattern.sub(lambda found: self._short(found[0]), text)
+
+    def zone(self, node: str) -> str:
+        """The zone of a node, by its full or its short name."""
+        return self.zones.get(node) or self.zones.get(node + self.suffix, "")
+
+    def _short(self, name: str) -> str:
+        return name.removesuffix(self.suffix) if name in self.zones else name
+
+
+NO_NODES = ShownNodes()
+
+
+def common_suffix(names: Iterable[str]) -> str:
+    """The longest suffix that begins with a dot and that more than half of the names share. Empty if a name without it
+    would be the name of another node, or if fewer than two names have it."""
+    all_names = set(names)
+    counts: Counter[str] = Counter()
+    for name in all_names:
+        labels = name.split(".")
+        counts.update("." + ".".join(labels[start:]) for start in range(1, len(labels)))
+    shared = [suffix for suffix, count in counts.items() if count > 1 and 2 * count > len(all_names)]
+    best = max(shared, key=len, default="")
+    short = {name.removesuffix(best) for name in all_names}
+    return best if len(short) == len(all_names) else ""

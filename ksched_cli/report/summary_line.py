@@ -1,0 +1,24 @@
+"""The first line of every result, in one form: `SUBJECT: VERDICT, DETAIL, DETAIL (CONTEXT)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+GOOD, FAIR, BAD = "bold green", "bold yellow", "bold red"
+
+
+def summary_line(subject: str, verdict: str, style: str, details: Sequence[str] = (), context: str = "") -> Text:
+    """The line with the verdict in its colour."""
+    line = Text.assemble((subject, "bold"), ": ", (verdict, style))
+    for detail in details:
+        line.append(f", {detail}")
+    if context:
+        line.append(f" ({context})", style="dim")
+    return line
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 node`, `12 nodes`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
