@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ksched_cli.api.affinity import NodeSelectorTerm
@@ -142,8 +142,17 @@ class Selector:
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
+    # The labels that are wanted, where the requirements say no more: most selectors of controllers.
+    _wanted: frozenset[tuple[str, str]] | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        exact = all(each.operator == "In" and len(each.values) == 1 for each in self.requirements)
+        wanted = frozenset((each.key, each.values[0]) for each in self.requirements) if exact else None
+        object.__setattr__(self, "_wanted", None if self.nothing else wanted)
 
     def matches(self, labels: Mapping[str, str]) -> bool:
+        if self._wanted is not None:
+            return self._wanted <= labels.items()
         return not self.nothing and all(each.holds(labels.get(each.key)) for each in self.requirements)
 
     @property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -59,6 +60,8 @@ class Cluster:
         self.usage = Usage(len(self.resources), len(self.nodes), self.undo)
         self.selection = NodeSelection(self.nodes)
         self.structure = self._structures = 0
+        # Nodes that leave together, while they are collected.
+        self._leaving: list[str] | None = None
         self.journal: list[int] = []
         self.moves: list[Move] = []
         self._derived: dict[object, Any] = {}
@@ -223,7 +226,25 @@ class Cluster:
 
     def remove_node(self, name: str) -> None:
         """The node goes; its pods stay known but count nowhere, as on a ghost node of kube-scheduler's cache."""
-        self._restructure([node for node in self.nodes.arrival if node.metadata.name != name])
+        if self._leaving is not None:
+            self._leaving.append(name)
+        else:
+            self._remove_nodes([name])
+
+    @contextmanager
+    def leaving_together(self) -> Iterator[None]:
+        """Nodes that are removed inside the block leave at its end, all at once. No pod is placed inside."""
+        leaving: list[str] = []
+        self._leaving = leaving
+        try:
+            yield
+        finally:
+            self._leaving = None
+            self._remove_nodes(leaving)
+
+    def _remove_nodes(self, names: Collection[str]) -> None:
+        if names:
+            self._begin_rows(self.nodes.without(names, self.resources))
 
     def update_node(self, node: Node) -> None:
         table = self.nodes.with_spec_of(node)
@@ -234,10 +255,10 @@ class Cluster:
             self._begin_structure(table, self.usage)
 
     def _restructure(self, arrival: Sequence[Node]) -> None:
-        old_names = self.nodes.names
-        table = NodeTable(arrival, self.resources, self.release, self.nodes)
-        row_of = table.row_of
-        new_row = np.fromiter((row_of.get(name, NOWHERE) for name in old_names), dtype=np.int64, count=len(old_names))
+        self._begin_rows(NodeTable(arrival, self.resources, self.release, self.nodes))
+
+    def _begin_rows(self, table: NodeTable) -> None:
+        new_row = table.new_rows(self.nodes)
         self._begin_structure(table, self.usage.renumbered(new_row, len(table)))
         self.widen()
         self.pods.renumber(new_row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
@@ -72,6 +72,10 @@ class LabelColumns:
             values = (entry.get(key) for entry in self._labels)
             found = self._columns[key] = LabelColumn.of(values, len(self._labels))
         return found
+
+    def keys(self) -> Set[str]:
+        """The labels that have a column by now."""
+        return self._columns.keys()
 
     def take_over(self, before: LabelColumns, source: RowColumn) -> None:
         """Make the columns that `before` has, from these rows of it and from the labels where `source` is NOWHERE."""

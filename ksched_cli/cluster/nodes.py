@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from functools import cached_property
 
@@ -32,11 +32,13 @@ class NodeTable:
         resources: ResourceIndex,
         release: Release = NEWEST,
         before: NodeTable | None = None,
+        kept: RowColumn | None = None,
     ) -> None:
+        """`kept` has the row of each node in the table before, where that is known."""
         self._release = release
         self.arrival = tuple(arrival)
         self._zone_keys: Vocabulary[tuple[str, str]] = before._zone_keys if before is not None else Vocabulary()
-        kept = _rows_of_the_same(self.arrival, before)
+        kept = _rows_of_the_same(self.arrival, before) if kept is None else kept
         zones = self._zones_of_arrival(kept, before)
         # For each row how many nodes were added before it.
         self.arrival_rank: RowColumn = listing_order(zones)
@@ -47,7 +49,8 @@ class NodeTable:
         self.row_of: dict[str, int] = dict(zip(self.names, range(len(self.names)), strict=True))
         self.all_rows: RowColumn = np.arange(len(self.objects), dtype=np.int64)
         # The row that each node has in the table before, NOWHERE for those that are new or have changed.
-        source: RowColumn = kept[self.arrival_rank]
+        self.source: RowColumn = kept[self.arrival_rank]
+        source = self.source
         self.labels = LabelColumns([node.metadata.labels for node in self.objects])
         if before is not None:
             self.labels.take_over(before.labels, source)
@@ -78,6 +81,24 @@ class NodeTable:
 
     def __len__(self) -> int:
         return len(self.objects)
+
+    def without(self, names: Collection[str], resources: ResourceIndex) -> NodeTable:
+        """The table of all nodes but these."""
+        there = np.ones(len(self), dtype=np.bool_)
+        there[[self.row_of[name] for name in names]] = False
+        rows = np.empty(len(self), dtype=np.int64)
+        rows[self.arrival_rank] = self.all_rows
+        kept: RowColumn = rows[there[rows]]
+        return NodeTable([self.objects[row] for row in kept.tolist()], resources, self._release, self, kept)
+
+    def new_rows(self, before: NodeTable) -> RowColumn:
+        """For each row of the table before the row of the node in this one, NOWHERE where the node is gone."""
+        new = np.full(len(before), NOWHERE, dtype=np.int64)
+        here = np.nonzero(self.source != NOWHERE)[0]
+        new[self.source[here]] = here
+        for row in np.nonzero(new == NOWHERE)[0].tolist():
+            new[row] = self.row_of.get(before.names[row], NOWHERE)
+        return new
 
     def with_spec_of(self, node: Node) -> NodeTable | None:
         """A table with this version of a node. None if more than its spec has changed that is in the columns."""
