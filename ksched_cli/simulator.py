@@ -313,17 +313,23 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         file: str | PathLike[str] | None = None,
         *,
         workers: int = 1,
+        dask: str | None = None,
+        out: str | None = None,
+        resume: bool = False,
         progress: SweepProgress | None = None,
         **words: Unpack[SweepKeywords],
     ) -> SweepRun:
         """Many variants of the cluster, each by itself: those of a sweep file, of the keywords, or of both. Iterate for
-        the rows as they come, or call `result()`. `progress` is called with how many are done and how many there
-        are."""
+        the rows as they come, or call `result()`. `workers` are processes, 0 for one on each core; `dask` is the
+        address of a Dask scheduler, or `local`. Rows are stored in the folder `out`; `resume` goes on with those that
+        it has. `progress` is called with how many are done and how many there are."""
         from ksched_cli.wiring.sweeping import sweep_input
 
         options = self._options if self._options.scenario is None else replace(self._options, scenario=None)
         source, path = self._current.without_rollouts(), None if file is None else str(file)
-        return sweep_input(options, source, path, words, workers=workers, progress=progress)
+        return sweep_input(
+            options, source, path, words, workers=workers, dask=dask, out=out, resume=resume, progress=progress
+        )
 
     @staticmethod
     def compare(before: RunOptions, after: RunOptions) -> DiffResult:

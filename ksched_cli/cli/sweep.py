@@ -98,6 +98,33 @@ Sample = Annotated[
         "--sample", metavar="N", show_default=False, help="Try N of the variants, drawn with --seed; each at most once."
     ),
 ]
+Workers = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(
+        "--workers",
+        metavar="N",
+        show_default=False,
+        help="Worker processes; without it, one for each core where that is worth it.",
+    ),
+]
+Dask = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        show_default=False,
+        help="Run the variants on the Dask cluster of this scheduler (tcp://HOST:8786), or on a local one: local.",
+    ),
+]
+Out = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--out", metavar="DIR", show_default=False, help="Append each row to DIR/rows.jsonl as soon as it is there."
+    ),
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with the rows of --out: variants that are there are not run again.")
+]
 Output = Annotated[str, options.FormatOption("SweepRun")]
 
 
@@ -113,6 +140,10 @@ def sweep(
     orders: Orders = None,
     ties: Ties = None,
     sample: Sample = None,
+    workers: Workers = None,
+    dask: Dask = None,
+    out: Out = None,
+    resume: Resume = False,
     output: Output = "table",
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
@@ -127,7 +158,10 @@ def sweep(
     words: dict[str, Any] = {"fail": fail, "orders": orders, "ties": ties, "sample": sample, "seed": scheduler.seed}
     scheduler, edits = _without_ranges(scheduler, edits, words)
     simulator = Simulator.of(run_options(cluster, live, scheduler, edits))
-    found = simulator.sweep(files[0] if files else None, **words)
+    if dask is not None and workers is not None:
+        raise UsageError("--dask and --workers contradict each other: Dask has its own workers")
+    file = files[0] if files else None
+    found = simulator.sweep(file, workers=workers or 0, dask=dask, out=out, resume=resume, **words)
     warn(found.warnings)
     show(found, output, headers=not no_headers)
     result = found.result()

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ksched_cli.api.yaml_reader import read_documents
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.sweep.executors.cores import Cores
+from ksched_cli.plan.sweep.executors.executor import Executor
 from ksched_cli.plan.sweep.executors.in_process import InProcess
+from ksched_cli.plan.sweep.executors.processes import Processes
 from ksched_cli.plan.sweep.load import read_sweep
 from ksched_cli.plan.sweep.model import Sweep
 from ksched_cli.plan.sweep.run import SweepProgress, SweepRun
 from ksched_cli.plan.sweep.space import variant_space
+from ksched_cli.plan.sweep.store import RowStore, about_rows
 from ksched_cli.plan.sweep.task import SweepTask
 from ksched_cli.releases.minors import minor_in
 from ksched_cli.sources.loaded import Loaded
@@ -44,6 +52,22 @@ class SweptCluster:
             version = source.spec.release.version
         return cls(replace(kept, kube_version=version, config=_as_document(options.config)), loaded, sweep)
 
+    @property
+    def digest(self) -> str:
+        """The same for the same cluster under the same options."""
+        found = sha256()
+        for kind, items in sorted(self.loaded.objects.items(), key=lambda each: each[0].__name__):
+            found.update(kind.__name__.encode())
+            found.update(msgspec.json.encode(sorted(items, key=_name), order="deterministic"))
+        options = self.options
+        plugins = [
+            each if isinstance(each, str) else f"{each.__module__}:{each.__qualname__}" for each in options.plugins
+        ]
+        of_scheduler = (options.config, options.kube_version, options.feature_gates, plugins, options.tie_break)
+        others = (options.seed, options.sampling, options.allow_extenders, options.namespace)
+        found.update(repr((of_scheduler, others)).encode())
+        return found.hexdigest()[:32]
+
     def under(self, grid: int, version: int) -> LoadedInput:
         """The input with the configuration and the minor of these indexes, -1 for those of the options."""
         options = self.options
@@ -62,9 +86,16 @@ def sweep_input(
     words: Mapping[str, Any],
     *,
     workers: int = 1,
+    dask: str | None = None,
+    out: str | None = None,
+    resume: bool = False,
     progress: SweepProgress | None = None,
 ) -> SweepRun:
     """The run of a sweep file, of words, or of both, over this input."""
+    if resume and out is None:
+        raise UsageError("--resume goes with --out: it continues with the rows of that folder")
+    if workers < 0:
+        raise UsageError(f"--workers {workers}: 0 is one for each core")
     unknown = sorted(words.keys() - SweepKeywords.__annotations__.keys())
     if unknown:
         known = ", ".join(SweepKeywords.__annotations__)
@@ -74,7 +105,24 @@ def sweep_input(
     check_nodes(options, cluster.loaded, Loaded())
     space = variant_space(sweep, cluster.loaded)
     task = SweepTask(space, cluster, options.namespace or cluster.loaded.namespace)
-    return SweepRun(task, InProcess(), progress=progress, load_seconds=source.seconds, warnings=source.warnings)
+    executor = _executor(workers, dask, len(space))
+    store = RowStore(out, about_rows(task), resume=resume) if out is not None else None
+    seconds = source.seconds
+    return SweepRun(task, executor, progress=progress, store=store, load_seconds=seconds, warnings=source.warnings)
+
+
+def _executor(workers: int, dask: str | None, variants: int) -> Executor:
+    if dask is None:
+        return Processes(min(workers, variants)) if workers > 1 else InProcess() if workers else Cores()
+    if importlib.util.find_spec("distributed") is None:
+        raise UsageError("--dask needs dask.distributed: pip install 'ksched-cli[dask]'")
+    from ksched_cli.plan.sweep.executors.dask import OnDask
+
+    return OnDask(dask)
+
+
+def _name(item: Any) -> tuple[str, str]:
+    return item.metadata.namespace, item.metadata.name
 
 
 def _every_pod(_: object) -> bool:

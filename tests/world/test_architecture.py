@@ -56,7 +56,7 @@ def test_a_loop_over_cycles_would_be_found() -> None:
 
 
 _DRAIN = ("drain/run", "drain/evictions", "drain/pending_pods", "drain/in_turn")
-WORLD_DRIVERS = ("settle", "scenario", "check/checker", "check/run", *_DRAIN, "causes/trace")
+WORLD_DRIVERS = ("settle", "scenario", "check/checker", "check/run", *_DRAIN, "causes/trace", "sweep/trials")
 MOST_LINES = 100
 
 

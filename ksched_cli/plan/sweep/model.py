@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ksched_cli.whatif.edits.lib.edit import Edit
+from ksched_cli.whatif.edits.lib.registry import specs_by_flag
 from ksched_cli.whatif.scenario.model import Expectation
 
 DEFAULT_WORST = 10
@@ -70,3 +71,19 @@ class Sweep:
     @property
     def has_dimension(self) -> bool:
         return bool(self.failing or self.orders or self.ties or self.grid or self.kube_versions or self.edits)
+
+
+def dimensions_of(sweep: Sweep) -> dict[str, Any]:
+    """Each dimension by the name that it has in a sweep file."""
+    edits: dict[str, list[str]] = {}
+    for each in sweep.edits:
+        edits.setdefault(specs_by_flag()[each.flag].key, []).append(str(each))
+    found: dict[str, Any] = {
+        "kubeVersion": list(sweep.kube_versions),
+        "grid": [dict(each.parameters) for each in sweep.grid],
+        **edits,
+        "orders": sweep.orders,
+        "ties": sweep.ties,
+        "fail": str(sweep.failing) if sweep.failing else "",
+    }
+    return {key: value for key, value in found.items() if value}

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ksched_cli.plan.sweep.model import Sweep
+from ksched_cli.plan.sweep.model import Sweep, dimensions_of
 from ksched_cli.plan.sweep.rows import OUTCOMES, VariantOutcome, VariantRow
 from ksched_cli.plan.sweep.statistics import FigureRange, PodOdds, SettingSummary, Share
-from ksched_cli.whatif.edits.lib.registry import specs_by_flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +60,7 @@ class SweepResult:
     @property
     def dimensions(self) -> dict[str, Any]:
         """Each dimension by the name that it has in a sweep file."""
-        sweep = self.sweep
-        found: dict[str, Any] = {
-            "kubeVersion": list(sweep.kube_versions),
-            "grid": [dict(each.parameters) for each in sweep.grid],
-            **{specs_by_flag()[each.flag].key: [] for each in sweep.edits},
-            "orders": sweep.orders,
-            "ties": sweep.ties,
-            "fail": str(sweep.failing) if sweep.failing else "",
-        }
-        for each in sweep.edits:
-            found[specs_by_flag()[each.flag].key].append(str(each))
-        return {key: value for key, value in found.items() if value}
+        return dimensions_of(self.sweep)
 
     @property
     def safe(self) -> bool:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 
-from ksched_cli.plan.sweep.executors.executor import Executor
+from ksched_cli.plan.sweep.executors.executor import Executor, RanSpan
 from ksched_cli.plan.sweep.results import SweepResult, SweepStats
 from ksched_cli.plan.sweep.rows import VariantRow, decode_rows
 from ksched_cli.plan.sweep.runner import BaseRun, VariantRunner
 from ksched_cli.plan.sweep.spans import Spans
 from ksched_cli.plan.sweep.statistics import Aggregator
+from ksched_cli.plan.sweep.store import RowStore
 from ksched_cli.plan.sweep.task import SweepTask
 from ksched_cli.progress import steps
 
@@ -27,13 +29,14 @@ class SweepRun:
         executor: Executor,
         *,
         progress: SweepProgress | None = None,
+        store: RowStore | None = None,
         load_seconds: float = 0.0,
         warnings: tuple[str, ...] = (),
     ) -> None:
         self._task, self._executor, self._progress = task, executor, progress
-        self._load_seconds, self.warnings = load_seconds, warnings
+        self._store, self._load_seconds, self.warnings = store, load_seconds, warnings
         self._aggregator = Aggregator(task.space.sweep.worst)
-        self._peak = 0.0
+        self._peak, self._resumed = 0.0, 0
         self._rows: Iterator[VariantRow] | None = None
         self._result: SweepResult | None = None
 
@@ -58,19 +61,40 @@ class SweepRun:
         here = VariantRunner(self._task)
         base = here.base()
         loaded = time.perf_counter()
-        for span in self._executor.run(self._task, Spans(len(self)), here):
-            self._peak = max(self._peak, span.peak_mib)
-            for row in decode_rows(span.lines):
-                self._aggregator.add(row)
-                yield row
-            if self._progress is not None:
-                self._progress(self._aggregator.count, len(self))
+        try:
+            if self._store is not None:
+                yield from self._counted(self._store.open())
+            self._resumed = self._aggregator.count
+            running = self._executor.run(self._task, self._spans(), here)
+            with closing(running):
+                for span in running:
+                    yield from self._finished(span)
+        finally:
+            if self._store is not None:
+                self._store.close()
         load_seconds = self._load_seconds + loaded - started
         self._result = self._summed(base, load_seconds, time.perf_counter() - loaded)
 
+    def _spans(self) -> Spans:
+        return Spans(len(self), self._store.done if self._store is not None else None)
+
+    def _finished(self, span: RanSpan) -> Iterator[VariantRow]:
+        """The rows of the span, once they are stored."""
+        if self._store is not None:
+            self._store.append(span.lines)
+        self._peak = max(self._peak, span.peak_mib)
+        yield from self._counted(decode_rows(span.lines))
+
+    def _counted(self, rows: Iterable[VariantRow]) -> Iterator[VariantRow]:
+        for row in rows:
+            self._aggregator.add(row)
+            yield row
+        if self._progress is not None:
+            self._progress(self._aggregator.count, len(self))
+
     def _summed(self, base: BaseRun, load_seconds: float, seconds: float) -> SweepResult:
         found, space = self._aggregator, self._task.space
-        executor, resumed = self._executor, 0
+        executor, resumed = self._executor, self._resumed
         stats = SweepStats(
             base.nodes, executor.name, executor.workers, found.count, resumed, seconds, load_seconds, self._peak
         )

@@ -12,6 +12,10 @@ from ksched_cli.plan.sweep.space import VariantSpace
 class SweptInput(Protocol):
     """The cluster of a sweep. It can be pickled."""
 
+    @property
+    def digest(self) -> str:
+        """The same for the same cluster under the same options."""
+
     def under(self, grid: int, version: int) -> LoadedInput:
         """The input with the configuration and the minor of these indexes, -1 for those of the options."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,7 +30,7 @@ class Executor(Protocol):
     name: str
     workers: int
 
-    def run(self, task: SweepTask, spans: Spans, here: VariantRunner) -> Iterator[RanSpan]:
+    def run(self, task: SweepTask, spans: Spans, here: VariantRunner) -> Generator[RanSpan, None, None]:
         """Run all spans, in any order. When the iterator is closed, everything that it started has ended. `here` is a
         runner of this process, whose cluster is loaded."""
 

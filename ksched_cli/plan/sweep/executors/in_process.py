@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from ksched_cli.plan.sweep.executors.executor import RanSpan, ran
 from ksched_cli.plan.sweep.runner import VariantRunner
@@ -15,8 +15,8 @@ class InProcess:
 
     name, workers = "in-process", 1
 
-    def run(self, task: SweepTask, spans: Spans, here: VariantRunner) -> Iterator[RanSpan]:
-        while (span := spans.take()) is not None:
+    def run(self, task: SweepTask, spans: Spans, here: VariantRunner) -> Generator[RanSpan, None, None]:
+        while (span := spans.hand_out()) is not None:
             result = ran(here, span)
             spans.measured(span, result.seconds)
             yield result

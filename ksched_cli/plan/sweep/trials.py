@@ -1,0 +1,100 @@
+"""A world in which the variants of one configuration and one minor are tried."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+
+from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.engine.selection import random_choice
+from ksched_cli.plan.drain.pending_pods import PendingPods
+from ksched_cli.plan.drain.unplaced import UnplacedReasons
+from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.sweep.draws import seed_of
+from ksched_cli.plan.sweep.figures import ClusterMeasure
+from ksched_cli.plan.sweep.rows import VariantRow
+from ksched_cli.plan.sweep.space import Setting, Variant
+from ksched_cli.plan.sweep.swept_pods import SweptPods, row_of
+from ksched_cli.plan.sweep.task import SweepTask
+from ksched_cli.whatif.changes import Changes
+from ksched_cli.whatif.edits.lib.edit import Edit
+from ksched_cli.whatif.edits.remove_node import RemoveNode
+from ksched_cli.world.results import Ending, Limits
+from ksched_cli.world.world import World
+
+# Virtual seconds and cycles after which a variant ends.
+_LONGEST, _MOST_CYCLES = 3600.0, 100_000
+
+
+class VariantTrials:
+    """A world, and a trial in it that stays open while the setting of the variants is the same."""
+
+    def __init__(self, task: SweepTask, source: LoadedInput) -> None:
+        self.source, self.scheduler = source, source.scheduler()
+        self._reasons = UnplacedReasons(self.scheduler.cluster.undo)
+        self._world = World(self.scheduler, source.loaded, decided=self._reasons)
+        self._measure = ClusterMeasure(self.scheduler.cluster)
+        self._pending = PendingPods(self._world)
+        self._seed, self._namespace = task.space.sweep.seed, task.namespace
+        self._fails = task.space.sweep.failing is not None
+        self._setting: Setting | None = None
+        self._trial = ExitStack()
+
+    def row(self, variant: Variant) -> VariantRow:
+        if variant.setting != self._setting:
+            self._enter(variant.setting)
+        if not variant.failing:
+            with self._world.trial():
+                return self._result(variant, SweptPods(self._world), self._run())
+        with self._world.trial():
+            pods = SweptPods(self._world, variant.failing)
+            self._fail(variant.failing)
+            row = self._result(variant, pods, self._run())
+            used = set(self._world.cluster.nodes.labels.keys())
+        # A table without some nodes takes over the columns of the table before, and makes all others itself.
+        for key in used - self._world.cluster.nodes.labels.keys():
+            self._world.cluster.nodes.labels.column(key)
+        return row
+
+    def check_edits(self, edits: Sequence[Edit]) -> None:
+        """Make the edits, and take them back."""
+        self._enter(Setting())
+        with self._world.trial():
+            self._world.apply(Changes(edits=edits, namespace=self._namespace))
+
+    def _enter(self, setting: Setting) -> None:
+        """Roll the last setting back, make this one, and give the pending pods their cycles."""
+        world, self._setting = self._world, None
+        self._trial.close()
+        self._trial.enter_context(world.trial())
+        if setting.tie:
+            seed = seed_of(self._seed, "tie", setting.tie)
+            world.scheduler.break_ties(random_choice(seed, world.undo))
+        if setting.order:
+            world.loop.queue.shuffle(random.Random(seed_of(self._seed, "order", setting.order)))
+        if setting.edits:
+            world.apply(Changes(edits=setting.edits, namespace=self._namespace))
+        self._pending.place()
+        if self._fails:
+            world.begin_record()
+        self._setting = setting
+
+    def _fail(self, nodes: Sequence[str]) -> None:
+        """The nodes are gone at once. Pods that were pending in the input look for another node; all other pods of the
+        nodes are left to their controllers."""
+        self._pending.leave(nodes)
+        with self._world.cluster.leaving_together():
+            self._world.apply(partial(_remove_nodes, nodes))
+
+    def _run(self) -> Ending:
+        world = self._world
+        return world.run(Limits(world.clock.now + _LONGEST, world.cycles + _MOST_CYCLES))
+
+    def _result(self, variant: Variant, pods: SweptPods, ending: Ending) -> VariantRow:
+        return row_of(variant, self._measure.figures(), pods.found(self._reasons), ending)
+
+
+def _remove_nodes(nodes: Sequence[str], plane: ControlPlane) -> None:
+    Changes(edits=[RemoveNode(node) for node in nodes])(plane)

@@ -1,0 +1,116 @@
+"""Sweeps on several processes: the same rows, and workers that die."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.errors import KschedError
+from ksched_cli.plan.sweep.executors.cores import Cores
+from ksched_cli.plan.sweep.executors.in_process import InProcess
+from ksched_cli.plan.sweep.executors.processes import Processes
+from ksched_cli.plan.sweep.rows import VariantRow, decode_rows
+from ksched_cli.plan.sweep.runner import VariantRunner
+from ksched_cli.plan.sweep.spans import Spans
+from tests.plan.sweep.sweeping import MANY, simulator, sorted_lines, stored_lines
+
+
+def test_two_processes_make_the_same_rows_as_one(tmp_path: Path) -> None:
+    here = sorted_lines(simulator().sweep(**MANY))
+    run = simulator().sweep(workers=2, out=str(tmp_path / "rows"), **MANY)
+    assert sorted_lines(run) == here == stored_lines(tmp_path / "rows")
+    stats = run.result().stats
+    assert (stats.executor, stats.workers) == ("processes", 2)
+
+
+def test_a_worker_that_is_killed_changes_no_row() -> None:
+    here = sorted_lines(simulator().sweep(**MANY))
+    run = simulator().sweep(workers=2, **MANY)
+    rows = iter(run)
+    found = [next(rows)]
+    (victim, *_) = multiprocessing.active_children()
+    assert victim.pid is not None
+    os.kill(victim.pid, signal.SIGKILL)
+    victim.join()
+    found += rows
+    assert sorted_lines(found) == here  # type: ignore[arg-type]  # rows are all that is read
+    assert not run.result().outcomes.get("error")
+
+
+class _DeadlySource:
+    """The process that unpickles it dies when it runs variant 7."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self.digest = source.digest
+
+    def under(self, grid: int, version: int) -> Any:
+        return self._source.under(grid, version)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        run = VariantRunner.run
+
+        def deadly(runner: VariantRunner, numbers: Iterable[int]) -> Iterator[VariantRow]:
+            for number in numbers:
+                if number == 7:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                yield from run(runner, [number])
+
+        VariantRunner.run = deadly  # type: ignore[method-assign]
+
+
+def test_a_variant_that_kills_its_worker_is_a_row_with_an_error() -> None:
+    task = simulator().sweep(fail="node:2")._task
+    here = VariantRunner(task)
+    deadly = replace(task, source=_DeadlySource(task.source))
+    spans = list(Processes(2).run(deadly, Spans(len(task.space)), here))
+    rows = {row.variant: row for span in spans for row in decode_rows(span.lines)}
+    assert rows.keys() == set(range(len(task.space)))
+    assert [number for number, row in sorted(rows.items()) if row.outcome == "error"] == [7]
+    assert "the worker process died each time it ran this variant" in rows[7].error
+
+
+class _Unreadable:
+    """A source that no worker can load."""
+
+    digest = ""
+
+    def under(self, grid: int, version: int) -> Any:
+        raise AssertionError
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        raise RuntimeError("it cannot be loaded")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"state": 1}
+
+
+def test_workers_that_do_not_start_are_an_error() -> None:
+    task = simulator().sweep(fail="node")._task
+    broken = replace(task, source=_Unreadable())
+    with pytest.raises(KschedError, match="the worker processes do not start"):
+        list(Processes(2).run(broken, Spans(len(task.space)), VariantRunner(task)))
+    assert multiprocessing.active_children() == []
+
+
+def test_no_worker_is_left_when_the_rows_are_not_read_to_the_end() -> None:
+    rows = iter(simulator().sweep(workers=2, **MANY))
+    next(rows)
+    assert multiprocessing.active_children()
+    rows.close()  # type: ignore[attr-defined]  # a generator
+    assert multiprocessing.active_children() == []
+
+
+def test_a_short_sweep_starts_no_process() -> None:
+    task = simulator().sweep(fail="node")._task
+    cores = Cores()
+    assert list(cores.run(task, Spans(len(task.space)), VariantRunner(task)))
+    assert (cores.name, cores.workers) == (InProcess.name, 1)

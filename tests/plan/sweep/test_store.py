@@ -1,0 +1,145 @@
+"""Rows in a folder: nothing is lost, and nothing is run twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ksched_cli.errors import KschedError, UsageError
+from ksched_cli.plan.sweep.rows import encode_rows
+from tests.plan.sweep.sweeping import MANY, simulator, sorted_lines, stored_lines
+
+
+def test_a_sweep_that_was_left_is_resumed_without_repeating_a_variant(tmp_path: Path) -> None:
+    whole = sorted_lines(simulator().sweep(**MANY))
+    rows = iter(simulator().sweep(out=str(tmp_path), **MANY))
+    first = [next(rows) for _ in range(20)]
+    rows.close()  # type: ignore[attr-defined]  # a generator
+    stored = len(stored_lines(tmp_path))
+    assert 20 <= stored < len(whole)
+    run = simulator().sweep(out=str(tmp_path), resume=True, **MANY)
+    assert sorted_lines(run) == whole == stored_lines(tmp_path)
+    assert run.result().stats.resumed == stored
+    assert all(encode_rows([row]) in whole for row in first)
+
+
+def test_a_line_that_was_not_written_to_its_end_is_run_again(tmp_path: Path) -> None:
+    whole = sorted_lines(simulator().sweep(fail="node", out=str(tmp_path)))
+    rows = tmp_path / "rows.jsonl"
+    rows.write_bytes(rows.read_bytes()[:-10])
+    run = simulator().sweep(fail="node", out=str(tmp_path), resume=True)
+    assert sorted_lines(run) == whole == stored_lines(tmp_path)
+    assert run.result().stats.resumed == len(whole) - 1
+
+
+def test_a_sweep_that_is_done_is_only_read(tmp_path: Path) -> None:
+    simulator().sweep(fail="node", out=str(tmp_path)).result()
+    before = (tmp_path / "rows.jsonl").read_bytes()
+    result = simulator().sweep(fail="node", out=str(tmp_path), resume=True, workers=2).result()
+    assert result.stats.resumed == result.variants
+    assert (tmp_path / "rows.jsonl").read_bytes() == before
+
+
+def test_the_driver_is_killed_and_another_one_goes_on(tmp_path: Path) -> None:
+    """The process is killed when its first rows are on the disk."""
+    code = (
+        "from tests.plan.sweep.sweeping import MANY, simulator\n"
+        "import sys\n"
+        "for row in simulator().sweep(out=sys.argv[1], **MANY): print(row.variant, flush=True)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout is not None
+        for _ in range(5):
+            assert driver.stdout.readline()
+        os.kill(driver.pid, signal.SIGKILL)
+    whole = sorted_lines(simulator().sweep(**MANY))
+    run = simulator().sweep(out=str(tmp_path), resume=True, **MANY)
+    assert sorted_lines(run) == whole == stored_lines(tmp_path)
+    assert run.result().stats.resumed >= 5
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param({"fail": "zone"}, "the rows of another sweep: dimensions, variants differ", id="other dimensions"),
+        pytest.param({"fail": "node", "seed": 2}, "the rows of another sweep: seed differ", id="other seed"),
+    ],
+)
+def test_rows_of_another_sweep_are_refused(words: dict[str, object], message: str, tmp_path: Path) -> None:
+    simulator().sweep(fail="node", out=str(tmp_path)).result()
+    with pytest.raises(UsageError, match=message):
+        simulator().sweep(out=str(tmp_path), resume=True, **words).result()  # type: ignore[arg-type]
+
+
+def test_rows_of_another_cluster_are_refused(tmp_path: Path) -> None:
+    simulator(3).sweep(fail="zone", out=str(tmp_path)).result()
+    with pytest.raises(UsageError, match="the rows of another sweep: cluster differ"):
+        simulator(4).sweep(fail="zone", out=str(tmp_path), resume=True).result()
+
+
+def test_rows_of_another_version_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    simulator().sweep(fail="zone", out=str(tmp_path)).result()
+    monkeypatch.setattr("ksched_cli.plan.sweep.store.__version__", "9.9")
+    with pytest.raises(UsageError, match=r"the rows were made by ksched .*, and this is 9\.9"):
+        simulator().sweep(fail="zone", out=str(tmp_path), resume=True).result()
+
+
+def test_a_folder_with_rows_is_never_overwritten(tmp_path: Path) -> None:
+    simulator().sweep(fail="zone", out=str(tmp_path)).result()
+    before = (tmp_path / "rows.jsonl").read_bytes()
+    with pytest.raises(UsageError, match="--resume goes on with it"):
+        simulator().sweep(fail="zone", out=str(tmp_path)).result()
+    assert (tmp_path / "rows.jsonl").read_bytes() == before
+
+
+def test_two_sweeps_do_not_write_to_one_folder(tmp_path: Path) -> None:
+    rows = iter(simulator().sweep(fail="node", out=str(tmp_path)))
+    next(rows)
+    with pytest.raises(UsageError, match="another sweep is writing to the folder"):
+        simulator().sweep(fail="node", out=str(tmp_path), resume=True).result()
+
+
+def test_a_line_that_is_no_row_is_named(tmp_path: Path) -> None:
+    simulator().sweep(fail="zone", out=str(tmp_path)).result()
+    rows = tmp_path / "rows.jsonl"
+    rows.write_bytes(b"{}\n" + rows.read_bytes())
+    with pytest.raises(KschedError, match=r"rows\.jsonl: line 1|rows\.jsonl:1: the line is no row of a sweep"):
+        simulator().sweep(fail="zone", out=str(tmp_path), resume=True).result()
+
+
+def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="file exists"):
+        simulator().sweep(fail="zone", out=str(tmp_path / "file")).result()
+
+
+def test_resume_goes_with_out() -> None:
+    with pytest.raises(UsageError, match="--resume goes with --out"):
+        simulator().sweep(fail="zone", resume=True)
+
+
+def test_a_full_disk_ends_the_sweep_and_leaves_whole_lines(tmp_path: Path) -> None:
+    """The size of files is limited to less than all rows take."""
+    code = (
+        "import resource, signal, sys\n"
+        "from ksched_cli.cli.main import run\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "sys.exit(run(['sweep', '--from', sys.argv[1], '--fail', 'node', '--out', sys.argv[2], '-o', 'csv', '--workers', '1']))"
+    )
+    fleet = str(Path(__file__).parents[3] / "fixtures" / "clusters" / "drain.yaml")
+    done = subprocess.run(
+        [sys.executable, "-c", code, fleet, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert (
+        "cannot write the rows: file too large (the rows before are whole: --resume goes on with them)" in done.stderr
+    )
+    lines = stored_lines(tmp_path)
+    assert 0 < len(lines) < 4
+    assert len(done.stdout.splitlines()) == 1 + len(lines)
