@@ -1,7 +1,7 @@
 """The krew manifest of a release: `python deploy/krew/render.py HOMEPAGE BASE_URL ARCHIVE...` prints it.
 
-HOMEPAGE is where people read about ksched, BASE_URL where the archives can be fetched, and the archives, one a
-platform, are there to be summed. Everything that is missing is told at once.
+HOMEPAGE is where people read about ksched, BASE_URL is where the archives can be downloaded. The manifest has the
+checksums of the archives, one for each platform. All mistakes are reported together.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ from pathlib import Path
 TEMPLATE = Path(__file__).with_name("ksched.yaml")
 # The version, the platform's and nothing else: the rest of the braces is YAML.
 _SLOT = re.compile(r"\{(version|homepage|base|sha256_\w+)\}")
-_ARCHIVE = re.compile(r"ksched-(?P<version>\d+\.\d+\.\d+)-(?P<os>[a-z]+)-(?P<arch>[a-z0-9]+)\.tar\.gz")
+_ARCHIVE = re.compile(
+    r"ksched-(?P<version>\d+\.\d+\.\d+([-+][\w.+-]+)?)-(?P<os>linux|darwin|windows)-(?P<arch>[a-z0-9]+)\.tar\.gz"
+)
+# An entry of `platforms` with its slot for a checksum.
+_PLATFORM = re.compile(r"  - selector:\n(?:    .*\n?)+")
 
 
-def render(homepage: str, base: str, archives: list[Path]) -> str:
-    """The manifest; SystemExit with all that stands against it."""
+def render(homepage: str, base: str, archives: list[Path], *, partial: bool = False) -> str:
+    """The manifest; SystemExit with all mistakes. `partial`: leave out the platforms that have no archive."""
     values = {"homepage": homepage, "base": base.rstrip("/")}
     problems = [f"{url}: not an https URL" for url in (homepage, base) if not url.startswith("https://")]
     for archive in archives:
@@ -33,6 +37,10 @@ def render(homepage: str, base: str, archives: list[Path]) -> str:
         except OSError as problem:
             problems.append(f"{archive}: {(problem.strerror or str(problem)).lower()}")
     template = TEMPLATE.read_text(encoding="utf-8")
+    if partial:
+        template = _PLATFORM.sub(
+            lambda entry: entry[0] if set(_SLOT.findall(entry[0])) <= values.keys() else "", template
+        )
     missing = sorted(set(_SLOT.findall(template)) - values.keys())
     problems += [f"no archive for {name.removeprefix('sha256_').replace('_', '/')}" for name in missing]
     if problems:
