@@ -116,8 +116,34 @@ class DaemonSet(Struct, rename="camel", gc=False):
     spec: DaemonSetSpec = field(default_factory=DaemonSetSpec)
 
 
+class PodConditionPattern(Struct, rename="camel", frozen=True, gc=False):
+    type: str = ""
+    status: str = "True"
+
+
+class PodFailurePolicyRule(Struct, rename="camel", frozen=True, gc=False):
+    """`on_exit_codes` says only whether the rule is one for exit codes."""
+
+    action: str = ""
+    on_pod_conditions: tuple[PodConditionPattern, ...] = ()
+    on_exit_codes: ExitCodes | None = None
+
+
+class ExitCodes(Struct, rename="camel", frozen=True, gc=False):
+    """Nothing of it is read: no input has the exit codes of pods that are to come."""
+
+
 class PodFailurePolicy(Struct, rename="camel", frozen=True, gc=False):
-    """Only whether a Job has one is read, not its rules."""
+    rules: tuple[PodFailurePolicyRule, ...] = ()
+
+
+class SuccessPolicyRule(Struct, rename="camel", frozen=True, gc=False):
+    succeeded_indexes: str | None = None
+    succeeded_count: int | None = None
+
+
+class SuccessPolicy(Struct, rename="camel", frozen=True, gc=False):
+    rules: tuple[SuccessPolicyRule, ...] = ()
 
 
 class JobSpec(Struct, rename="camel", gc=False):
@@ -128,7 +154,11 @@ class JobSpec(Struct, rename="camel", gc=False):
     manual_selector: bool | None = None
     selector: LabelSelector | None = None
     template: PodTemplateSpec | None = None
+    active_deadline_seconds: int | None = None
     backoff_limit: int | None = None
+    backoff_limit_per_index: int | None = None
+    max_failed_indexes: int | None = None
+    success_policy: SuccessPolicy | None = None
     pod_replacement_policy: str | None = None
     pod_failure_policy: PodFailurePolicy | None = None
 
@@ -142,6 +172,7 @@ class JobStatus(Struct, rename="camel", gc=False):
     succeeded: int = 0
     failed: int = 0
     completed_indexes: str = ""
+    failed_indexes: str = ""
     conditions: tuple[JobCondition, ...] = ()
 
 

@@ -77,6 +77,8 @@ class ApiServer(Logged):
         self.warnings: list[str] = LoggedList(self.undo)
         # Why pods were deleted, by uid.
         self.reasons: dict[str, str] = LoggedDict(self.undo)
+        # Pods that were deleted for a reason for which the control plane gives them the condition DisruptionTarget.
+        self.disrupted: set[str] = LoggedSet(self.undo)
         # Pods that controllers could not create at their last try, by owner and by name.
         self.refusals: LoggedIndex[Identity, str, PodRefusal] = LoggedIndex(self.undo)
         self.budgets = Budgets(self)
@@ -150,7 +152,7 @@ class ApiServer(Logged):
         """Let the controllers look at the object again, though it has not changed."""
         self._notify(item, item)
 
-    def delete(self, item: Any, *, grace: float | None = None, why: str = "") -> None:
+    def delete(self, item: Any, *, grace: float | None = None, why: str = "", disrupts: bool = False) -> None:
         """Pods go gracefully: the kubelet removes them. A pod without a node or without a grace period goes at once
         (podStrategy.CheckGracefulDelete)."""
         current = self.store.current(item)
@@ -161,6 +163,8 @@ class ApiServer(Logged):
         if not isinstance(current, Pod):
             self._remove(current)
             return
+        if disrupts:
+            self.disrupted.add(uid_of_pod(current))
         if why:
             self.reasons.setdefault(uid_of_pod(current), why)
         if current.metadata.deletion_timestamp is not None and grace != 0:
@@ -179,7 +183,7 @@ class ApiServer(Logged):
             return ""
         refusal = self.budgets.take(current)
         if not refusal:
-            self.delete(current, why="evicted")
+            self.delete(current, why="evicted", disrupts=True)
         return refusal
 
     def refused(self, owner: Any, pod: Pod, refusal: Refusal) -> None:

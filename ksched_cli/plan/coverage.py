@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.config.extenders import extender_name, not_called
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.scheduler_spec import SchedulerSpec
@@ -23,6 +25,9 @@ def coverage_of(scheduler: Scheduler, loaded: Loaded, spec: SchedulerSpec) -> di
         coverage["missing"] = dict(sorted(loaded.missing.items()))
     if loaded.gaps:
         coverage["admissionNotModelled"] = list(loaded.gaps)
+    jobs = job_gaps(loaded)
+    if jobs:
+        coverage["jobsNotModelled"] = jobs
     if scheduler.not_modelled:
         coverage["pluginsNotModelled"] = list(scheduler.not_modelled)
     if scheduler.gates_not_modelled:
@@ -31,3 +36,25 @@ def coverage_of(scheduler: Scheduler, loaded: Loaded, spec: SchedulerSpec) -> di
         coverage["extendersNotCalled"] = [extender_name(each) for each in scheduler.extenders_skipped]
         coverage["extendersCouldChange"] = [not_called(each) for each in scheduler.extenders_skipped]
     return coverage
+
+
+def job_gaps(*inputs: Loaded) -> list[str]:
+    """What Jobs have that no run takes into account: pods run until they finish, and nobody knows their exit codes."""
+    found: dict[str, str] = {}
+    for loaded in inputs:
+        specs = [("Job", each.metadata, each.spec) for each in loaded.of(Job)]
+        specs += [("CronJob", each.metadata, each.spec.job_template.spec) for each in loaded.of(CronJob)]
+        for kind, metadata, spec in specs:
+            parts = ["activeDeadlineSeconds"] if spec.active_deadline_seconds is not None else []
+            rules = spec.pod_failure_policy.rules if spec.pod_failure_policy is not None else ()
+            parts += ["podFailurePolicy.onExitCodes"] if any(each.on_exit_codes is not None for each in rules) else []
+            if parts:
+                name = f"{kind} {metadata.namespace}/{metadata.name}"
+                found[name] = f"{name}: {', '.join(parts)}"
+    return list(found.values())
+
+
+def with_job_gaps(coverage: Mapping[str, Any], *manifests: Loaded) -> dict[str, Any]:
+    """The coverage with the gaps of the manifests too."""
+    more = [*coverage.get("jobsNotModelled", []), *job_gaps(*manifests)]
+    return {**coverage, **({"jobsNotModelled": list(dict.fromkeys(more))} if more else {})}

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.coverage import with_job_gaps
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.plan.results import GatedPod, Simulation, refused_pods
@@ -69,7 +70,7 @@ def settle_input(
         world.apply(change)
     found = settling.settlement(world.result(world.run(limits)))
     stats = prepared.stats(len(found.outcomes), time.perf_counter() - started)
-    coverage = prepared.coverage
+    coverage = with_job_gaps(prepared.coverage, *(change.manifests for change in changes))
     gaps = [gap for change in changes if change for gap in change.gaps(world.plane)]
     if gaps:
         coverage["admissionNotModelled"] = list(dict.fromkeys([*coverage.get("admissionNotModelled", []), *gaps]))

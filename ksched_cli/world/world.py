@@ -205,7 +205,7 @@ class _Evictions(Worker):
         if pod.metadata.deletion_timestamp is not None:
             return
         world.recorder.note_preempted(pod, preemptor)
-        world.api.delete(pod, why=f"preempted by {preemptor}")
+        world.api.delete(pod, why=f"preempted by {preemptor}", disrupts=True)
 
 
 # Kinds of which kube-scheduler's informers or listers have the objects.

@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from ksched_cli.api.workloads import Job
 from ksched_cli.controlplane.controllers.job import JobController, JobState
 from ksched_cli.controlplane.controllers.job_pods import INDEX
+from ksched_cli.controlplane.controllers.job_policies import FAILURE_COUNT
+from ksched_cli.plan.coverage import job_gaps
+from ksched_cli.sources.loaded import Loaded
 from tests.controlplane.harness import ControlPlane, make, nodes, rested
 
 _TEMPLATE = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "app:v1"}]}}
@@ -156,3 +160,130 @@ def test_a_cron_job_of_the_input_is_left_alone() -> None:
     control_plane = ControlPlane(*nodes(1), item)
     control_plane.change("CronJob", "nightly", schedule="0 4 * * *")
     assert control_plane.run().pods() == {}
+
+
+DISRUPTED = [{"type": "DisruptionTarget"}]
+
+
+def _policy(action: str) -> dict[str, Any]:
+    codes = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}
+    return {"rules": [codes, {"action": action, "onPodConditions": DISRUPTED}]}
+
+
+@pytest.mark.parametrize(
+    ("action", "failed", "finished"),
+    [
+        pytest.param("Ignore", 0, "", id="the failure is not counted"),
+        pytest.param("Count", 1, "", id="the failure counts"),
+        pytest.param("FailJob", 1, "Failed", id="the failure ends the Job"),
+    ],
+)
+def test_pod_failure_policy_of_an_evicted_pod(action: str, failed: int, finished: str) -> None:
+    job = _job(parallelism=1, completions=1, backoffLimit=3, podFailurePolicy=_policy(action))
+    control_plane = rested(*nodes(2), job)
+    assert control_plane.api.evict(control_plane.pod(next(iter(control_plane.pods())))) == ""
+    control_plane.run()
+    state = _state(control_plane)
+    assert (state.failed, state.finished) == (failed, finished)
+    assert state.active == (0 if finished else 1)
+
+
+def test_a_rule_for_disruptions_is_not_for_a_pod_that_is_deleted_by_hand() -> None:
+    control_plane = rested(*nodes(2), _job(parallelism=1, completions=1, podFailurePolicy=_policy("Ignore")))
+    control_plane.api.delete(control_plane.pod(next(iter(control_plane.pods()))))
+    assert _state(control_plane.run()).failed == 1
+
+
+def _indexed(**spec: Any) -> Any:
+    return _job(parallelism=3, completions=3, completionMode="Indexed", **spec)
+
+
+def _pod_of(control_plane: ControlPlane, index: int) -> Any:
+    """The pod of the index that has not finished."""
+    pods = (control_plane.pod(name) for name in control_plane.pods())
+    return next(
+        pod
+        for pod in pods
+        if pod.metadata.annotations[INDEX] == str(index) and pod.status.phase in ("Running", "Pending")
+    )
+
+
+def test_an_index_fails_after_its_own_limit_and_the_others_go_on() -> None:
+    control_plane = rested(*nodes(2), _indexed(backoffLimitPerIndex=1))
+    for failures in ("0", "1"):
+        pod = _pod_of(control_plane, 1)
+        assert pod.metadata.annotations[FAILURE_COUNT] == failures
+        control_plane.api.delete(pod)
+        control_plane.run()
+    assert _running(control_plane) == 2
+    assert _state(control_plane).finished == ""
+    control_plane.kubelets.finish_jobs()
+    state = _state(control_plane.run())
+    assert (state.succeeded, state.failed, state.finished) == (2, 2, "Failed")
+
+
+def test_an_index_waits_after_its_own_failures_only() -> None:
+    control_plane = rested(*nodes(2), _indexed(backoffLimitPerIndex=5))
+    started = control_plane.queue.clock.now
+    control_plane.api.delete(_pod_of(control_plane, 0), grace=0)
+    control_plane.run(15)
+    control_plane.api.delete(_pod_of(control_plane, 0), grace=0)
+    control_plane.run(2)
+    control_plane.api.delete(_pod_of(control_plane, 2), grace=0)
+    control_plane.run()
+    created = [moment - started for moment, what, _ in control_plane.events if what == "created" and moment > started]
+    # 10 s after the first failure of index 0, 20 s after its second at 15 s, 10 s after that of index 2 at 17 s.
+    assert created == [pytest.approx(10, abs=0.1), pytest.approx(27, abs=0.1), pytest.approx(35, abs=0.1)]
+
+
+def test_more_failed_indexes_than_allowed_end_the_job() -> None:
+    control_plane = rested(*nodes(2), _indexed(backoffLimitPerIndex=0, maxFailedIndexes=1))
+    control_plane.api.delete(_pod_of(control_plane, 0))
+    assert _state(control_plane.run()).finished == ""
+    control_plane.api.delete(_pod_of(control_plane, 1))
+    state = _state(control_plane.run())
+    assert (state.active, state.finished) == (0, "Failed")
+
+
+def test_a_rule_may_fail_the_index_at_once() -> None:
+    control_plane = rested(*nodes(2), _indexed(backoffLimitPerIndex=9, podFailurePolicy=_policy("FailIndex")))
+    control_plane.api.evict(_pod_of(control_plane, 2))
+    assert _running(control_plane.run()) == 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "done", "finished"),
+    [
+        pytest.param({"succeededIndexes": "0"}, [0], "Complete", id="the index of the leader"),
+        pytest.param({"succeededIndexes": "0"}, [1], "", id="another index"),
+        pytest.param({"succeededIndexes": "0-2", "succeededCount": 2}, [0, 2], "Complete", id="so many of these"),
+        pytest.param({"succeededCount": 2}, [1], "", id="too few"),
+        pytest.param({"succeededCount": 2}, [1, 2], "Complete", id="so many"),
+    ],
+)
+def test_success_policy(rule: dict[str, Any], done: list[int], finished: str) -> None:
+    control_plane = rested(*nodes(2), _indexed(successPolicy={"rules": [rule]}))
+    for index in done:
+        pod = _pod_of(control_plane, index)
+        control_plane.api.update(replace(pod, status=replace(pod.status, phase="Succeeded")))
+    control_plane.run()
+    assert _state(control_plane).finished == finished
+    assert _running(control_plane) == (0 if finished else 3 - len(done))
+
+
+def test_failed_indexes_of_the_input_stay_failed() -> None:
+    status = {"failedIndexes": "0,1", "completedIndexes": "", "failed": 2}
+    spec = {"parallelism": 3, "completions": 3, "completionMode": "Indexed", "backoffLimitPerIndex": 0}
+    control_plane = ControlPlane(*nodes(2))
+    control_plane.api.create(make("Job", "batch", template=_TEMPLATE, status=status, **spec))
+    control_plane.run()
+    assert [control_plane.pod(name).metadata.annotations[INDEX] for name in control_plane.pods()] == ["2"]
+
+
+def test_coverage_names_the_fields_of_jobs_that_no_run_takes_into_account() -> None:
+    loaded = Loaded()
+    loaded.add(_job(activeDeadlineSeconds=60))
+    loaded.add(make("Job", "plain", template=_TEMPLATE))
+    assert job_gaps(loaded) == ["Job default/batch: activeDeadlineSeconds"]
+    loaded.objects[Job][0].spec.pod_failure_policy = _job(podFailurePolicy=_policy("Ignore")).spec.pod_failure_policy
+    assert job_gaps(loaded) == ["Job default/batch: activeDeadlineSeconds, podFailurePolicy.onExitCodes"]

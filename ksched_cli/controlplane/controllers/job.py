@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.api.pod_facts import parse_time, uid_of_pod
 from ksched_cli.api.workloads import Job
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
@@ -21,6 +21,15 @@ from ksched_cli.controlplane.controllers.job_pods import (
     parallelism,
     read_indexes,
 )
+from ksched_cli.controlplane.controllers.job_policies import (
+    FAILURE_COUNT,
+    ReplacedPod,
+    fails_index,
+    failure_action,
+    has_limit_per_index,
+    has_too_many_failed,
+    meets_success_policy,
+)
 from ksched_cli.controlplane.pods import is_active, is_ready, ready_since
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
@@ -31,7 +40,7 @@ BATCH_SECONDS = 1.0
 # DefaultJobPodFailureBackOff and MaxJobPodFailureBackOff.
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 10.0, 600.0
 # SetDefaults_Job: backoffLimit.
-_BACKOFF_LIMIT = 6
+_BACKOFF_LIMIT, _NO_LIMIT = 6, 2**31 - 1
 # MaxPodCreateDeletePerSync.
 _BURST = 500
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -57,6 +66,11 @@ class _Progress(Logged):
     indexes: frozenset[int]
     finished: str
     released: LoggedSet[str]
+    failed_indexes: frozenset[int] = frozenset()
+    # The last failed pod of each index that has failed, where each index has a limit of its own.
+    replaced: dict[int, ReplacedPod] = field(default_factory=dict)
+    # Whether the pod failure policy has ended the Job.
+    must_fail: bool = False
     # The back-off record: failures since the last success, and when the last one was.
     failures: int = 0
     last_failure: float = 0.0
@@ -65,8 +79,12 @@ class _Progress(Logged):
         """getRemainingTime: how long no pod is created after failures."""
         if not self.failures:
             return 0.0
-        delay = min(_FIRST_BACKOFF * float(2 ** (self.failures - 1)), _LONGEST_BACKOFF)
-        return max(self.last_failure + delay - now, 0.0)
+        return _back_off(self.failures, self.last_failure, now)
+
+    def remaining_of(self, index: int, now: float) -> float:
+        """getRemainingTimePerIndex."""
+        last = self.replaced.get(index)
+        return _back_off(last.failures + last.ignored, last.at, now) if last is not None else 0.0
 
 
 class JobController(Controller):
@@ -102,7 +120,9 @@ class JobController(Controller):
         succeeded, failed = max(item.status.succeeded, len(done)), max(item.status.failed, failed)
         finished = (each.type for each in item.status.conditions if each.status == "True")
         end = next((each for each in finished if each in (COMPLETE, FAILED)), "")
-        progress = _Progress(succeeded, failed, indexes, end, LoggedSet(self.api.undo))
+        gone = read_indexes(item.status.failed_indexes, completions_of(item) or 0)
+        replaced = LoggedDict[int, ReplacedPod](self.api.undo)
+        progress = _Progress(succeeded, failed, indexes, end, LoggedSet(self.api.undo), frozenset(gone), replaced)
         progress.undo = self.api.undo
         return progress
 
@@ -124,9 +144,20 @@ class JobController(Controller):
         if pod.metadata.uid in progress.released:
             progress.released.discard(pod.metadata.uid)
             return
-        progress.failed += 1
+        self._observe_failure(item, progress, pod)
+
+    def _observe_failure(self, item: Job, progress: _Progress, pod: Pod) -> None:
+        action = failure_action(item, pod, disrupted=uid_of_pod(pod) in self.api.disrupted)
         progress.failures += 1
         progress.last_failure = self.api.now()
+        if action != "Ignore":
+            progress.failed += 1
+        if action == "FailJob":
+            progress.must_fail = True
+        for index in _indexes((pod,)) if has_limit_per_index(item) else ():
+            progress.replaced[index] = ReplacedPod.of(pod, action, self.api.now())
+            if fails_index(item, pod, action):
+                progress.failed_indexes |= {index}
 
     # syncJob
 
@@ -141,11 +172,11 @@ class JobController(Controller):
             return
         pods = self.store.pods_of(item)
         active = [pod for pod in pods if is_active(pod)]
-        limit = _BACKOFF_LIMIT if item.spec.backoff_limit is None else item.spec.backoff_limit
         try:
-            if progress.failed > limit:
+            end = _end_of(item, progress)
+            if end:
                 self._delete(item, progress, active)
-                progress.finished = FAILED
+                progress.finished = end
             else:
                 self._manage(item, progress, pods, active)
                 if not any(is_active(pod) for pod in self.store.pods_of(item)) and self._is_complete(item, progress):
@@ -187,11 +218,11 @@ class JobController(Controller):
         missing = min(want_active - terminating - len(active), _BURST)
         if missing <= 0:
             return
-        remaining = progress.remaining(self.api.now())
+        remaining = 0.0 if has_limit_per_index(item) else progress.remaining(self.api.now())
         if remaining > 0:
             self.queue.add_after(self, identity_of(item), remaining)
             return
-        self._create(item, progress, active, missing)
+        self._create(item, progress, pods, missing)
 
     def _pods_for_removal(self, item: Job, active: Sequence[Pod], least: int) -> list[Pod]:
         """activePodsForRemoval: pods whose index is no index or is taken by another, then the usual order."""
@@ -224,26 +255,61 @@ class JobController(Controller):
             progress.released.add(pod.metadata.uid)
             self.api.delete(pod, why=f"Job {item.metadata.name} does not want the pod any more")
 
-    def _create(self, item: Job, progress: _Progress, active: Sequence[Pod], count: int) -> None:
+    def _create(self, item: Job, progress: _Progress, pods: Sequence[Pod], count: int) -> None:
         if item.spec.completion_mode != INDEXED:
             for number in range(count):
                 self._create_pod(item, None, number)
             return
-        taken = progress.indexes | _indexes(active)
-        free = [index for index in range(completions_of(item) or 0) if index not in taken]
-        for index in free[:count]:
-            self._create_pod(item, index, index)
+        holding = [pod for pod in pods if is_active(pod) or (_replaces_failed_only(item) and _is_terminating(pod))]
+        taken = progress.indexes | progress.failed_indexes | _indexes(holding)
+        free = [index for index in range(completions_of(item) or 0) if index not in taken][:count]
+        if has_limit_per_index(item):
+            free = self._without_back_off(item, progress, free)
+        for index in free:
+            self._create_pod(item, index, index, progress.replaced.get(index))
 
-    def _create_pod(self, item: Job, index: int | None, number: int) -> None:
+    def _without_back_off(self, item: Job, progress: _Progress, indexes: Sequence[int]) -> list[int]:
+        """getPodCreationInfoForIndependentIndexes: each index waits after its own failures."""
+        waits = {index: progress.remaining_of(index, self.api.now()) for index in indexes}
+        ready = [index for index, remaining in waits.items() if remaining <= 0]
+        if waits and not ready:
+            self.queue.add_after(self, identity_of(item), min(waits.values()))
+        return ready
+
+    def _create_pod(self, item: Job, index: int | None, number: int, replaced: ReplacedPod | None = None) -> None:
         namespace, owner = item.metadata.namespace, identity_of(item)
         base = f"{item.metadata.name}-" if index is None else index_base(item, index)
         name = self.api.successors.new_name(base, namespace, owner, number)
         pod = job_pod(item, name) if index is None else indexed_pod(item, index, name)
+        if has_limit_per_index(item):
+            pod.metadata.annotations |= replaced.annotations if replaced is not None else {FAILURE_COUNT: "0"}
         try:
             self.api.create(pod)
         except Refusal as refusal:
             self.api.refused(item, pod, refusal)
             raise
+
+
+def _end_of(item: Job, progress: _Progress) -> str:
+    """Which condition ends the Job before its completions are reached; empty if none does."""
+    if progress.must_fail or progress.failed > _backoff_limit(item):
+        return FAILED
+    if has_limit_per_index(item) and has_too_many_failed(item, progress.failed_indexes, progress.indexes):
+        return FAILED
+    return COMPLETE if meets_success_policy(item, progress.indexes) else ""
+
+
+def _backoff_limit(item: Job) -> int:
+    """SetDefaults_Job."""
+    if item.spec.backoff_limit is not None:
+        return item.spec.backoff_limit
+    return _NO_LIMIT if has_limit_per_index(item) else _BACKOFF_LIMIT
+
+
+def _back_off(failures: int, last: float, now: float) -> float:
+    """getRemainingTimeForFailuresCount."""
+    delay = min(_FIRST_BACKOFF * float(2 ** min(failures - 1, 10)), _LONGEST_BACKOFF)
+    return max(last + delay - now, 0.0)
 
 
 def _replaces_failed_only(item: Job) -> bool:
@@ -261,8 +327,11 @@ def _has_failed(item: Job, pod: Pod) -> bool:
 
 def _terminating(pods: Iterable[Pod]) -> int:
     """controller.CountTerminatingPods."""
-    over = ("Succeeded", FAILED)
-    return sum(pod.metadata.deletion_timestamp is not None and pod.status.phase not in over for pod in pods)
+    return sum(map(_is_terminating, pods))
+
+
+def _is_terminating(pod: Pod) -> bool:
+    return pod.metadata.deletion_timestamp is not None and pod.status.phase not in ("Succeeded", FAILED)
 
 
 def _indexes(pods: Iterable[Pod]) -> frozenset[int]:

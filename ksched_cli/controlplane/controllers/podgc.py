@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.pod_facts import is_terminal, uid_of_pod
 from ksched_cli.controlplane.work import Controller
 
 # quarantineTime: how long a node has to be gone. The loop runs every 20 s, from a moment that no input contains.
@@ -43,6 +43,7 @@ class PodGarbageCollector(Controller):
     def _force_delete(self, pods: Iterable[Pod], why: str) -> None:
         """markFailedAndDeletePod."""
         for pod in pods:
+            self.api.disrupted.add(uid_of_pod(pod))
             if not is_terminal(pod):
                 pod = self.api.update(replace(pod, status=replace(pod.status, phase="Failed")))
             self.api.delete(pod, grace=0, why=why)

@@ -85,7 +85,7 @@ class TaintEvictionController(Controller):
             return
         self._cancel(key)
         if seconds <= 0:
-            self.api.delete(pod, why=WHY)
+            self.api.delete(pod, why=WHY, disrupts=True)
             return
         timer = self.queue.at(self.queue.clock.now + seconds, lambda: self._evict(key))
         self._evictions[key] = _Eviction(pod.metadata.uid, now, timer)
@@ -94,7 +94,7 @@ class TaintEvictionController(Controller):
         eviction = self._evictions.pop(key, None)
         pod = self.store.get(Pod, key[2], key[1])
         if eviction is not None and pod is not None and pod.metadata.uid == eviction.uid:
-            self.api.delete(pod, why=WHY)
+            self.api.delete(pod, why=WHY, disrupts=True)
 
     def _cancel(self, key: Identity) -> None:
         eviction = self._evictions.pop(key, None)

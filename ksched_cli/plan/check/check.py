@@ -17,6 +17,7 @@ from ksched_cli.plan.check.results import Check, Finding
 from ksched_cli.plan.check.scales import Bound, Scaled, scale_edits, scaled_workloads, with_bound
 from ksched_cli.plan.check.suppression import NOTHING_ACCEPTED, Suppressions, annotations_of, suppress
 from ksched_cli.plan.codes import PREEMPTS
+from ksched_cli.plan.coverage import with_job_gaps
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.sources.loaded import Loaded
@@ -58,7 +59,7 @@ class ManifestCheck:
             more = checker.check(self._changes(bound), wanted).workloads
             workloads = with_bound(workloads, more, self._scaled, bound)
         stats = prepared.stats(sum(each.pods for each in workloads), time.perf_counter() - started)
-        coverage = prepared.coverage
+        coverage = with_job_gaps(prepared.coverage, manifests)
         if found.gaps:
             coverage["admissionNotModelled"] = [*coverage.get("admissionNotModelled", []), *found.gaps]
         refused = (f"pod {each.pod} is refused: {each.message}" for each in source.refused)

@@ -126,6 +126,8 @@ PLAIN = frozenset(
         "scope_name",
         "completion_mode",
         "completed_indexes",
+        "failed_indexes",
+        "succeeded_indexes",
         "min_available",
         "max_unavailable",
         "max_surge",
@@ -312,6 +314,8 @@ ANNOTATIONS: Mapping[str, Mapping[str, Role | None]] = {
     "Pod": {
         "kubernetes.io/config.mirror": Role.UID,
         "batch.kubernetes.io/job-completion-index": None,
+        "batch.kubernetes.io/job-index-failure-count": None,
+        "batch.kubernetes.io/job-index-ignored-failure-count": None,
         **_DELETION_COST,
     },
     "PodTemplateSpec": {LEFT_OUT_ANNOTATION: None, **_DELETION_COST},
