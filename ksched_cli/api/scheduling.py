@@ -32,6 +32,9 @@ class PodGroupSchedulingConstraints(Struct, frozen=True, gc=False):
 class PodGroupSpec(Struct, rename="camel", gc=False):
     scheduling_policy: PodGroupSchedulingPolicy = PodGroupSchedulingPolicy()
     scheduling_constraints: PodGroupSchedulingConstraints | None = None
+    disruption_mode: str = ""
+    priority_class_name: str = ""
+    priority: int | None = None
 
 
 class PodGroup(Struct, rename="camel", gc=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import cast
 
 import numpy as np
@@ -72,6 +73,10 @@ class PodTable:
     def has_affinity(self) -> BoolColumn:
         """Which pods have affinity or anti-affinity to other pods."""
         return self._has_affinity[: len(self)]
+
+    def names_of(self, rows: Iterable[int]) -> tuple[str, ...]:
+        """The pods as `namespace/name`."""
+        return tuple(self.infos[row].key for row in rows)
 
     def register(self, info: PodInfo) -> int:
         """The row of a pod; a new one at first sight, nowhere yet."""

@@ -94,6 +94,8 @@ class Cycle(Logged):
         self.waiting: WaitingPods | None = None
         # The only nodes that a pod group's placement allows (Snapshot.AssumePlacement), None for all.
         self.placement: RowColumn | None = None
+        # Whether PostFilter plugins are left out (SetSkipAllPostFilterPlugins).
+        self.skips_post_filter = False
 
     def schedule_one(self, runtime: Runtime, pod_row: int) -> Decision:
         """The pod's one cycle. A placed pod is assumed; a victim of preemption is marked as leaving."""
@@ -441,6 +443,8 @@ class Cycle(Logged):
         decision.result = "unschedulable"
         loses = self._rules.failed_pods_lose_nomination
         result = PostFilterResult("") if loses else None
+        if self.skips_post_filter:
+            return None
         if runtime.profile.post_filter:
             result, status = self._run_post_filter(runtime, state, decision.pod, diagnosis)
             diagnosis.post_filter_message = status.message

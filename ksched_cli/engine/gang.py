@@ -14,11 +14,12 @@ from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.group_placement import best_of, generate
+from ksched_cli.engine.group_trial import CacheGroupTrial
 from ksched_cli.engine.reasons import EngineReasons
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.framework.interfaces import Placement
 from ksched_cli.framework.pod_groups import GroupKey
-from ksched_cli.framework.status import Code, Status
+from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedulable
 
 UNSCHEDULABLE = "pod group is unschedulable"
 WAITING = "pod group is waiting for preemption to complete"
@@ -35,6 +36,7 @@ class GroupDecision:
     message: str = UNSCHEDULABLE
     decisions: list[Decision] = field(default_factory=list)
     placement: str = ""
+    victims: tuple[int, ...] = ()
 
 
 @dataclass
@@ -70,9 +72,11 @@ class _Trial:
 class GroupCycle:
     """Runs the cycles of groups on the cluster of the cycle it is made from."""
 
-    def __init__(self, cycle: Cycle, *, placements: bool = False) -> None:
+    def __init__(self, cycle: Cycle, *, placements: bool = False, preempts: bool = False) -> None:
+        """`placements` with the gate TopologyAwareWorkloadScheduling, `preempts` with WorkloadAwarePreemption."""
         self._cycle = cycle
         self._placements = placements
+        self._preempts = preempts
         self._cluster = cycle.cluster
         self._nominator = cycle.nominator
 
@@ -91,14 +95,17 @@ class GroupCycle:
             else:
                 tried.append(row)
         if tried:
-            # The highest priority first, and pods of one priority in the order of the queue.
+            # The highest priority first, and pods of one priority in the order of their first attempts.
             tried.sort(key=lambda row: -infos[row].priority)
             self._run(group, runtimes[0], tried)
         return group
 
     def _run(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> None:
-        """podGroupSchedulingAlgorithm and submitPodGroupAlgorithmResult."""
-        trial = self._try_placements(group, runtime, rows) if self._placements else self._try_all(runtime, rows)
+        """podGroupCycle and submitPodGroupAlgorithmResult."""
+        trial = self._try_group(group, runtime, rows)
+        if self._preempts and trial.result in ("unschedulable", "waiting"):
+            self._take_back(runtime, trial)
+            self._preempt(group, runtime, rows, trial)
         attempts, group.result, group.message = trial.attempts, trial.result, trial.message
         for attempt in reversed(attempts):
             if attempt.assumed and (group.result != "scheduled" or attempt.preempts):
@@ -116,9 +123,55 @@ class GroupCycle:
             decision = Decision(row, self._cluster.pods.infos[row], "unschedulable")
             _reject(decision, "unschedulable", group.message)
             group.decisions.append(decision)
+        for decision in group.decisions:
+            decision.group_victims = group.victims
         for attempt in attempts:
             if attempt.permit is not None:
                 self._submit(group, runtime, attempt, attempt.permit)
+
+    def _try_group(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> _Trial:
+        """podGroupSchedulingAlgorithm."""
+        return self._try_placements(group, runtime, rows) if self._placements else self._try_all(runtime, rows)
+
+    def _preempt(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int], trial: _Trial) -> None:
+        """runWorkloadAwarePreemption: the group waits for its victims, or the message contains why there are none."""
+        found = self._find_victims(group.key, runtime, rows)
+        if isinstance(found, Status):
+            failed = found.code is Code.ERROR
+            trial.result = "error" if failed else trial.result
+            trial.message = found.message if failed else f"{trial.message}, {found.message}"
+            return
+        trial.result, group.victims = "waiting", found
+        for victim in found:
+            self._cluster.preempt(victim)
+
+    def _find_victims(self, key: GroupKey, runtime: Runtime, rows: Sequence[int]) -> tuple[int, ...] | Status:
+        plugin = runtime.profile.pod_group_post_filter
+        if plugin is None:
+            return unschedulable(EngineReasons.no_group_preemption())
+        infos = self._cluster.pods.infos
+        with self._cluster.undo.trial():
+            trial = CacheGroupTrial(self._cluster, lambda: self._try_once_more(key, runtime, rows))
+            with runtime.calling(plugin.name, "podGroupPostFilter"):
+                return plugin.pod_group_post_filter(key, [infos[row] for row in rows], trial)
+
+    def _try_once_more(self, key: GroupKey, runtime: Runtime, rows: Sequence[int]) -> Status:
+        """The status of the group as the cache is now; its pods are taken back."""
+        self._cycle.skips_post_filter = True
+        try:
+            trial = self._try_group(GroupDecision(key), runtime, rows)
+        finally:
+            self._cycle.skips_post_filter = False
+        self._take_back(runtime, trial)
+        if trial.result == "scheduled":
+            return SUCCESS
+        reason = EngineReasons.group_unplaced(message=trial.message)
+        return error(trial.message) if trial.result == "error" else unschedulable(reason)
+
+    def _take_back(self, runtime: Runtime, trial: _Trial) -> None:
+        for attempt in reversed(trial.attempts):
+            if attempt.assumed:
+                self._revert(runtime, attempt)
 
     def _try_placements(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> _Trial:
         """podGroupSchedulingPlacementAlgorithm; the trial that is chosen is in force again."""
@@ -154,9 +207,7 @@ class GroupCycle:
             trial = self._try_all(runtime, rows)
         finally:
             self._cycle.placement = None
-        for attempt in reversed(trial.attempts):
-            if attempt.assumed:
-                self._revert(runtime, attempt)
+        self._take_back(runtime, trial)
         return trial
 
     def _apply(self, runtime: Runtime, trial: _Trial) -> None:

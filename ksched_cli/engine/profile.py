@@ -13,6 +13,7 @@ from ksched_cli.framework.interfaces import (
     PlacementGeneratePlugin,
     PlacementScorePlugin,
     Plugin,
+    PodGroupPostFilterPlugin,
     PostBindPlugin,
     PostFilterPlugin,
     PreBindPlugin,
@@ -53,6 +54,11 @@ class Profile:
         self.placement_generate = cast("tuple[PlacementGeneratePlugin, ...]", self._at("placementGenerate"))
         self.placement_score = cast("tuple[PlacementScorePlugin, ...]", self._at("placementScore"))
         self.post_bind = cast("tuple[PostBindPlugin[Any], ...]", self._at("postBind"))
+
+    @property
+    def pod_group_post_filter(self) -> PodGroupPostFilterPlugin | None:
+        """The first plugin of the profile that makes room for pod groups."""
+        return next((each for each in self.plugins if isinstance(each, PodGroupPostFilterPlugin)), None)
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:

@@ -37,4 +37,7 @@ class EngineReasons(ReasonTable):
     left_out = ReasonKind("node(s) didn't satisfy plugin(s) [{plugins}]", _CONFLICTING)
     left_out_untold = ReasonKind("node is filtered out by the prefilter result", _CONFLICTING)
     group_unplaced = ReasonKind("{message}", _GROUP)
+    no_group_preemption = ReasonKind(
+        "default preemption plugin is not registered, workload aware preemption is disabled", _GROUP
+    )
     no_placements = ReasonKind("no feasible placements found", _GROUP)

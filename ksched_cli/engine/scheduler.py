@@ -244,6 +244,7 @@ class Scheduler:
         if not self.cluster.reuse:
             self._forget()
         infos = self.cluster.pods.infos
+        rows = self.groups.in_order_of_attempts(key, rows)
         runtimes = [self.runtimes[infos[row].pod.spec.scheduler_name] for row in rows]
         decided = self.group_decisions[key] = cycle.schedule(key, runtimes, rows)
         return decided.decisions
@@ -273,7 +274,11 @@ class Scheduler:
 def _group_cycle(cycle: Cycle, release: Release, gates: FeatureGates) -> GroupCycle | None:
     if not EngineRules.of(release).groups_share_a_cycle or not gates.enabled("GenericWorkload"):
         return None
-    return GroupCycle(cycle, placements=gates.enabled("TopologyAwareWorkloadScheduling"))
+    return GroupCycle(
+        cycle,
+        placements=gates.enabled("TopologyAwareWorkloadScheduling"),
+        preempts=gates.enabled("WorkloadAwarePreemption"),
+    )
 
 
 def _entities(cluster: Cluster, queue: PendingQueue) -> Iterator[Turn]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
@@ -137,6 +137,19 @@ class Trial(Protocol):
 
     def fits(self, rows: RowColumn) -> BoolColumn:
         """Only which of the rows pass."""
+
+
+class GroupTrial(Protocol):
+    """A what-if inside the cycle of a pod group: pods leave their nodes and come back, and the group is tried anew."""
+
+    def remove(self, pod_rows: Sequence[int]) -> None:
+        """Take pods off their nodes."""
+
+    def put_back(self, pod_rows: Sequence[int]) -> None:
+        """Undo `remove` for these pods."""
+
+    def schedule(self) -> Status:
+        """podGroupSchedulingAlgorithm without PostFilter plugins: success if the group finds its places now."""
 
 
 class CycleHandle(Protocol):

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import EVERY_EVENT, ClusterEvent
-from ksched_cli.framework.handle import CycleHandle, Handle
+from ksched_cli.framework.handle import CycleHandle, GroupTrial, Handle
 from ksched_cli.framework.pod_groups import GroupKey
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Status
@@ -173,6 +173,17 @@ class PostFilterPlugin(Plugin, ABC, Generic[State]):
         return {}
 
 
+class PodGroupPostFilterPlugin(Plugin, ABC):
+    """Makes room for a whole pod group. It has no extension point of its own in the configuration."""
+
+    @abstractmethod
+    def pod_group_post_filter(
+        self, key: GroupKey, pods: Sequence[PodInfo], trial: GroupTrial
+    ) -> tuple[int, ...] | Status:
+        """Called when the group found no place, with those of its pods that have no node. Returns the pod rows of the
+        victims, or why there are none."""
+
+
 class PreScorePlugin(Plugin, ABC, Generic[S, State]):
     @abstractmethod
     def pre_score(self, state: S | None, pod: PodInfo, nodes: NodeRows) -> State | Status:
@@ -297,6 +308,7 @@ __all__ = [
     "PlacementGeneratePlugin",
     "PlacementScorePlugin",
     "Plugin",
+    "PodGroupPostFilterPlugin",
     "PostBindPlugin",
     "PostFilterPlugin",
     "PostFilterResult",

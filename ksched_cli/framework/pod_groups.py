@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from ksched_cli.api.scheduling import PodGroup
@@ -57,6 +57,26 @@ class PodGroups:
         placed = self._cluster.pods.node_row
         infos = self._cluster.pods.infos
         return [row for row in self.members(key) if placed[row] != NOWHERE or infos[row].pod.spec.node_name]
+
+    def in_order_of_attempts(self, key: GroupKey, rows: Iterable[int]) -> list[int]:
+        """The rows in the order of QueuedPodInfo.InitialAttemptTimestamp: the order of creation, but the pod that
+        completes the quorum of a gang comes first, because it enters the active queue before the pods that it frees.
+        Those follow in the order of a Go map; here the oldest is first."""
+        infos = self._cluster.pods.infos
+        ordered = sorted(rows, key=lambda row: _arrival(infos[row]))
+        group = self.get(key)
+        gang = group.spec.scheduling_policy.gang if group else None
+        if gang is None:
+            return ordered
+        scheduled = set(self.scheduled(key))
+        waiting = sorted(set(self.members(key)) - scheduled, key=lambda row: _arrival(infos[row]))
+        missing = gang.min_count - len(scheduled)
+        completing = waiting[missing - 1] if 0 < missing <= len(waiting) else None
+        return sorted(ordered, key=lambda row: row != completing)
+
+
+def _arrival(pod: PodInfo) -> tuple[float, str, str]:
+    return pod.created, pod.namespace, pod.name
 
 
 def not_found(key: GroupKey) -> str:

@@ -34,4 +34,5 @@ def _outcome(scheduler: Scheduler, key: GroupKey, held_back: str) -> PodGroupOut
         len(scheduler.groups.scheduled(key)),
         decided.message if decided else held_back,
         decided.placement if decided else "",
+        scheduler.cluster.pods.names_of(decided.victims) if decided else (),
     )

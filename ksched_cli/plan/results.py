@@ -27,7 +27,7 @@ class Preemption:
 @dataclass(frozen=True, slots=True)
 class PodOutcome:
     """One pod's cycle. `top` holds the best nodes only; `detail` is there when it was asked for; `missing` are kinds
-    that a live cluster did not show and that could change this."""
+    that a live cluster did not show and that could change this. `group_victims` leave for its whole pod group."""
 
     pod: str
     result: str
@@ -44,13 +44,14 @@ class PodOutcome:
     unschedulable_plugins: tuple[str, ...] = ()
     scheduler: str = ""
     pod_group: str = ""
+    group_victims: tuple[str, ...] = ()
     detail: NodeDetail | None = None
     missing: tuple[str, ...] = ()
 
     @property
     def unplaced(self) -> bool:
-        """Neither has a place nor has one been nominated, where victims have to leave first."""
-        return self.result in ("unschedulable", "error") and not self.nominated_node
+        """The pod has no node, is not nominated to one, and no victims leave for its pod group."""
+        return self.result in ("unschedulable", "error") and not self.nominated_node and not self.group_victims
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,8 @@ def refused_pods(refused: Iterable[Refused]) -> tuple[RefusedPod, ...]:
 @dataclass(frozen=True, slots=True)
 class PodGroupOutcome:
     """A group with pods that had no node: how many it has now, how many of them have one, and how many a gang must
-    have (0 without a quorum). `result` is scheduled, unschedulable, waiting (for victims to leave), error or gated."""
+    have (0 without a quorum). `victims` leave for the group as a whole. `result` is scheduled, unschedulable, waiting
+    (for victims to leave), error or gated."""
 
     pod_group: str
     result: str
@@ -92,6 +94,7 @@ class PodGroupOutcome:
     placed: int
     message: str = ""
     placement: str = ""
+    victims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,6 +179,7 @@ def outcome_of(
         unschedulable_plugins=tuple(sorted(diagnosis.unschedulable_plugins)) if diagnosis else (),
         scheduler=decision.pod.pod.spec.scheduler_name,
         pod_group=str(group_of(decision.pod) or ""),
+        group_victims=cluster.pods.names_of(decision.group_victims),
         detail=_detail(decision, cluster) if detail else None,
         missing=missing_kinds.about(decision) if missing_kinds else (),
     )
@@ -192,8 +193,7 @@ def _preemption(decision: Decision, cluster: Cluster) -> Preemption | None:
     done = decision.preemption
     if done is None:
         return None
-    victims = tuple(cluster.pods.infos[row].key for row in done.victims)
-    return Preemption(done.nominated_node, victims, done.pdb_violations)
+    return Preemption(done.nominated_node, cluster.pods.names_of(done.victims), done.pdb_violations)
 
 
 def _groups(decision: Decision, cluster: Cluster) -> tuple[FailureGroup, ...]:

@@ -145,6 +145,5 @@ MODELLED_SINCE: Mapping[str, str] = {
     "ReadWriteOncePod": "1.27",
     "VolumeAttributesClass": "1.31",
     "VolumeCapacityPriority": NEVER,
-    "WorkloadAwarePreemption": NEVER,
     "csiMigrationRBD": NEVER,
 }

@@ -110,6 +110,7 @@ def _pod_group(group: PodGroupOutcome) -> dict[str, Any]:
         "placed": group.placed,
         "placement": group.placement,
         "message": group.message,
+        "preemption": {"victims": list(group.victims)} if group.victims else "",
     }
     return {key: value for key, value in entry.items() if value != "" and (key, value) != ("minCount", 0)}
 

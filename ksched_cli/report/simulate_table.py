@@ -109,6 +109,8 @@ def _group_line(group: PodGroupOutcome) -> Text:
     line.append(f"  {group.placed} of {group.pods} pods placed{quorum}")
     if group.placement:
         line.append(f" in {group.placement}")
+    if group.victims:
+        line.append(f"  evicting {', '.join(group.victims)}")
     if group.message:
         line.append(f"  {group.message}", style="dim")
     return line
@@ -166,7 +168,7 @@ def _counted_words(*counts: tuple[int, str]) -> list[str]:
 
 
 def _verdict(outcome: PodOutcome) -> str:
-    return "preempts" if outcome.nominated_node else outcome.result
+    return "preempts" if outcome.nominated_node or outcome.group_victims else outcome.result
 
 
 def _print_pods(alike: Sequence[PodOutcome], console: Console, options: RenderOptions) -> None:
@@ -215,7 +217,7 @@ def _headline(outcome: PodOutcome, options: RenderOptions) -> Text:
         broken = outcome.preemption.pdb_violations
         line.append(f"  evicting {victims}" + (f" ({broken} against a PodDisruptionBudget)" if broken else ""))
     elif verdict == "preempts":
-        line.append(f"waits for {outcome.nominated_node}", style=f"bold {colour}")
+        line.append(f"waits for {outcome.nominated_node or 'a place'}", style=f"bold {colour}")
         line.append("  until other pods of its group have a place")
     elif verdict == "skipped":
         line.append("being deleted, not tried", style=colour)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.policy import PriorityClass
+from ksched_cli.api.scheduling import PodGroup
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.config.load import default_config, load_config
-from ksched_cli.controlplane.admission.priority import admit_priority
+from ksched_cli.controlplane.admission.priority import admit_group_priority, admit_priority
 from ksched_cli.engine.registry import Registry, add_class, add_installed, add_named
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.engine.selection import lowest_name, random_choice
@@ -86,6 +87,8 @@ def _make_scheduler(
     order too, which decides whose report of an image's size counts."""
     pods = sorted(loaded.of(Pod), key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
     admit_priority(pods, loaded.of(PriorityClass))
+    if spec.gates.enabled("WorkloadAwarePreemption"):
+        admit_group_priority(loaded.of(PodGroup), loaded.of(PriorityClass))
     if not spec.stores_all_fields:
         pods = as_stored(pods, spec.release, spec.gates)
     nodes = sorted(loaded.of(Node), key=lambda node: node.metadata.name)

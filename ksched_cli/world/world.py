@@ -24,6 +24,7 @@ from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, ClusterEvent
+from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.progress import count
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.release_fields import as_stored
@@ -97,6 +98,9 @@ class World(Logged):
         for row in decision.preemption.victims if decision.preemption else ():
             if row in self.cluster.preempted:
                 self.queue.add(self._evictions, (row, decision.pod.key))
+        for row in decision.group_victims:
+            if row in self.cluster.preempted:
+                self.queue.add(self._evictions, (row, f"pod group {group_of(decision.pod)}"))
 
     # Running
 

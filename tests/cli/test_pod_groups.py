@@ -85,7 +85,7 @@ def test_a_group_that_waits_for_victims_counts_as_placed(tmp_path: Path, capsys:
     ("gates", "named"),
     [
         pytest.param(f"{GANG},TopologyAwareWorkloadScheduling=true", None, id="what is modelled"),
-        pytest.param(f"{GANG},WorkloadAwarePreemption=true", ["WorkloadAwarePreemption"], id="preemption for whole groups is not"),
+        pytest.param(f"{GANG},WorkloadAwarePreemption=true", None, id="preemption for whole groups is"),
         pytest.param("GenericWorkload=true,DRAWorkloadResourceClaims=true", ["DRAWorkloadResourceClaims"], id="claims of groups are not"),
     ],
 )  # fmt: skip

@@ -144,7 +144,7 @@ GATES = (
     ("VolumeAttributesClass", "1.36", "1.36", "locked", True),
     ("VolumeCapacityPriority", "1.21", "1.32", "off", False),
     ("VolumeLimitScaling", "1.35", "1.36", "off", True),
-    ("WorkloadAwarePreemption", "1.36", "1.36", "off", False),
+    ("WorkloadAwarePreemption", "1.36", "1.36", "off", True),
     ("csiMigrationRBD", "1.23", "1.23", "off", False),
 )
 

@@ -58,8 +58,8 @@ def test_every_pod_of_a_group_that_fails_says_why() -> None:
     decisions = decide(scheduler)
     assert [each.result for each in decisions.values()] == ["unschedulable"] * 3
     assert [each.message for each in decisions.values()][:2] == [BELOW_QUORUM] * 2
-    assert decisions["default/p3"].message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
-    first, last = decisions["default/p1"].diagnosis, decisions["default/p3"].diagnosis
+    assert decisions["default/p2"].message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    first, last = decisions["default/p1"].diagnosis, decisions["default/p2"].diagnosis
     assert first is not None
     assert last is not None
     assert (first.unschedulable_plugins, last.unschedulable_plugins) == (set(), {"NodeResourcesFit"})
@@ -237,7 +237,7 @@ def test_the_pods_of_a_group_share_one_scheduler() -> None:
         gates=GANG,
         configuration=SchedulerConfiguration(profiles=profiles),
     )
-    text = 'all pods in a single pod group should have the same .spec.schedulerName set, got: "default-scheduler" and "second"'
+    text = 'all pods in a single pod group should have the same .spec.schedulerName set, got: "second" and "default-scheduler"'
     assert {(each.result, each.message) for each in decide(scheduler).values()} == {("error", text)}
 
 

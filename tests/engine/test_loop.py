@@ -164,8 +164,8 @@ def test_a_gang_waits_for_room_and_goes_as_one() -> None:
     found = settle(scheduler, events=[TimedEvent(100, "add", node("n2").obj())])
     assert found.settled
     assert sorted((pod.pod, pod.state, pod.node) for pod in found.moved) == [
-        ("default/a", "scheduled", "n1"),
-        ("default/b", "scheduled", "n2"),
+        ("default/a", "scheduled", "n2"),
+        ("default/b", "scheduled", "n1"),
     ]
     tried = [(each.time, each.decision) for each in found.timeline if each.decision]
     assert tried[:2] == [(0, "unschedulable"), (0, "unschedulable")]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.policy import PriorityClass
+from ksched_cli.api.scheduling import PodGroup
 from ksched_cli.errors import InputError, Problem
 
 # The API server makes these two by itself, so that a dump need not hold them (scheduling.SystemPriorityClasses).
@@ -41,6 +42,13 @@ class PriorityClasses:
         spec.preemption_policy = spec.preemption_policy or _PREEMPT_LOWER
         return ""
 
+    def value_of(self, name: str) -> int | None:
+        """The priority that a class name stands for, None if there is no such class."""
+        chosen = self._known.get(name) if name else self._default
+        if chosen is not None:
+            return chosen.value
+        return _SYSTEM_CLASSES.get(name) if name else 0
+
     def admit(self, pod: Pod) -> str:
         """The same for a pod that is new: what it says of its own priority has to be what its class says."""
         spec = pod.spec
@@ -60,6 +68,23 @@ class PriorityClasses:
                 f"priority admission controller computed {spec.preemption_policy} from the given PriorityClass name"
             )
         return ""
+
+
+def admit_group_priority(groups: Iterable[PodGroup], classes: Iterable[PriorityClass]) -> None:
+    """For pod groups of a dump that have no priority yet (admitPodGroup)."""
+    known = PriorityClasses(classes)
+    problems: list[Problem] = []
+    for group in groups:
+        spec, meta = group.spec, group.metadata
+        if spec.priority is None:
+            spec.priority = known.value_of(spec.priority_class_name)
+        if spec.priority is None:
+            text = f"no PriorityClass with name {spec.priority_class_name} was found"
+            path = f"podgroup {meta.namespace}/{meta.name}: spec.priorityClassName"
+            hint = "the API server would refuse the pod group; add the PriorityClass to the input"
+            problems.append(Problem(text, path=path, hint=hint))
+    if problems:
+        raise InputError(problems)
 
 
 def admit_priority(pods: Iterable[Pod], classes: Iterable[PriorityClass]) -> None:

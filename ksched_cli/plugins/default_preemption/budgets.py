@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 
 from ksched_cli.api.policy import PodDisruptionBudget
@@ -43,6 +45,21 @@ class PreemptionBudgets:
                 else:
                     violating[index] |= left[budget] <= 0
         return violating
+
+    def violating_units(self, units: Iterable[Sequence[int]]) -> list[bool]:
+        """The same for units of pods that leave together. A pod counts up to the first budget that it violates, and a
+        unit up to its first such pod (filterVictimsWithPDBViolation)."""
+        self._read()
+        left = self._allowed.copy()
+
+        def violates(pod_row: int) -> bool:
+            for budget in self._covering_pod(pod_row):
+                left[budget] -= 1
+                if left[budget] < 0:
+                    return True
+            return False
+
+        return [any(map(violates, unit)) for unit in units]
 
     def _read(self) -> None:
         catalog = self._cluster.catalog

@@ -13,12 +13,19 @@ from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import DefaultPreemptionArgs
 from ksched_cli.framework.events import Action, ClusterEvent
-from ksched_cli.framework.handle import CycleHandle, Handle
-from ksched_cli.framework.interfaces import Detail, PostFilterPlugin, PostFilterResult, PreEnqueuePlugin
-from ksched_cli.framework.pod_groups import group_of
+from ksched_cli.framework.handle import CycleHandle, GroupTrial, Handle
+from ksched_cli.framework.interfaces import (
+    Detail,
+    PodGroupPostFilterPlugin,
+    PostFilterPlugin,
+    PostFilterResult,
+    PreEnqueuePlugin,
+)
+from ksched_cli.framework.pod_groups import GroupKey, group_of, not_found
 from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SUCCESS, Code, Status, as_reasons, error, unschedulable
 from ksched_cli.plugins.default_preemption.evaluator import Evaluator, PreemptionSearch
+from ksched_cli.plugins.default_preemption.group_victims import GroupEvaluator
 from ksched_cli.plugins.default_preemption.importance import NOT_STARTED
 from ksched_cli.plugins.default_preemption.outcomes import PRIORITY_OFFSET, Outcomes
 from ksched_cli.plugins.default_preemption.rules import DefaultPreemptionRules
@@ -27,10 +34,12 @@ NEVER = "not eligible due to preemptionPolicy=Never."
 STILL_LEAVING = "not eligible due to a terminating pod on the nominated node."
 NO_GROUP = "pod group for pod not found"
 NO_CANDIDATE = "no candidate node for preemption"
+WORKLOAD_AWARE = "not eligible due to workload aware preemption enabled"
+CONSTRAINED = "workload aware preemption is not supported for pod groups with scheduling constraints"
 PLACEMENT_BASED = "not eligible due to placement-based pod group scheduling limitation"
 
 
-class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
+class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFilterPlugin):
     name = "DefaultPreemption"
     lasting = True
     points_since = (("preEnqueue", "1.32"),)
@@ -46,6 +55,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
         self._evaluator = Evaluator(
             handle.cluster, handle.nominator, self.is_preemption_allowed, heeds_budgets=not blind
         )
+        self._group_evaluator = GroupEvaluator(handle.cluster)
 
     def events_to_register(self) -> Sequence[ClusterEvent]:
         return self.events if self.handle.gates.enabled("SchedulerAsyncPreemption") else ()
@@ -61,7 +71,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
 
     def post_filter(self, state: None, pod: PodInfo, cycle: CycleHandle) -> tuple[PostFilterResult | None, Status]:
         """Evaluator.Preempt."""
-        reason = self._waits_for_placement(pod) or self._ineligible(pod, cycle)
+        reason = self._leaves_it_to_the_group(pod) or self._ineligible(pod, cycle)
         if reason:
             return None, unschedulable(f"preemption: {reason}")
         found = self._evaluator.find_candidates(cycle, pod)
@@ -94,7 +104,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
     def explain_post_filter(self, state: None, pod: PodInfo, cycle: CycleHandle) -> Detail:
         """The candidates from the best to the worst with the figures they are chosen by, and what is wrong with the
         other nodes that were tried."""
-        reason = self._waits_for_placement(pod) or self._ineligible(pod, cycle)
+        reason = self._leaves_it_to_the_group(pod) or self._ineligible(pod, cycle)
         if reason:
             return {"ineligible": reason}
         found = self._evaluator.find_candidates(cycle, pod)
@@ -121,15 +131,32 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None]):
             "highestStarted": None if started == NOT_STARTED else started,
         }
 
-    def _waits_for_placement(self, pod: PodInfo) -> str:
-        """Why a pod may not preempt while its group is tried in one placement after the other, or nothing."""
-        key = group_of(pod)
-        if key is None or not self.handle.gates.enabled("TopologyAwareWorkloadScheduling"):
+    def _leaves_it_to_the_group(self, pod: PodInfo) -> str:
+        """Why a pod of a group may not preempt by itself, or nothing."""
+        key, gates = group_of(pod), self.handle.gates
+        if key is None:
             return ""
+        if gates.enabled("TopologyAwareWorkloadScheduling"):
+            group = self.handle.cluster.catalog.get(PodGroup, key.name, key.namespace)
+            if group is None:
+                return NO_GROUP
+            if group.spec.scheduling_constraints is not None:
+                return PLACEMENT_BASED
+        return WORKLOAD_AWARE if gates.enabled("WorkloadAwarePreemption") else ""
+
+    def pod_group_post_filter(
+        self, key: GroupKey, pods: Sequence[PodInfo], trial: GroupTrial
+    ) -> tuple[int, ...] | Status:
+        """PodGroupEvaluator.Preempt, for a group without scheduling constraints."""
         group = self.handle.cluster.catalog.get(PodGroup, key.name, key.namespace)
         if group is None:
-            return NO_GROUP
-        return PLACEMENT_BASED if group.spec.scheduling_constraints is not None else ""
+            return error(f"failed to get pod group object: {not_found(key)}")
+        constraints = group.spec.scheduling_constraints
+        if constraints is not None and constraints.topology:
+            return unschedulable(CONSTRAINED)
+        if any(pod.pod.spec.preemption_policy == "Never" for pod in pods):
+            return unschedulable(NEVER)
+        return self._group_evaluator.victims(group.spec.priority or 0, trial)
 
     def is_preemption_allowed(self, pod: PodInfo, others: RowColumn) -> BoolColumn:
         """Which of the other pods (rows) the pod may evict."""

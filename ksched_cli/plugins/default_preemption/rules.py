@@ -89,6 +89,14 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
             sentence="Disruption budgets count; without the gate, there are none.",
         ),
         GateNote(
+            "WorkloadAwarePreemption",
+            about="preemption",
+            sentence=(
+                "Victims are chosen for a pod group as a whole, and a group may be one victim; without the gate, each "
+                "pod of a group preempts by itself."
+            ),
+        ),
+        GateNote(
             "SchedulerAsyncPreemption",
             about="queue",
             sentence="Victims are evicted in the background; without the gate, in the cycle.",
