@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.binding import bind, permit, reserve, unreserve
 from ksched_cli.engine.cycle import Cycle
@@ -18,7 +19,6 @@ from ksched_cli.engine.group_trial import CacheGroupTrial
 from ksched_cli.engine.reasons import EngineReasons
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.framework.interfaces import Placement
-from ksched_cli.framework.pod_groups import GroupKey
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedulable
 
 UNSCHEDULABLE = "pod group is unschedulable"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
+from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.engine.decision import Decision
@@ -19,7 +20,6 @@ from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.queueing.scheduling_queue import LEFTOVER_INTERVAL, Moved, SchedulingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE
-from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.releases.engine_rules import EngineRules
 
 

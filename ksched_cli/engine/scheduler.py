@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.pod_groups import GroupKey, PodGroups, group_of
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.config.enabled_plugins import default_weights
 from ksched_cli.config.model import SchedulerConfiguration
@@ -28,7 +29,6 @@ from ksched_cli.engine.selection import TieBreak, lowest_name
 from ksched_cli.engine.timings import Timings
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
 from ksched_cli.framework.handle import PreemptingExtenders
-from ksched_cli.framework.pod_groups import GroupKey, PodGroups, group_of
 from ksched_cli.releases.engine_rules import EngineRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import NEWEST, Release

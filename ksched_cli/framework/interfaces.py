@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
+from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import EVERY_EVENT, ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, GroupTrial, Handle
-from ksched_cli.framework.pod_groups import GroupKey
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Status
 from ksched_cli.framework.verdict import Verdict

@@ -13,9 +13,6 @@ from ksched_cli.framework.reasons import Reason
 # What FilterPlugin.explain returned for one node.
 Figures = Mapping[str, Any]
 
-_NAMED = 3
-
-
 # A change of the pod or of the cluster. Rooms hand changes on and never look into them.
 C = TypeVar("C")
 C_co = TypeVar("C_co", covariant=True)
@@ -105,12 +102,3 @@ class RejectionGuide:
     def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
         """Changes that together may end the rejection, one way after the other; each is tried before it is shown."""
         return iter(())
-
-
-def joined(texts: Sequence[str]) -> str:
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
-
-
-def named(pods: Sequence[str], most: int = _NAMED) -> str:
-    more = f" and {len(pods) - most} more" if len(pods) > most else ""
-    return ", ".join(pods[:most]) + more

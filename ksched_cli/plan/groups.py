@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ksched_cli.cluster.pod_groups import GroupKey, group_of
 from ksched_cli.engine.queueing.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.framework.pod_groups import GroupKey, group_of
 from ksched_cli.plan.results import PodGroupOutcome
 
 

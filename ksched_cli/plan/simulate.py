@@ -12,12 +12,12 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import CSIStorageCapacity
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.queueing.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.framework.diagnosis import NodeStatuses
-from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.framework.status import Status
 from ksched_cli.plan.groups import pod_group_outcomes
 from ksched_cli.plan.missing_kinds import MissingKinds

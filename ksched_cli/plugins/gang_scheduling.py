@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+from ksched_cli.cluster.pod_groups import PodGroups, group_of, not_found
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import LASTING, PermitPlugin, PreEnqueuePlugin
-from ksched_cli.framework.pod_groups import PodGroups, group_of, not_found
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fixed_field
 from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unresolvable

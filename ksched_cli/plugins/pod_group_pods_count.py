@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ksched_cli.cluster.pod_groups import GroupKey, PodGroups
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Placement, PlacementScorePlugin
-from ksched_cli.framework.pod_groups import GroupKey, PodGroups
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import Status, error

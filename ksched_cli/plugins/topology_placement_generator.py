@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ksched_cli.cluster.columns import NOWHERE, RowColumn
+from ksched_cli.cluster.pod_groups import GroupKey, PodGroups, not_found
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Placement, PlacementGeneratePlugin
-from ksched_cli.framework.pod_groups import GroupKey, PodGroups, not_found
 from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import Status, error
 from ksched_cli.releases.changes import GateNote, ReleaseRules

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.listing import named
 from ksched_cli.api.volumes import Volume
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.claims import find_claim, mounted_claims
@@ -17,7 +18,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import LASTING, Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
-from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide, named
+from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from rich.text import Text
 
-from ksched_cli.framework.rejections import named
+from ksched_cli.api.listing import named
 from ksched_cli.plan.explain.node_groups import describe_node, group_nodes
 from ksched_cli.plan.explain.results import ExplainResult, Explanation, PluginAnswer, PreemptionStudy
 from ksched_cli.plan.explain.summary import by_distance, nodes_text

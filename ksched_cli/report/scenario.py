@@ -8,7 +8,7 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from ksched_cli.framework.rejections import named
+from ksched_cli.api.listing import named
 from ksched_cli.plan.expectations import CheckedExpectation
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.scenario_results import ScenarioResult, ScenarioRun, StepResult

@@ -12,6 +12,7 @@ from typing import Any
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal, uid_of_pod
+from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.cluster.undo import Logged
 from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.kubelet import START_SECONDS
@@ -24,7 +25,6 @@ from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, ClusterEvent
-from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.progress import count
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.release_fields import as_stored

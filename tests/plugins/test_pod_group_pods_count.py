@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.framework.interfaces import Placement
-from ksched_cli.framework.pod_groups import GroupKey
 from ksched_cli.framework.status import Status
 from ksched_cli.plugins.pod_group_pods_count import PodGroupPodsCount
 from tests.builders import make_node, make_pod

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.framework.pod_groups import GroupKey
+from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.framework.status import Code, Status
 from ksched_cli.plugins.topology_placement_generator import TopologyPlacementGenerator
 from tests.builders import make_node

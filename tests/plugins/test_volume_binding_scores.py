@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ksched_cli.config.plugin_args import UtilizationShapePoint, VolumeBindingArgs
-from ksched_cli.framework.scoring import broken_linear
 from ksched_cli.framework.status import SKIP, Status
+from ksched_cli.plugins.lib.arithmetic import broken_linear
 from ksched_cli.plugins.volume_binding.plugin import VolumeBinding
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench

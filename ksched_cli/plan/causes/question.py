@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.inspection import inspect
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.engine.score_table import ScoreTable
-from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.framework.status import Code
 from ksched_cli.plan.causes.way import Way
 from ksched_cli.plan.rule_changes import family_of

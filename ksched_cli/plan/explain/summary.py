@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from ksched_cli.framework.rejections import named
+from ksched_cli.api.listing import named
 from ksched_cli.plan.explain.results import ExplainedNode, Explanation, Rejection
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ksched_cli.api.scheduling import PodGroup
 from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.framework.handle import GroupTrial
-from ksched_cli.framework.pod_groups import group_of
 from ksched_cli.framework.status import Status, unresolvable
 from ksched_cli.plugins.default_preemption.budgets import PreemptionBudgets
 from ksched_cli.plugins.default_preemption.importance import NOT_STARTED, Importance

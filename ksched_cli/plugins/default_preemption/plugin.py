@@ -10,6 +10,7 @@ import numpy as np
 
 from ksched_cli.api.scheduling import PodGroup
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
+from ksched_cli.cluster.pod_groups import GroupKey, group_of, not_found
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import DefaultPreemptionArgs
 from ksched_cli.framework.events import Action, ClusterEvent
@@ -21,7 +22,6 @@ from ksched_cli.framework.interfaces import (
     PostFilterResult,
     PreEnqueuePlugin,
 )
-from ksched_cli.framework.pod_groups import GroupKey, group_of, not_found
 from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SUCCESS, Code, Status, as_reasons, error, unschedulable
 from ksched_cli.plugins.default_preemption.evaluator import Evaluator, PreemptionSearch

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ksched_cli.api.json_patch import drop
+from ksched_cli.api.listing import joined, named
 from ksched_cli.framework.reasons import Reason
-from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide, joined, named
+from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide
 from ksched_cli.plugins.inter_pod_affinity.reasons import REQUIRED
 
 

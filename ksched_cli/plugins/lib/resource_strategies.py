@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column
-from ksched_cli.framework.scoring import MAX_NODE_SCORE, MAX_UTILIZATION, broken_linear, floor_quotient
+from ksched_cli.framework.scoring import MAX_NODE_SCORE
+from ksched_cli.plugins.lib.arithmetic import MAX_UTILIZATION, broken_linear, floor_quotient
 from ksched_cli.plugins.lib.resource_scoring import Allocation
 
 

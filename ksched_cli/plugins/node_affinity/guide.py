@@ -7,8 +7,9 @@ from typing import Any
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.json_patch import add, drop
+from ksched_cli.api.listing import joined
 from ksched_cli.framework.reasons import Reason
-from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide, joined
+from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide
 from ksched_cli.plugins.node_affinity.reasons import REQUIRED
 
 _OPERATORS = {"In": "in", "NotIn": "not in", "Exists": "exists", "DoesNotExist": "does not exist", "Gt": ">", "Lt": "<"}

@@ -11,6 +11,7 @@ import numpy as np
 
 from ksched_cli.api.pod_facts import holds_place
 from ksched_cli.cluster.columns import BoolColumn, Int64Column, distinct
+from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_extended
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs, ScoringStrategy
@@ -26,7 +27,6 @@ from ksched_cli.framework.interfaces import (
     PreScorePlugin,
     ScorePlugin,
 )
-from ksched_cli.framework.pod_groups import GroupKey
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import Code, Status, error, unresolvable

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.api.json_patch import add, drop
+from ksched_cli.api.listing import named
 from ksched_cli.framework.reasons import Reason
-from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide, named
+from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide
 
 
 class SpreadGuide(RejectionGuide):

@@ -11,7 +11,7 @@ from ksched_cli.api.quantity import value
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import Int64Column
-from ksched_cli.framework.scoring import MAX_UTILIZATION, broken_linear
+from ksched_cli.plugins.lib.arithmetic import MAX_UTILIZATION, broken_linear
 from ksched_cli.plugins.lib.volumes.claims import class_of_claim
 from ksched_cli.plugins.volume_binding.capacity import capacity_for
 from ksched_cli.plugins.volume_binding.placement import VolumePlacement
