@@ -20,6 +20,8 @@ from ksched_cli.api.kinds import KINDS
 _REF = "#/definitions/"
 _SCALARS = {"string": "", "integer": "i", "boolean": "b", "number": "n"}
 _NAMED = {"Quantity": "q", "IntOrString": "x", "Time": "", "MicroTime": "", "FieldsV1": "o", "RawExtension": "o"}
+# As ksched_cli/api/affinity.py calls it: a plugin has the name of the type.
+_RENAMED = {"NodeAffinity": "NodeAffinityTerms"}
 _ANYTHING = ("status", "managedFields")
 _MORE_KINDS = (("autoscaling/v2", "HorizontalPodAutoscaler"), ("autoscaling/v1", "HorizontalPodAutoscaler"))
 
@@ -33,6 +35,7 @@ class _Types:
     def reserve(self, reference: str) -> str:
         """A name of its own: several groups and versions have types of one name. The first has the short name."""
         group, version, name = reference.split(".")[-3:]
+        name = _RENAMED.get(name, name)
         taken = name in self._names.values() and self._names.get(reference) != name
         return self._names.setdefault(reference, f"{name}.{group}.{version}" if taken else name)
 

@@ -43,9 +43,9 @@ def compare(before: RunOptions, after: RunOptions) -> DiffResult:
     if before != after and only_rules_differ(before, after):
         # Imported here: most comparisons need no causes.
         from ksched_cli.plan.causes.assign import with_causes
-        from ksched_cli.wiring.routes import way_between
+        from ksched_cli.wiring.routes import find_way
 
-        way = way_between(before, after, first.source.spec, second.source.spec)
+        way = find_way(before, after, first.source.spec, second.source.spec)
         everything = diff(first.side, second.side)
         begun = first.source.changed(first.changes).loaded
         found = with_causes(found, everything, way, begun, first.side, second.side)

@@ -20,12 +20,12 @@ from ksched_cli.wiring.options import RunOptions
 from ksched_cli.wiring.schedulers import scheduler_factory, scheduler_spec
 
 
-def way_between(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec) -> Way:
+def find_way(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec) -> Way:
     """From minor to minor under the configuration and gates of the older side; at last to the gates, and the
     configuration, of the newer one."""
     if start.release.minor > end.release.minor:
         # A gate has its own rules from the minor on that knows it.
-        return way_between(after, before, end, start).back
+        return find_way(after, before, end, start).back
     stations, here = [_station(before, start)], start
     for setup in _minors(before, after, start, end):
         there = _setting(setup)
