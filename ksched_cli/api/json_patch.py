@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -12,6 +13,16 @@ from ksched_cli.api.workloads import PodTemplateSpec
 
 # One operation of a JSON patch (RFC 6902).
 Operation = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class PodPatch:
+    """One change of the pod. Changes of one `kind` differ only by the node that they are for."""
+
+    text: str
+    kind: str
+    cost: float
+    operations: tuple[Operation, ...]
 
 
 def patch_pod(pod: Pod, operations: Iterable[Operation]) -> Pod:

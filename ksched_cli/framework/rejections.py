@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from ksched_cli.api.core import Node, Pod, Taint
-from ksched_cli.api.json_patch import Operation
+from ksched_cli.api.json_patch import Operation, PodPatch
 from ksched_cli.framework.reasons import Reason
 
 # What FilterPlugin.explain returned for one node.
@@ -46,16 +45,6 @@ class RejectedPod(Protocol[C_co]):
 
     def make_room(self, short: Mapping[str, int]) -> Sequence[C_co]:
         """Changes each of which frees so much of each resource on the node."""
-
-
-@dataclass(frozen=True)
-class PodPatch:
-    """One change of the pod. Changes of one `kind` differ only by the node that they are for."""
-
-    text: str
-    kind: str
-    cost: float
-    operations: tuple[Operation, ...]
 
 
 class RejectionGuide:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.json_patch import add
+from ksched_cli.api.json_patch import PodPatch, add
 from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import PreEnqueuePlugin
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fixed_field
-from ksched_cli.framework.rejections import PodPatch, RejectionGuide
+from ksched_cli.framework.rejections import RejectionGuide
 from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SUCCESS, Status, unresolvable
 from ksched_cli.releases.changes import GateNote, ReleaseRules

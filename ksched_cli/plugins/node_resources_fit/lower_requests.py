@@ -7,11 +7,10 @@ from fractions import Fraction
 
 from ksched_cli.api.amounts import amount_text, is_bytes, quantity_text
 from ksched_cli.api.core import Container, Pod
-from ksched_cli.api.json_patch import Operation, add, patch_pod
+from ksched_cli.api.json_patch import Operation, PodPatch, add, patch_pod
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.cluster.resources import is_extended
-from ksched_cli.framework.rejections import PodPatch
 
 # What is left of a request has to be worth something: a pod that asks for a tenth is another pod.
 _LEAST_SHARE = 10
