@@ -142,6 +142,11 @@ class Surveyor:
         places = (nodes.allowed_pods[rows] - usage.pod_count[rows])[:, None]
         return np.concatenate([amounts, places], axis=1)
 
+    def _total(self, rows: RowColumn) -> Matrix:
+        """What the nodes can allocate, by node and resource."""
+        nodes = self._cluster.nodes
+        return np.concatenate([nodes.allocatable[:, rows].T, nodes.allowed_pods[rows][:, None]], axis=1)
+
     def _count_on(self, row: int, pods: Sequence[int], most: int) -> int:
         """How many of the pods the filters let onto the node one after the other."""
         with self._cluster.undo.trial():
@@ -183,7 +188,8 @@ class Surveyor:
         requests = np.array([each.requests for each in classes], dtype=np.int64)
         requests = requests.reshape(len(classes), len(self._cluster.resources) + 1)
         grain = self._catalog.grain
-        requests, (free, room) = reduced(requests, self._free(probes), self._free(others))
+        amounts = (self._free(probes), self._free(others), self._total(probes), self._total(others))
+        requests, (free, room, total, whole) = reduced(requests, *amounts)
         classes = [PodClass(each.pods, tuple(row)) for each, row in zip(classes, requests.tolist(), strict=True)]
         most = np.array([group[0].on_shapes for group in groups], dtype=np.int64).reshape(len(groups), len(shapes))
         choices: dict[Hashable, list[int]] = defaultdict(list)
@@ -193,6 +199,7 @@ class Surveyor:
             ShapeChoice(
                 tuple(shapes[at] for at in members),
                 int(shapes[members[0]].price / grain) if grain else 0,
+                tuple(total[members[0]].tolist()),
                 tuple(free[members[0]].tolist()),
                 tuple(most[:, members[0]].tolist()),
                 shapes[members[0]].most,
@@ -200,8 +207,10 @@ class Surveyor:
             for members in choices.values()
             if most[:, members[0]].any()
         ]
+        class_of = {row: at for at, each in enumerate(classes) for row in each.pods}
+        turns = tuple(class_of[row] for row in self._trials.pending if row in class_of)
         return PackingProblem(
-            tuple(classes), tuple(undominated(made)), _rooms(groups, room), self._rivals(groups), grain
+            tuple(classes), tuple(undominated(made)), _rooms(groups, room, whole), self._rivals(groups), grain, turns
         )
 
     def _merged(self, kinds: Sequence[_Kind]) -> list[list[_Kind]]:
@@ -229,13 +238,16 @@ class Surveyor:
         return any(_clash(mine, theirs) for mine in one.info.host_ports for theirs in other.info.host_ports)
 
 
-def _rooms(groups: Sequence[Sequence[_Kind]], free: Matrix) -> tuple[Room, ...]:
+def _rooms(groups: Sequence[Sequence[_Kind]], free: Matrix, total: Matrix) -> tuple[Room, ...]:
     """Nodes of the cluster that take some pending pod, those alike together."""
     if not groups or not len(free):
         return ()
     most = np.array([group[0].on_nodes for group in groups], dtype=np.int64)
-    found = Counter((tuple(free[at].tolist()), tuple(most[:, at].tolist())) for at in np.nonzero(most.any(axis=0))[0])
-    return tuple(Room(free, most, count) for (free, most), count in found.items())
+    found = Counter(
+        (tuple(total[at].tolist()), tuple(free[at].tolist()), tuple(most[:, at].tolist()))
+        for at in np.nonzero(most.any(axis=0))[0]
+    )
+    return tuple(Room(*each, count) for each, count in found.items())
 
 
 def _has_volumes(info: PodInfo) -> bool:

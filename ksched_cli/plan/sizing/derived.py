@@ -85,12 +85,11 @@ def derive_catalog(loaded: Loaded, prices: Sequence[str] = (), rates: str = "") 
 
 
 def _drafts_of_nodes(nodes: Iterable[Node]) -> dict[str, _Draft]:
-    """One draft for each instance type; nodes without one differ by what they can allocate."""
+    """One draft for each instance type; nodes without one are told apart by what they can allocate."""
     found: dict[str, _Draft] = {}
     for node in nodes:
         labels = node.metadata.labels
-        amounts = {name: _amount(name, each) for name, each in node.status.allocatable.items()}
-        name = next((labels[key] for key in _TYPES if labels.get(key)), _size(amounts))
+        amounts, name = _amounts_of(node), type_of(node)
         zone = next((labels[key] for key in _ZONES if labels.get(key)), "")
         own = {key: each for key, each in labels.items() if key not in _OWN_LABELS}
         taints = tuple(each for each in node.spec.taints if not each.key.startswith(_STATE_PREFIX))
@@ -101,6 +100,16 @@ def _drafts_of_nodes(nodes: Iterable[Node]) -> dict[str, _Draft]:
         else:
             found[name] = draft
     return found
+
+
+def type_of(node: Node) -> str:
+    """The name of the shape of the node: its instance type, or a name of its size if it has none."""
+    labels = node.metadata.labels
+    return next((labels[key] for key in _TYPES if labels.get(key)), _size(_amounts_of(node)))
+
+
+def _amounts_of(node: Node) -> dict[str, str]:
+    return {name: _amount(name, each) for name, each in node.status.allocatable.items()}
 
 
 def _add_groups(drafts: dict[str, _Draft], groups: Sequence[NodeGroup]) -> Iterator[str]:

@@ -98,3 +98,50 @@ def _room_to_buy(problem: PackingProblem, counts: Counter[int], choice: int) -> 
 
 def _may_buy(problem: PackingProblem, counts: Counter[int], choice: int) -> bool:
     return _room_to_buy(problem, counts, choice) > 0
+
+
+def first_fit(problem: PackingProblem, demand: Matrix) -> list[tuple[int, Pattern]]:
+    """First fit decreasing, with the shape of each node chosen last: the cheapest that holds its pods."""
+    ways = orders(problem)
+    order = ways[1] if len(ways) > 1 else ways[0]
+    nodes: list[list[int]] = []
+    for each in order:
+        for _ in range(int(demand[each])):
+            for node in nodes:
+                node[each] += 1
+                if _cheapest(problem, node) is not None:
+                    break
+                node[each] -= 1
+            else:
+                alone = [0] * len(problem.classes)
+                alone[each] = 1
+                if _cheapest(problem, alone) is not None:
+                    nodes.append(alone)
+    chosen = ((_cheapest(problem, node), tuple(node)) for node in nodes)
+    return [(choice, pattern) for choice, pattern in chosen if choice is not None]
+
+
+def _cheapest(problem: PackingProblem, pattern: Sequence[int]) -> int | None:
+    """The cheapest choice that holds the pattern, None if none does."""
+    counts = np.array(pattern, dtype=np.int64)
+    holds = (counts @ problem.requests <= problem.free).all(axis=1) & (counts <= problem.most).all(axis=1)
+    if any(pattern[a] and pattern[b] for a, b in problem.rivals) or not holds.any():
+        return None
+    at = np.nonzero(holds)[0]
+    return int(at[problem.prices[at].argmin()])
+
+
+def one_shape_each(problem: PackingProblem, demand: Matrix) -> list[list[tuple[int, Pattern]]]:
+    """For each choice a purchase of that choice alone, and of others for the pods that it does not take."""
+    found = []
+    for choice in range(len(problem.choices)):
+        left, bought = demand.copy(), []
+        for _ in range(_room_to_buy(problem, Counter(), choice)):
+            pattern = max((fill(problem, choice, order, left) for order in orders(problem)), key=sum)
+            if not any(pattern):
+                break
+            bought.append((choice, pattern))
+            left -= np.array(pattern, dtype=np.int64)
+        if bought:
+            found.append([*bought, *buy_greedily(problem, left, Counter({choice: len(bought)}))])
+    return found

@@ -7,8 +7,9 @@ the scheduler. So a set of nodes that the scheduler accepts solves this problem,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from math import gcd
@@ -35,10 +36,12 @@ class PodClass:
 
 @dataclass(frozen=True)
 class ShapeChoice:
-    """Shapes that differ in their zone alone: one variable of the program. `price` is in grains of the catalog."""
+    """Shapes that differ in their zone alone: one variable of the program. `price` is in grains of the catalog; `total`
+    is what a node can allocate, `free` what DaemonSets leave of it."""
 
     variants: tuple[NodeShape, ...]
     price: int
+    total: tuple[int, ...]
     free: tuple[int, ...]
     most: tuple[int, ...]
     limit: int | None
@@ -56,6 +59,7 @@ class ShapeChoice:
 class Room:
     """What is free on `count` nodes of the cluster that are alike, and how many pods of each class fit on one."""
 
+    total: tuple[int, ...]
     free: tuple[int, ...]
     most: tuple[int, ...]
     count: int
@@ -70,6 +74,8 @@ class PackingProblem:
     rooms: tuple[Room, ...]
     rivals: frozenset[tuple[int, int]]
     grain: Decimal
+    # The class of each pod, in the order of their cycles.
+    turns: tuple[int, ...] = ()
 
     @cached_property
     def demand(self) -> Matrix:
@@ -106,6 +112,19 @@ class PackingProblem:
                 name = choice.variants[0].name
                 found[name] = choice.limit, (*found.get(name, (0, ()))[1], at)
         return found
+
+    def without(self, pods: Collection[int]) -> PackingProblem:
+        """The same problem with fewer pods. Every class stays, even if it has no pod any more."""
+        classes = tuple(
+            PodClass(tuple(row for row in each.pods if row not in pods), each.requests) for each in self.classes
+        )
+        left = Counter({at: each.demand for at, each in enumerate(classes)})
+        turns = []
+        for at in self.turns:
+            if left[at]:
+                left[at] -= 1
+                turns.append(at)
+        return replace(self, classes=classes, turns=tuple(turns))
 
     def cost(self, counts: Mapping[NodeShape, int]) -> int:
         """In grains. Exact: every price is a multiple of the grain."""

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from ksched_cli.plan.results import Stats
 
-# optimal: the cost is the lower bound; exhausted: the scheduler rejected every cheaper set that the program proposes;
-# time: the time limit ended the search; greedy: no solver is installed, and a greedy method searched.
-SearchEnd = Literal["optimal", "exhausted", "time", "greedy"]
+# optimal: the cost is the lower bound; local: no exchange of two nodes makes the set cheaper; time: the time limit
+# ended the search; greedy: no solver searched.
+SearchEnd = Literal["optimal", "local", "time", "greedy"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,11 @@ class LinearModel:
         self._highs.addCol(cost, 0.0, most, len(indexes), indexes, values)
         return int(self._highs.getNumCol()) - 1
 
+    def set_least(self, rows: Sequence[float]) -> None:
+        """The least that each row must come to."""
+        for at, least in enumerate(rows):
+            self._highs.changeRowBounds(at, least, math.inf)
+
     def make_whole(self, columns: Iterable[int]) -> None:
         """Only whole numbers from now on."""
         for column in columns:
