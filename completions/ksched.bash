@@ -7,7 +7,7 @@ _ksched() {
     local at="" word found=""
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case "$at $word" in
-            " simulate"|" capacity"|" drain"|" diff"|" check"|" explain-code"|" explain"|" snapshot"|" demo"|" verify"|" report"|" watch"|" plugins"|" completion"|" versions"|" version"|" help"|" size"|" sweep"|" scenario"|" config"|"size catalog"|"size schema"|"sweep validate"|"sweep schema"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config migrate"|"config schema") at="${at:+$at }$word" ;;
+            " simulate"|" capacity"|" consolidate"|" drain"|" diff"|" check"|" explain-code"|" explain"|" snapshot"|" demo"|" verify"|" report"|" watch"|" plugins"|" completion"|" versions"|" version"|" help"|" size"|" sweep"|" scenario"|" config"|"size catalog"|"size schema"|"sweep validate"|"sweep schema"|"scenario validate"|"scenario schema"|"config view"|"config validate"|"config migrate"|"config schema") at="${at:+$at }$word" ;;
         esac
     done
     case "$at ${COMP_WORDS[COMP_CWORD-1]}" in
@@ -17,25 +17,28 @@ _ksched() {
         "simulate --detail") found="summary nodes full" ;;
         "simulate --fail-on") found="preemption warning" ;;
         "capacity --tie-break") found="name random" ;;
-        "capacity -o") found="table wide json yaml name html" ;;
-        "capacity --output") found="table wide json yaml name html" ;;
+        "capacity -o") found="table wide json yaml name" ;;
+        "capacity --output") found="table wide json yaml name" ;;
+        "consolidate --tie-break") found="name random" ;;
+        "consolidate -o") found="table wide json yaml name markdown" ;;
+        "consolidate --output") found="table wide json yaml name markdown" ;;
         "drain --tie-break") found="name random" ;;
         "drain --each") found="node zone" ;;
-        "drain -o") found="table wide json yaml name html" ;;
-        "drain --output") found="table wide json yaml name html" ;;
+        "drain -o") found="table wide json yaml name" ;;
+        "drain --output") found="table wide json yaml name" ;;
         "diff --tie-break") found="name random" ;;
-        "diff -o") found="table wide json yaml markdown html" ;;
-        "diff --output") found="table wide json yaml markdown html" ;;
+        "diff -o") found="table wide json yaml markdown" ;;
+        "diff --output") found="table wide json yaml markdown" ;;
         "check --tie-break") found="name random" ;;
-        "check -o") found="table wide json yaml markdown html github junit sarif" ;;
-        "check --output") found="table wide json yaml markdown html github junit sarif" ;;
+        "check -o") found="table wide json yaml markdown github junit sarif" ;;
+        "check --output") found="table wide json yaml markdown github junit sarif" ;;
         "check --replicas") found="min current max all" ;;
         "check --fail-on") found="preemption warning" ;;
         "explain-code -o") found="table json yaml" ;;
         "explain-code --output") found="table json yaml" ;;
         "explain --tie-break") found="name random" ;;
-        "explain -o") found="table wide json yaml name html" ;;
-        "explain --output") found="table wide json yaml name html" ;;
+        "explain -o") found="table wide json yaml name" ;;
+        "explain --output") found="table wide json yaml name" ;;
         "demo -o") found="table wide json yaml name html" ;;
         "demo --output") found="table wide json yaml name html" ;;
         "demo --detail") found="summary nodes full" ;;
@@ -64,11 +67,12 @@ _ksched() {
         "config view --output") found="json yaml" ;;
         "config migrate -o") found="json yaml" ;;
         "config migrate --output") found="json yaml" ;;
-        "simulate -n"|"simulate --namespace"|"simulate --clone-node"|"simulate --remove-node"|"simulate --uncordon"|"simulate --cordon"|"simulate --label"|"simulate --taint"|"simulate --drain"|"capacity -n"|"capacity --namespace"|"capacity --clone-node"|"capacity --remove-node"|"capacity --uncordon"|"capacity --cordon"|"capacity --label"|"capacity --taint"|"capacity --drain"|"drain -n"|"drain --namespace"|"drain --clone-node"|"drain --remove-node"|"drain --uncordon"|"drain --cordon"|"drain --label"|"drain --taint"|"drain --drain"|"diff -n"|"diff --namespace"|"diff --clone-node"|"diff --remove-node"|"diff --uncordon"|"diff --cordon"|"diff --label"|"diff --taint"|"diff --drain"|"check -n"|"check --namespace"|"check --clone-node"|"check --remove-node"|"check --uncordon"|"check --cordon"|"check --label"|"check --taint"|"check --drain"|"explain -n"|"explain --namespace"|"explain --clone-node"|"explain --remove-node"|"explain --uncordon"|"explain --cordon"|"explain --label"|"explain --taint"|"explain --drain"|"explain --node"|"verify -n"|"verify --namespace"|"watch -n"|"watch --namespace"|"size -n"|"size --namespace"|"size --clone-node"|"size --remove-node"|"size --uncordon"|"size --cordon"|"size --label"|"size --taint"|"size --drain"|"size catalog -n"|"size catalog --namespace"|"sweep -n"|"sweep --namespace"|"sweep --clone-node"|"sweep --remove-node"|"sweep --uncordon"|"sweep --cordon"|"sweep --label"|"sweep --taint"|"sweep --drain") found="$(_ksched_names)" ;;
+        "simulate -n"|"simulate --namespace"|"simulate --clone-node"|"simulate --remove-node"|"simulate --uncordon"|"simulate --cordon"|"simulate --label"|"simulate --taint"|"simulate --drain"|"capacity -n"|"capacity --namespace"|"capacity --clone-node"|"capacity --remove-node"|"capacity --uncordon"|"capacity --cordon"|"capacity --label"|"capacity --taint"|"capacity --drain"|"consolidate -n"|"consolidate --namespace"|"consolidate --clone-node"|"consolidate --remove-node"|"consolidate --uncordon"|"consolidate --cordon"|"consolidate --label"|"consolidate --taint"|"consolidate --drain"|"drain -n"|"drain --namespace"|"drain --clone-node"|"drain --remove-node"|"drain --uncordon"|"drain --cordon"|"drain --label"|"drain --taint"|"drain --drain"|"diff -n"|"diff --namespace"|"diff --clone-node"|"diff --remove-node"|"diff --uncordon"|"diff --cordon"|"diff --label"|"diff --taint"|"diff --drain"|"check -n"|"check --namespace"|"check --clone-node"|"check --remove-node"|"check --uncordon"|"check --cordon"|"check --label"|"check --taint"|"check --drain"|"explain -n"|"explain --namespace"|"explain --clone-node"|"explain --remove-node"|"explain --uncordon"|"explain --cordon"|"explain --label"|"explain --taint"|"explain --drain"|"explain --node"|"verify -n"|"verify --namespace"|"watch -n"|"watch --namespace"|"size -n"|"size --namespace"|"size --clone-node"|"size --remove-node"|"size --uncordon"|"size --cordon"|"size --label"|"size --taint"|"size --drain"|"size catalog -n"|"size catalog --namespace"|"sweep -n"|"sweep --namespace"|"sweep --clone-node"|"sweep --remove-node"|"sweep --uncordon"|"sweep --cordon"|"sweep --label"|"sweep --taint"|"sweep --drain") found="$(_ksched_names)" ;;
         *) case "$at" in
-            "") found="simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config -h --help" ;;
+            "") found="simulate capacity consolidate drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config -h --help" ;;
             "simulate") found="--from -f --filename -n --namespace -R --recursive --exclude --stdin-filename --allow-empty --pod-template --create-namespace --assume-namespace -k --kustomize --helm --values --strict --no-strict -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --uncordon --cordon --label --taint --drain --delete --scale --scenario --settle --max-time --max-cycles -o --output --detail --timings --exit-zero --fail-on --no-headers -h --help" ;;
             "capacity") found="--from -f --filename -n --namespace -R --recursive --exclude --stdin-filename --allow-empty --pod-template --create-namespace --assume-namespace -k --kustomize --helm --values --strict --no-strict --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --uncordon --cordon --label --taint --drain --delete --scale --scenario --mix --max --ignore-pending -o --output --exit-zero --no-headers -h --help" ;;
+            "consolidate") found="--from -f --filename -n --namespace -R --recursive --exclude --stdin-filename --allow-empty --pod-template --create-namespace --assume-namespace -k --kustomize --helm --values --strict --no-strict --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --uncordon --cordon --label --taint --drain --delete --scale --scenario --catalog --keep-headroom --survive --only --force --delete-emptydir-data --time-limit -o --output --no-headers -h --help" ;;
             "drain") found="--from -f --filename -n --namespace -R --recursive --exclude --stdin-filename --allow-empty --pod-template --create-namespace --assume-namespace -k --kustomize --helm --values --strict --no-strict --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --uncordon --cordon --label --taint --drain --delete --scale --scenario -l --selector --each --force --ignore-daemonsets --delete-emptydir-data --pod-selector --ignore-pending -o --output --exit-zero --no-headers -h --help $(_ksched_names)" ;;
             "diff") found="--from -f --filename -n --namespace -R --recursive --exclude --stdin-filename --allow-empty --pod-template --create-namespace --assume-namespace -k --kustomize --helm --values --strict --no-strict -A --all-namespaces -l --selector --to --to-config --to-kube-version --to-feature-gates --to-filename --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --uncordon --cordon --label --taint --drain --delete --scale --scenario -o --output --expect-no-change --exit-zero -h --help" ;;
             "check") found="--from -f --filename -n --namespace -R --recursive --exclude --stdin-filename --allow-empty --pod-template --create-namespace --assume-namespace -k --kustomize --helm --values --strict --no-strict -A --all-namespaces -l --selector --context --kubeconfig --as --as-group --request-timeout --config --kube-version --feature-gates --plugin --tie-break --seed --sampling --allow-extenders --no-reuse --add-node --clone-node --remove-node --uncordon --cordon --label --taint --drain --delete --scale --scenario --ignore --baseline --write-baseline -o --output --restart --replicas --exit-zero --fail-on -h --help" ;;

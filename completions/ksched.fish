@@ -1,6 +1,6 @@
 # Completion of ksched for fish; `ksched completion fish` prints it.
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config'
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -s h -l help
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -f -a 'simulate capacity consolidate drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -94,10 +94,59 @@ complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l mix
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l max
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l ignore-pending
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -a 'table wide json yaml name html'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -a 'table wide json yaml name'
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l from
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s f -l filename
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s R -l recursive
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l exclude
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l stdin-filename
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l allow-empty
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l pod-template
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l create-namespace
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l assume-namespace
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s k -l kustomize
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l helm
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l values
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l strict -l no-strict
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l context
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l kubeconfig
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l as
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l as-group
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l request-timeout
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l config
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l kube-version
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l plugin
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l tie-break -x -a 'name random'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l seed
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l sampling
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l allow-extenders
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l no-reuse
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l add-node
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l delete
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l scale
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l scenario
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l catalog
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l keep-headroom
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l survive
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l only
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l force
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l delete-emptydir-data
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l time-limit
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s o -l output -x -a 'table wide json yaml name markdown'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l no-headers
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from drain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l from
 complete -c ksched -n '__fish_seen_subcommand_from drain' -s f -l filename
@@ -145,7 +194,7 @@ complete -c ksched -n '__fish_seen_subcommand_from drain' -l ignore-daemonsets
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l delete-emptydir-data
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l pod-selector
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l ignore-pending
-complete -c ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name html'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name'
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from drain' -s h -l help
@@ -195,7 +244,7 @@ complete -c ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown html'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown'
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l expect-no-change
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s h -l help
@@ -243,7 +292,7 @@ complete -c ksched -n '__fish_seen_subcommand_from check' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from check' -l ignore
 complete -c ksched -n '__fish_seen_subcommand_from check' -l baseline
 complete -c ksched -n '__fish_seen_subcommand_from check' -l write-baseline
-complete -c ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json yaml markdown html github junit sarif'
+complete -c ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json yaml markdown github junit sarif'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l restart
 complete -c ksched -n '__fish_seen_subcommand_from check' -l replicas -x -a 'min current max all'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l exit-zero
@@ -295,7 +344,7 @@ complete -c ksched -n '__fish_seen_subcommand_from explain' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-fixes
-complete -c ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name html'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s h -l help
@@ -532,8 +581,8 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -f -a 'simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config'
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -s h -l help
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -f -a 'simulate capacity consolidate drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -627,10 +676,59 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l mix
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l max
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l ignore-pending
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -a 'table wide json yaml name html'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -a 'table wide json yaml name'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l from
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s f -l filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s R -l recursive
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l exclude
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l stdin-filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l allow-empty
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l pod-template
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l create-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l assume-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s k -l kustomize
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l helm
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l values
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l strict -l no-strict
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l context
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l kubeconfig
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l as
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l as-group
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l request-timeout
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l kube-version
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l plugin
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l tie-break -x -a 'name random'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l seed
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l sampling
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l allow-extenders
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l no-reuse
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l add-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l delete
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l scale
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l scenario
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l catalog
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l keep-headroom
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l survive
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l only
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l force
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l delete-emptydir-data
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l time-limit
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s o -l output -x -a 'table wide json yaml name markdown'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l no-headers
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s f -l filename
@@ -678,7 +776,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l ignore-daem
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l delete-emptydir-data
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l pod-selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l ignore-pending
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name html'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s h -l help
@@ -728,7 +826,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a 
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown html'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l expect-no-change
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s h -l help
@@ -776,7 +874,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l ignore
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l baseline
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l write-baseline
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json yaml markdown html github junit sarif'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json yaml markdown github junit sarif'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l restart
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l replicas -x -a 'min current max all'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l exit-zero
@@ -828,7 +926,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-fixes
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name html'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s h -l help

@@ -1,4 +1,4 @@
-"""Everything about every node in one cycle, kept as columns until it is read."""
+"""Everything about every node in one cycle, kept as columns until somebody reads it."""
 
 from __future__ import annotations
 

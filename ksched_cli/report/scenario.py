@@ -15,7 +15,6 @@ from ksched_cli.plan.scenario_results import ScenarioResult, ScenarioRun, StepRe
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import API_VERSION, end_entries
 from ksched_cli.report.grid import Column, Grid
-from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.settle import ending_line, print_settlement, settlement_entries
 from ksched_cli.report.short_names import print_note
@@ -130,7 +129,7 @@ def _summary(result: ScenarioResult) -> Text:
     return summary_line(result.name, what, GOOD, [counted(len(result.steps), "step")])
 
 
-@documents("ScenarioRun", "html")
+@documents("ScenarioRun")
 def scenario_document(run: ScenarioRun, options: RenderOptions) -> dict[str, Any]:
     """With the timeline where it is wanted."""
     result = run.result
@@ -142,7 +141,6 @@ def scenario_document(run: ScenarioRun, options: RenderOptions) -> dict[str, Any
         "held": not result.failed,
         "steps": [_step_entry(step) for step in result.steps],
         **(settlement_entries if options.timeline else end_entries)(run.settlement.world),
-        **node_table_entry(run.nodes),
     }
 
 

@@ -45,7 +45,7 @@ _ENDINGS = {
 _FAILED = ("unschedulable", "error")
 # Words for states in the line that sums the run up.
 _STATES = {"gone": "deleted", "gated": "held back"}
-# Above this many lines the table is cut; -o wide and json have all of them.
+# More lines than this nobody reads; -o wide and json have all of them.
 _MOST_LINES = 200
 
 
@@ -81,7 +81,7 @@ def _event(each: TimelineEvent) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value != ""}
 
 
-@documents("SettledSimulation", "html")
+@documents("SettledSimulation")
 def settled_document(found: SettledSimulation, options: RenderOptions) -> dict[str, Any]:
     return {**simulation_document(found.simulation, options), **settlement_entries(found)}
 

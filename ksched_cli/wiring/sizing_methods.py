@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ksched_cli.plan.consolidate.results import Consolidation
     from ksched_cli.plan.loaded_input import LoadedInput
     from ksched_cli.plan.sizing.derived import DerivedCatalog
     from ksched_cli.plan.sizing.results import Sizing
@@ -39,6 +40,30 @@ class SizingMethods:
         self._check_not_empty(allow_empty=allow_empty)
         found = load_catalog(catalog) if isinstance(catalog, str) else catalog_of(catalog)
         return size_input(source, found if spot else found.without_spot(), time_limit=time_limit, greedy=greedy)
+
+    def consolidate(
+        self,
+        catalog: str | Mapping[str, Any] | None = None,
+        *,
+        keep_headroom: str = "",
+        survive: str = "",
+        only: str = "",
+        force: bool = False,
+        delete_emptydir_data: bool = False,
+        time_limit: float = 20.0,
+    ) -> Consolidation:
+        """The nodes that can be drained and deleted one after the other, every pod placed again and every budget kept.
+        With a catalog nodes have its prices, and cheaper shapes replace nodes. `keep_headroom`: `cpu=10%`; `survive`:
+        `node=1`; `only`: labels of the nodes that may go."""
+        from ksched_cli.plan.consolidate.conditions import read_conditions
+        from ksched_cli.plan.consolidate.consolidate import consolidate_input
+        from ksched_cli.plan.drain.filters import Flags
+        from ksched_cli.plan.sizing.catalog import catalog_of, load_catalog
+
+        conditions = read_conditions(keep_headroom, survive, only)
+        flags = Flags(force, ignore_daemonsets=True, delete_emptydir_data=delete_emptydir_data)
+        found = load_catalog(catalog) if isinstance(catalog, str) else catalog_of(catalog) if catalog else None
+        return consolidate_input(self._current, found, flags, conditions, time_limit=time_limit)
 
     def size_catalog(self, *, prices: Sequence[str] = (), rates: str = "") -> DerivedCatalog:
         """A catalog of the instance types of the nodes and of the node groups of autoscalers. `prices` are written

@@ -1,4 +1,4 @@
-"""A virtual clock. Time passes when `advance_to` is called."""
+"""Time that passes only when somebody says so."""
 
 from __future__ import annotations
 

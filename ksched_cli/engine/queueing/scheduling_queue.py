@@ -62,8 +62,7 @@ PreCheck = Callable[[PodInfo], bool]
 
 
 class SchedulingQueue:
-    """Every pending pod is in one of three places, or in flight. `moved` is called for each pod that comes to a
-    queue."""
+    """Every pending pod is in one of three places, or in flight. `moved` hears of each pod that comes to a queue."""
 
     def __init__(
         self,
@@ -176,7 +175,7 @@ class SchedulingQueue:
                     break
 
     def delete(self, row: int) -> None:
-        """The pod is deleted, or another scheduler has bound it."""
+        """The pod is gone, or somebody else has bound it."""
         self._nominator.delete(row)
         if self.active.remove(row) is None and self.backoff.remove(row) is None:
             self.unschedulable.pop(row, None)
@@ -341,7 +340,7 @@ class SchedulingQueue:
         try:
             refusal = runtime.run_pre_enqueue(pod.info, pod.gating_plugin)
         except PluginFault as fault:
-            # As with a status that is an error: the pod is held back, and the error is reported.
+            # As with a status that is an error: the pod is held back, and what was wrong is told.
             refusal = error(str(fault)).by(fault.plugin)
         pod.gate = refusal
         if refusal is None:

@@ -14,7 +14,7 @@ from ksched_cli.world.results import Ending, Limits
 from ksched_cli.world.world import World
 
 # kubectl drain waits without end (--timeout=0). The cycles until rest are limited against what never rests.
-_MOST_CYCLES = 100_000
+MOST_CYCLES = 100_000
 
 
 class NodeEvictions:
@@ -28,7 +28,7 @@ class NodeEvictions:
         self.ending: Ending = "settled"
 
     def _run(self) -> None:
-        ending = self._world.run(Limits(math.inf, self._world.cycles + _MOST_CYCLES))
+        ending = self._world.run(Limits(math.inf, self._world.cycles + MOST_CYCLES))
         self.ending = ending if self.ending == "settled" else self.ending
 
     def begin(self, name: str) -> SortedNode:

@@ -1,0 +1,106 @@
+"""`ksched consolidate`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ksched_cli.cli import options
+from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
+from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.printing import warn
+from ksched_cli.cli.showing import show
+
+SHORT = "Which nodes can be removed or replaced, in an order in which it can be done."
+HELP = f"""Which nodes can be drained and deleted, one after the other, with every pod placed again by the scheduler.
+
+Each step is carried out in a simulated cluster: the node is drained as `kubectl drain` does it, budgets are kept, and
+no other pod is preempted. A step that is not safe is taken back, and the node stays. The steps are commands in an
+order in which they can be run; `ksched drain` shows each of them in full.
+
+With --catalog nodes have prices by their instance type, and a cheaper shape may replace a node. Without it every node
+costs 1. The cost comes with a proven lower bound.
+
+Nodes stay if a pod on them has cluster-autoscaler.kubernetes.io/safe-to-evict: "false" or karpenter.sh/do-not-disrupt:
+"true", or if kubectl refuses to drain them: pods without a controller need --force, and pods with local storage need
+--delete-emptydir-data. Nodes annotated karpenter.sh/do-not-disrupt or
+cluster-autoscaler.kubernetes.io/scale-down-disabled stay too.
+
+{EDITS_HELP}"""
+
+EPILOG = """Examples:
+
+  ksched consolidate --from cluster.json
+
+  ksched consolidate --from cluster.json --catalog shapes.yaml --keep-headroom cpu=10%,memory=10%
+
+  ksched consolidate --from cluster.json --only pool=batch --survive node=1 -o json
+
+Exit codes: 0 the question is answered, whether nodes can go or not, 2 the input or the command line is wrong, 3 the
+cluster could not be read."""
+
+CatalogFile = Annotated[
+    str,
+    typer.Option(
+        "--catalog",
+        metavar="FILE",
+        help="Prices of instance types, and shapes that can replace nodes.",
+        show_default=False,
+    ),
+]
+Headroom = Annotated[
+    str,
+    typer.Option(
+        "--keep-headroom",
+        metavar="cpu=10%,...",
+        help="The share of each resource that stays free on schedulable nodes.",
+        show_default=False,
+    ),
+]
+Survive = Annotated[
+    str,
+    typer.Option(
+        "--survive", metavar="node=1", help="Every pod still has a place after any one node fails.", show_default=False
+    ),
+]
+Only = Annotated[
+    str, typer.Option("--only", metavar="QUERY", help="Only nodes with these labels may go.", show_default=False)
+]
+Force = Annotated[bool, typer.Option("--force", help="As of kubectl drain: pods without a controller may be evicted.")]
+DeleteLocalData = Annotated[
+    bool, typer.Option("--delete-emptydir-data", help="As of kubectl drain: pods with emptyDir volumes may be evicted.")
+]
+TimeLimit = Annotated[str, typer.Option("--time-limit", metavar="TIME", help="How long to search, as 20s or 500ms.")]
+Output = Annotated[str, options.FormatOption("Consolidation")]
+
+
+@takes_groups
+def consolidate(
+    cluster: ManifestOptions,
+    live: LiveClusterOptions,
+    scheduler: SchedulerOptions,
+    edits: EditOptions,
+    catalog: CatalogFile = "",
+    keep_headroom: Headroom = "",
+    survive: Survive = "",
+    only: Only = "",
+    force: Force = False,
+    delete_emptydir_data: DeleteLocalData = False,
+    time_limit: TimeLimit = "20s",
+    output: Output = "table",
+    no_headers: options.NoHeaders = False,
+) -> None:
+    from ksched_cli.simulator import Simulator, parse_seconds
+
+    found = Simulator.of(run_options(cluster, live, scheduler, edits)).consolidate(
+        catalog or None,
+        keep_headroom=keep_headroom,
+        survive=survive,
+        only=only,
+        force=force,
+        delete_emptydir_data=delete_emptydir_data,
+        time_limit=parse_seconds(time_limit, "--time-limit"),
+    )
+    warn(found.warnings)
+    show(found, output, headers=not no_headers)

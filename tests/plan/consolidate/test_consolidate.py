@@ -1,0 +1,260 @@
+"""Nodes that can go, and each step replayed with the drain use case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.errors import InputError, UsageError
+from ksched_cli.plan.consolidate.results import Consolidation
+from ksched_cli.plan.drain.filters import Flags
+from ksched_cli.plan.drain.run import DrainWorld
+from ksched_cli.simulator import Simulator
+from ksched_cli.whatif.edits.add_node import AddNode
+from ksched_cli.whatif.edits.cordon import Cordon
+from ksched_cli.whatif.edits.lib.edit import Edit
+from ksched_cli.whatif.edits.lib.editor import Editor
+from ksched_cli.whatif.edits.remove_node import RemoveNode
+from ksched_cli.whatif.edits.uncordon import Uncordon
+from tests.builders import make_node, make_pod
+from tests.plan.sizing.cases import catalog, load, pending, shape
+
+TYPE = "node.kubernetes.io/instance-type"
+
+
+def node(name: str, cpu: str = "4", kind: str = "small", **labels: str) -> dict[str, Any]:
+    builder = make_node(name).allocatable(cpu=cpu, memory="16Gi", pods=20).label(TYPE, kind).label(**labels)
+    return {"apiVersion": "v1", "kind": "Node", **builder.doc()}
+
+
+def workload(name: str, on: Sequence[str], cpu: str = "1", **spec: Any) -> list[dict[str, Any]]:
+    """A ReplicaSet with one pod on each of these nodes, which may repeat."""
+    requests = {"resources": {"requests": {"cpu": cpu}}}
+    container = {"name": "main", "image": "registry.local/app:v1", **requests}
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container], **spec}}
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": f"uid-{name}", "controller": True}
+    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
+    made = [
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": metadata,
+            "spec": {"replicas": len(on), "selector": {"matchLabels": {"app": name}}, "template": template},
+        }
+    ]
+    for number, where in enumerate(on):
+        builder = make_pod(f"{name}-{number}").label(app=name).requests(cpu=cpu).on(where).phase("Running").spec(**spec)
+        builder.status(conditions=[{"type": "Ready", "status": "True"}])
+        pod = {"apiVersion": "v1", "kind": "Pod", **builder.doc()}
+        pod["metadata"]["ownerReferences"] = [owner]
+        made.append(pod)
+    return made
+
+
+def budget(name: str, least: int) -> dict[str, Any]:
+    spec = {"minAvailable": least, "selector": {"matchLabels": {"app": name}}}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec}
+
+
+def consolidate(objects: Sequence[Any], catalog: Any = None, **options: Any) -> Consolidation:
+    return load(objects).consolidate(catalog, **{"time_limit": 10.0, **options})
+
+
+def removed(found: Consolidation) -> list[str]:
+    return [step.node for step in found.steps]
+
+
+def why(found: Consolidation) -> dict[str, str]:
+    return {each.node: each.why for each in found.kept}
+
+
+FOUR = [node(f"n{at}") for at in range(4)]
+
+
+def test_the_emptiest_nodes_go_and_every_pod_moves_once() -> None:
+    objects = [*FOUR, *workload("web", ["n0", "n1", "n2", "n2", "n3", "n3", "n3"])]
+    found = consolidate(objects)
+    assert removed(found) == ["n0", "n1"]
+    assert (found.cost_before, found.cost_after, found.lower_bound, found.gap, found.ended) == (4, 2, 2, 0, "optimal")
+    assert found.cordon == ("n0", "n1")
+    assert [[move.pod for move in step.moves] for step in found.steps] == [["default/web-0"], ["default/web-1"]]
+    assert {move.to for step in found.steps for move in step.moves} <= {"n2", "n3"}
+    assert found.steps[0].commands == ("kubectl drain n0 --ignore-daemonsets", "kubectl delete node n0")
+
+
+def test_an_empty_node_goes() -> None:
+    found = consolidate([*FOUR[:2], *workload("web", ["n1"])])
+    assert (removed(found), found.steps[0].moves) == (["n0"], ())
+
+
+def test_nodes_that_are_full_stay() -> None:
+    found = consolidate([*FOUR[:2], *workload("web", ["n0"] * 4 + ["n1"] * 3)])
+    assert removed(found) == []
+    assert (found.ended, found.lower_bound, found.cordon, found.uncordon) == ("optimal", 2, (), ())
+
+
+def test_budgets_are_kept() -> None:
+    objects = [*FOUR, *workload("web", ["n0", "n1", "n2", "n3"]), budget("web", 4)]
+    found = consolidate(objects)
+    assert removed(found) == []
+    assert "disruption budget web" in why(found)["n0"]
+
+
+def test_pending_pods_get_their_nodes_first() -> None:
+    objects = [*FOUR[:2], *workload("web", ["n0", "n1"]), *(pending(f"p{at}", cpu="1") for at in range(3))]
+    assert removed(consolidate(objects)) == []
+
+
+@pytest.mark.parametrize(
+    ("annotations", "on_pod"),
+    [
+        pytest.param({"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}, True, id="safe-to-evict"),
+        pytest.param({"karpenter.sh/do-not-disrupt": "true"}, True, id="do-not-disrupt"),
+        pytest.param({"karpenter.sh/do-not-disrupt": "true"}, False, id="do-not-disrupt on the node"),
+        pytest.param({"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}, False, id="scale-down-disabled"),
+    ],
+)
+def test_annotations_that_keep_a_node(annotations: dict[str, str], on_pod: bool) -> None:
+    objects = [node("n0"), node("n1"), *workload("web", ["n0", "n1"])]
+    annotated = objects[3] if on_pod else objects[0]
+    annotated["metadata"]["annotations"] = annotations
+    found = consolidate(objects)
+    assert removed(found) == ["n1"]
+    assert next(iter(annotations)) in why(found)["n0"]
+
+
+def test_pods_that_kubectl_refuses_to_evict_keep_their_node() -> None:
+    bare = {"apiVersion": "v1", "kind": "Pod", **make_pod("bare").requests(cpu="1").on("n0").phase("Running").doc()}
+    objects = [node("n0"), node("n1"), bare, *workload("web", ["n1"])]
+    found = consolidate(objects)
+    assert removed(found) == ["n1"]
+    assert "declare no controller" in why(found)["n0"]
+
+
+def test_only_nodes_with_the_labels_may_go() -> None:
+    objects = [node("n0", pool="a"), node("n1", pool="b"), node("n2", pool="b"), *workload("web", ["n2"])]
+    found = consolidate(objects, only="pool=b")
+    assert removed(found) == ["n1", "n2"]
+    assert why(found)["n0"] == "--only leaves it out"
+
+
+def test_headroom_is_kept() -> None:
+    objects = [*FOUR, *workload("web", ["n0", "n1", "n2", "n3"])]
+    assert len(removed(consolidate(objects))) == 3
+    assert len(removed(consolidate(objects, keep_headroom="cpu=10%"))) == 2
+    assert len(removed(consolidate(objects, keep_headroom="cpu=60%"))) == 1
+
+
+def test_one_node_may_fail() -> None:
+    objects = [*FOUR, *workload("web", ["n0", "n1", "n2", "n3"])]
+    found = consolidate(objects, survive="node=1")
+    assert found.nodes_after == 2
+    assert "after one more node fails" in " ".join(why(found).values())
+
+
+def test_cheaper_shapes_replace_nodes() -> None:
+    offers = catalog(shape("small", "0.1"), shape("large", "0.4", cpu="16", memory="64Gi"), unit="USD/h")
+    objects = [node("n0", "16", "large"), *workload("web", ["n0", "n0"])]
+    found = consolidate(objects, offers)
+    (step,) = found.steps
+    assert (step.node, step.shape, step.saving) == ("n0", "small", Decimal("0.3"))
+    assert (found.cost_after, found.lower_bound, found.ended) == (Decimal("0.1"), Decimal("0.1"), "optimal")
+
+
+def test_nodes_without_a_price_stay() -> None:
+    found = consolidate([node("n0", kind="odd"), node("n1"), *workload("web", ["n1"])], catalog(shape("small", 1)))
+    assert removed(found) == ["n1"]
+    assert why(found)["n0"] == "the catalog has no price for odd"
+
+
+def test_a_time_limit_of_nothing_is_said() -> None:
+    found = consolidate([*FOUR, *workload("web", ["n0", "n1"])], time_limit=0.0)
+    assert (removed(found), found.ended) == ([], "time")
+
+
+def test_an_input_without_nodes() -> None:
+    with pytest.raises(InputError, match="no Node"):
+        consolidate([pending("p", cpu="1")])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"keep_headroom": "cpu"},
+        {"keep_headroom": "cpu=ten%"},
+        {"keep_headroom": "cpu=100%"},
+        {"survive": "zone=1"},
+        {"survive": "node=two"},
+    ],
+)
+def test_conditions_that_are_none(options: dict[str, str]) -> None:
+    with pytest.raises(UsageError):
+        consolidate(FOUR, **options)
+
+
+def _apply(edit: Edit, plane: ControlPlane) -> None:
+    edit.apply(Editor(plane))
+
+
+def replay(simulator: Simulator, found: Consolidation) -> None:
+    """Run each step with the drain use case; it must be safe, and no budget may be broken."""
+    prepared = simulator.prepared()
+    world = DrainWorld(prepared.scheduler, prepared.source.loaded, Flags(ignore_daemonsets=True))
+    world.place_pending()
+    waiting = set(world.waiting())
+
+    def edit(*edits: Edit) -> None:
+        for each in edits:
+            world.apply(partial(_apply, each))
+        world.rest()
+
+    edit(*(Cordon(each) for each in found.cordon))
+    for step in found.steps:
+        edit(*(Uncordon(each) for each in step.uncordon))
+        if step.new_node:
+            edit(
+                AddNode(make_node(step.new_node).label(TYPE, "tiny").allocatable(cpu="2", memory="8Gi", pods=20).obj())
+            )
+        result = world.drain([step.node])
+        assert result.outcome == "safe"
+        assert {pod.to for drained in result.nodes for pod in drained.of("moves")} <= {move.to for move in step.moves}
+        for each in result.budgets:
+            assert each.lowest >= min(each.desired, each.healthy_before)
+        edit(RemoveNode(step.node))
+    assert set(world.waiting()) <= waiting
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> list[dict[str, Any]]:
+    names = [f"n{at}" for at in range(draw(st.integers(2, 6)))]
+    objects = [node(name, draw(st.sampled_from(("4", "8"))), zone=draw(st.sampled_from("ab"))) for name in names]
+    for number in range(draw(st.integers(1, 3))):
+        on = draw(st.lists(st.sampled_from(names), min_size=1, max_size=4))
+        spec: dict[str, Any] = {}
+        if draw(st.booleans()):
+            spec["nodeSelector"] = {"zone": draw(st.sampled_from("ab"))}
+        if draw(st.booleans()):
+            term = {"labelSelector": {"matchLabels": {"app": f"w{number}"}}, "topologyKey": "kubernetes.io/hostname"}
+            spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        objects += workload(f"w{number}", on, draw(st.sampled_from(("500m", "1", "2"))), **spec)
+        if draw(st.booleans()):
+            objects.append(budget(f"w{number}", draw(st.integers(0, len(on)))))
+    objects += [pending(f"p{at}", cpu="1") for at in range(draw(st.integers(0, 2)))]
+    return objects
+
+
+@given(clusters(), st.booleans(), st.sampled_from(("", "node=1")))
+@settings(max_examples=60, deadline=None)
+def test_every_step_can_be_drained_in_its_order(objects: list[dict[str, Any]], priced: bool, survive: str) -> None:
+    offers = catalog(shape("small", 1), shape("tiny", "0.3", cpu="2", memory="8Gi")) if priced else None
+    found = consolidate(objects, offers, survive=survive)
+    assert found.lower_bound <= found.cost_after <= found.cost_before
+    replay(load(objects), found)
