@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import socket
 import threading
 import zlib
 from collections.abc import Generator, Iterator
@@ -13,6 +14,7 @@ from pydoc import locate
 from typing import Any
 
 from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin, as_completed, get_worker
+from distributed.comm import get_address_host_port, parse_address
 
 from ksched_cli import __version__
 from ksched_cli.errors import ClusterUnreadable, KschedError, Problem, UsageError
@@ -25,7 +27,7 @@ from ksched_cli.plan.sweep.task import SweepTask
 
 LOCAL = "local"
 # In seconds. A scheduler that does not answer is reported within ten.
-_CONNECT, _FIRST_WORKER = 5, 3
+_CONNECT, _GREETING, _FIRST_WORKER = 4, 3, 3
 # Spans that each worker has, the one that it runs included.
 _AHEAD = 2
 _NAME = "ksched-sweep"
@@ -67,6 +69,7 @@ class OnDask:
                 yield client
             return
         try:
+            _greet(self._address)
             client = Client(self._address, timeout=_CONNECT)
         except (OSError, ValueError) as problem:
             text = f"the Dask scheduler does not answer: {str(problem).splitlines()[0]}"
@@ -93,23 +96,24 @@ class OnDask:
         self.workers = len(versions)
 
     def _run_all(self, client: Any, spans: Spans, here: VariantRunner) -> Generator[RanSpan, None, None]:
+        """Run all spans. Dask gives up a span when too many workers died while they had it, whichever span was the
+        cause. So such spans wait until no other span runs; then each is run alone, and halved while its worker dies."""
         running = as_completed()
         span_of: dict[Any, range] = {}
-        halves: list[range] = []
-
-        def submit(span: range) -> None:
-            future = client.submit(_run, span.start, span.stop, pure=False)
-            span_of[future] = span
-            running.add(future)
-
+        suspects: list[range] = []
         while True:
             # Workers come and go.
             self.workers = max(self.workers, len(client.nthreads()))
-            while len(span_of) < self.workers * _AHEAD:
-                next_span = halves.pop() if halves else spans.hand_out()
-                if next_span is None:
+            alone = not span_of and bool(suspects)
+            while alone or (not suspects and len(span_of) < self.workers * _AHEAD):
+                span = suspects.pop() if alone else spans.hand_out()
+                if span is None:
                     break
-                submit(next_span)
+                future = client.submit(_run, span.start, span.stop, pure=False)
+                span_of[future] = span
+                running.add(future)
+                if alone:
+                    break
             if not span_of:
                 return
             future = next(running)
@@ -117,16 +121,31 @@ class OnDask:
             try:
                 result: RanSpan = future.result()
             except KilledWorker:
-                # Dask has given up on the span: some variant in it kills its workers.
-                if len(span) > 1:
-                    middle = span.start + len(span) // 2
-                    halves += [range(middle, span.stop), range(span.start, middle)]
-                else:
+                if alone and len(span) == 1:
                     yield RanSpan(span, encode_rows([here.died(span.start)]), 0.0, 0.0)
+                else:
+                    suspects += _halves(span) if alone else [span]
                 continue
             future.release()
             spans.measured(span, result.seconds)
             yield result
+
+
+def _greet(address: str) -> None:
+    """OSError if a server listens and does not speak as a Dask scheduler does, which greets first: `Client` would wait
+    for it without end."""
+    scheme, _ = parse_address(address)
+    if scheme != "tcp":
+        return
+    with socket.create_connection(get_address_host_port(address), _CONNECT) as connection:
+        connection.settimeout(_GREETING)
+        if not connection.recv(1):
+            raise OSError("the server closed the connection")
+
+
+def _halves(span: range) -> list[range]:
+    middle = span.start + len(span) // 2
+    return [range(middle, span.stop), range(span.start, middle)]
 
 
 class _TaskPlugin(WorkerPlugin):  # type: ignore[misc]  # distributed is not typed here

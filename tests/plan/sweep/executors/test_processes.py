@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,10 @@ from ksched_cli.errors import KschedError
 from ksched_cli.plan.sweep.executors.cores import Cores
 from ksched_cli.plan.sweep.executors.in_process import InProcess
 from ksched_cli.plan.sweep.executors.processes import Processes
-from ksched_cli.plan.sweep.rows import VariantRow, decode_rows
+from ksched_cli.plan.sweep.rows import decode_rows
 from ksched_cli.plan.sweep.runner import VariantRunner
 from ksched_cli.plan.sweep.spans import Spans
+from tests.plan.sweep.executors.deadly import DeadlySource
 from tests.plan.sweep.sweeping import MANY, simulator, sorted_lines, stored_lines
 
 
@@ -44,33 +44,10 @@ def test_a_worker_that_is_killed_changes_no_row() -> None:
     assert not run.result().outcomes.get("error")
 
 
-class _DeadlySource:
-    """The process that unpickles it dies when it runs variant 7."""
-
-    def __init__(self, source: Any) -> None:
-        self._source = source
-        self.digest = source.digest
-
-    def under(self, grid: int, version: int) -> Any:
-        return self._source.under(grid, version)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        run = VariantRunner.run
-
-        def deadly(runner: VariantRunner, numbers: Iterable[int]) -> Iterator[VariantRow]:
-            for number in numbers:
-                if number == 7:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                yield from run(runner, [number])
-
-        VariantRunner.run = deadly  # type: ignore[method-assign]
-
-
 def test_a_variant_that_kills_its_worker_is_a_row_with_an_error() -> None:
     task = simulator().sweep(fail="node:2")._task
     here = VariantRunner(task)
-    deadly = replace(task, source=_DeadlySource(task.source))
+    deadly = replace(task, source=DeadlySource(task.source, 7))
     spans = list(Processes(2).run(deadly, Spans(len(task.space)), here))
     rows = {row.variant: row for span in spans for row in decode_rows(span.lines)}
     assert rows.keys() == set(range(len(task.space)))
