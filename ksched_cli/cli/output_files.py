@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from ksched_cli.errors import UsageError
 
@@ -68,7 +69,8 @@ def _stage(output: OutputFile, staged: list[tuple[str, str]]) -> None:
     handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", suffix=".tmp", dir=os.path.dirname(path))
     staged.append((temporary, path))
     with os.fdopen(handle, "wb") as file:
-        os.fchmod(handle, _PRIVATE if output.private else _mode(path))
+        # By its name: Windows has no fchmod. mkstemp made a file of its own that only this user may open.
+        os.chmod(temporary, _PRIVATE if output.private else _mode(path))
         file.write(output.data)
         file.flush()
         os.fsync(handle)
@@ -102,9 +104,14 @@ def _is_read_from(path: str, source: str) -> bool:
     if source == "-":
         return _is_stdin(path)
     if os.path.isdir(source):
-        inside = os.path.realpath(path).startswith(os.path.join(os.path.realpath(source), ""))
-        return inside and path.endswith(_READ_SUFFIXES)
+        return is_below(path, source) and path.endswith(_READ_SUFFIXES)
     return _same_file(path, source)
+
+
+def is_below(path: str, folder: str, paths: Any = os.path) -> bool:
+    """Whether the path is in the folder, links followed. `paths` is os.path of the system."""
+    inner, outer = (paths.normcase(paths.realpath(each)) for each in (path, folder))
+    return bool(inner.startswith(paths.join(outer, "")))
 
 
 def _is_stdin(path: str) -> bool:

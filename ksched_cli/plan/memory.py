@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 
 def peak_mib() -> float:
@@ -14,8 +15,34 @@ def peak_mib() -> float:
                 return int(line.split()[1]) / 1024
     except OSError:
         pass
-    import resource
+    try:
+        import resource
+    except ImportError:
+        return _peak_on_windows()
     import sys
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in KiB, but in bytes on macOS
     return peak / (1024 * 1024) if sys.platform == "darwin" else peak / 1024
+
+
+def _peak_on_windows() -> float:
+    """PeakWorkingSetSize of PROCESS_MEMORY_COUNTERS; 0 where the system does not report it."""
+    import ctypes
+
+    class Counters(ctypes.Structure):
+        _fields_ = (
+            ("cb", ctypes.c_uint32),
+            ("PageFaultCount", ctypes.c_uint32),
+            ("PeakWorkingSetSize", ctypes.c_size_t),
+            ("others", ctypes.c_size_t * 7),
+        )
+
+    counters = Counters(cb=ctypes.sizeof(Counters))
+    try:
+        kernel: Any = vars(ctypes)["WinDLL"]("kernel32")
+        kernel.GetCurrentProcess.restype = ctypes.c_void_p
+        kernel.K32GetProcessMemoryInfo.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32)
+        kernel.K32GetProcessMemoryInfo(kernel.GetCurrentProcess(), ctypes.byref(counters), counters.cb)
+    except (KeyError, OSError, AttributeError):
+        return 0.0
+    return float(counters.PeakWorkingSetSize) / (1024 * 1024)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+import re
+from collections.abc import Iterable
+from pathlib import Path, PurePath
+from typing import Any
 from urllib.parse import quote
 
 from ksched_cli.sources.places import SourcePlace
 
 STDIN = "stdin"
+# The beginning of an absolute path of Windows, with slashes.
+_DRIVE = re.compile(r"[A-Za-z]:/")
 
 
 def repository_path(place: SourcePlace) -> str:
@@ -18,11 +23,20 @@ def repository_path(place: SourcePlace) -> str:
     if not source or source == STDIN:
         return ""
     if not os.path.exists(source):
-        # An archive's name, a colon, and the name of a file in it.
-        archive = source.partition(":")[0]
+        archive = archive_of(source)
         source = archive if os.path.exists(archive) else source
-    path = Path(os.path.abspath(source))
-    for root in _roots():
+    return relative_to_first(Path(os.path.abspath(source)), _roots())
+
+
+def archive_of(source: str, paths: Any = os.path) -> str:
+    """What is before the colon of "archive.zip:inner.yaml". `paths` is os.path of the system: C: is no archive."""
+    drive, rest = paths.splitdrive(source)
+    return f"{drive}{rest.partition(':')[0]}"
+
+
+def relative_to_first(path: PurePath, roots: Iterable[PurePath]) -> str:
+    """The path below the first root that it is in, with slashes; the whole path if it is in none."""
+    for root in roots:
         if path.is_relative_to(root):
             return path.relative_to(root).as_posix()
     return path.as_posix()
@@ -44,5 +58,7 @@ def _git_root() -> Path | None:
 
 def as_uri(path: str) -> str:
     """A relative reference, or a file URI for what is outside of the checkout."""
+    if _DRIVE.match(path):
+        return f"file:///{quote(path, safe='/:')}"
     quoted = quote(path, safe="/")
     return f"file://{quoted}" if path.startswith("/") else quoted

@@ -103,12 +103,12 @@ def read(path: Path, *, gathered: bool = False, options: ReadOptions = DUMPS) ->
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
-            raise InputError(Problem(f"larger than {MAX_BYTES // 1024**3} GiB", str(path)))
+            raise InputError(Problem(f"larger than {MAX_BYTES // 1024**3} GiB", path.as_posix()))
         with path.open("rb") as file:
-            for content in _contents(file, str(path), size, options):
+            for content in _contents(file, path.as_posix(), size, options):
                 yield replace(content, gathered=True) if gathered else content
     except OSError as problem:
-        raise InputError(Problem(_said(problem), str(path))) from None
+        raise InputError(Problem(_said(problem), path.as_posix())) from None
 
 
 def read_stdin(stdin: BinaryIO, options: ReadOptions = DUMPS, name: str = "stdin") -> Iterator[Content]:

@@ -20,7 +20,7 @@ def source(tmp_path: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("function", ["fsync", "replace", "fchmod"])
+@pytest.mark.parametrize("function", ["fsync", "replace", "chmod"])
 def test_the_old_file_survives_a_failure(function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "out"
     path.write_bytes(b"old")

@@ -40,6 +40,10 @@ def about_rows(task: SweepTask) -> dict[str, Any]:
     }
 
 
+# Windows has no O_CLOEXEC, and would write line ends of its own.
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
 class RowStore:
     """`about` identifies the sweep: rows are resumed only where it is the same."""
 
@@ -58,7 +62,7 @@ class RowStore:
         with _usable(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             self._check()
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o666)
             _lock(self._file, self._folder)
         yield from self._read()
 

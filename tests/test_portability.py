@@ -1,0 +1,176 @@
+"""Nothing of the package needs a system call that Windows or macOS lacks, and paths of Windows are understood."""
+
+from __future__ import annotations
+
+import ast
+import ntpath
+import posixpath
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+import pytest
+
+from ksched_cli.cli.output_files import is_below
+from ksched_cli.plan import memory
+from ksched_cli.report.ci_paths import archive_of, as_uri, relative_to_first
+from ksched_cli.sources.unrendered import unrendered
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "ksched_cli"
+MODULES = {"fcntl", "resource", "termios", "tty", "pty", "pwd", "grp", "posix", "readline", "syslog", "curses"}
+# Windows lacks them, or has them only with Python 3.13 (fchmod).
+_ATTRIBUTES = {
+    "os": "fchmod fchown chown fork forkpty getuid geteuid getgid getegid getpgid setsid killpg mkfifo nice openpty pread "
+    "pwrite sched_getaffinity setuid statvfs uname getloadavg O_CLOEXEC O_NOFOLLOW O_NONBLOCK O_DIRECTORY wait waitpid",
+    "signal": "SIGALRM SIGHUP SIGKILL SIGPIPE SIGUSR1 SIGUSR2 SIGCHLD SIGTSTP SIGWINCH alarm setitimer pause sigwait "
+    "pthread_sigmask",
+    "select": "poll epoll kqueue",
+    "socket": "AF_UNIX",
+    "time": "tzset",
+}
+NAMES = {f"{owner}.{name}" for owner, names in _ATTRIBUTES.items() for name in names.split()}
+
+
+def calls_without_fallback(source: str) -> Iterator[tuple[int, str]]:
+    """Imports and names of one system that stand in no try with a handler for their absence and in no if with
+    hasattr."""
+
+    def visit(node: ast.AST, guarded: bool) -> Iterator[tuple[int, str]]:
+        if isinstance(node, ast.Try):
+            caught = {
+                name.id
+                for each in node.handlers
+                if each.type
+                for name in ast.walk(each.type)
+                if isinstance(name, ast.Name)
+            }
+            inside = guarded or bool(caught & {"ImportError", "ModuleNotFoundError", "AttributeError"})
+            for child in node.body:
+                yield from visit(child, inside)
+            for child in (*node.handlers, *node.orelse, *node.finalbody):
+                yield from visit(child, guarded)
+            return
+        if isinstance(node, ast.If) and any(
+            isinstance(each, ast.Name) and each.id == "hasattr" for each in ast.walk(node.test)
+        ):
+            for child in node.body:
+                yield from visit(child, True)
+            for child in node.orelse:
+                yield from visit(child, guarded)
+            return
+        if not guarded:
+            if isinstance(node, ast.Import):
+                yield from ((node.lineno, each.name) for each in node.names if each.name in MODULES)
+            if isinstance(node, ast.ImportFrom) and node.module in MODULES:
+                yield node.lineno, node.module
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                name = f"{node.value.id}.{node.attr}"
+                if name in NAMES:
+                    yield node.lineno, name
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, guarded)
+
+    yield from visit(ast.parse(source), False)
+
+
+def test_no_call_needs_posix() -> None:
+    files = sorted(PACKAGE.rglob("*.py"))
+    assert len(files) > 400
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for path in files
+        for line, name in calls_without_fallback(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_calls_of_posix_are_found() -> None:
+    source = "import os\nimport fcntl\ntry:\n    import resource\nexcept ImportError:\n    os.fork()\nos.fchmod(1, 2)\nif hasattr(os, 'fork'):\n    os.fork()\n"
+    assert list(calls_without_fallback(source)) == [(2, "fcntl"), (6, "os.fork"), (7, "os.fchmod")]
+
+
+@pytest.mark.slow
+def test_commands_run_without_what_windows_lacks(tmp_path: Path) -> None:
+    """The modules cannot be imported and the functions are not there."""
+    code = (
+        f"import os, sys; sys.modules.update(dict.fromkeys({sorted(MODULES - {'posix'})!r}))\n"
+        # Those that the standard library of this system does without.
+        "for name in ('fchmod', 'fchown', 'O_CLOEXEC', 'getuid', 'fork'): vars(os).pop(name, None)\n"
+        "from ksched_cli.cli.main import run\n"
+        "snapshot = sys.argv[1]\n"
+        "assert run(['demo']) in (0, 1)\n"
+        "assert run(['snapshot', '--from', 'ksched_cli/cli/demo_cluster.yaml', '-o', snapshot]) == 0\n"
+        "assert run(['simulate', '--settle', '--from', snapshot, '-o', 'json']) == 1\n"
+        "assert run(['drain', '--each', 'node', '--from', snapshot]) == 1\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "demo.ksched.gz")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_memory_without_proc_and_resource(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(path: Any) -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(memory.Path, "read_text", missing)
+    assert memory.peak_mib() > 1
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert memory.peak_mib() == 0.0 or sys.platform == "win32"
+
+
+@pytest.mark.parametrize(
+    ("source", "paths", "archive"),
+    [
+        ("dump.zip:inner/pods.yaml", posixpath, "dump.zip"),
+        ("C:\\dumps\\dump.zip:inner/pods.yaml", ntpath, "C:\\dumps\\dump.zip"),
+        ("C:/dumps/dump.zip", ntpath, "C:/dumps/dump.zip"),
+        ("\\\\server\\share\\dump.zip:pods.yaml", ntpath, "\\\\server\\share\\dump.zip"),
+        ("dump.zip:pods.yaml", ntpath, "dump.zip"),
+    ],
+)
+def test_the_archive_of_a_source(source: str, paths: Any, archive: str) -> None:
+    assert archive_of(source, paths) == archive
+
+
+def test_paths_below_the_checkout_have_slashes() -> None:
+    roots = [PureWindowsPath("D:/a/repo"), PureWindowsPath("C:/Users/x")]
+    assert relative_to_first(PureWindowsPath("d:\\A\\repo\\deploy\\web.yaml"), roots) == "deploy/web.yaml"
+    assert relative_to_first(PureWindowsPath("E:\\web.yaml"), roots) == "E:/web.yaml"
+    assert relative_to_first(PurePosixPath("/a/repo/deploy/web.yaml"), [PurePosixPath("/a/repo")]) == "deploy/web.yaml"
+
+
+@pytest.mark.parametrize(
+    ("path", "uri"),
+    [
+        ("deploy/my web.yaml", "deploy/my%20web.yaml"),
+        ("/tmp/web.yaml", "file:///tmp/web.yaml"),
+        ("E:/my web.yaml", "file:///E:/my%20web.yaml"),
+    ],
+)
+def test_uris(path: str, uri: str) -> None:
+    assert as_uri(path) == uri
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "paths", "expected"),
+    [
+        ("C:\\Dumps\\a.json", "c:\\dumps", ntpath, True),
+        ("C:/dumps/a.json", "C:\\dumps\\", ntpath, True),
+        ("C:\\dumps-old\\a.json", "C:\\dumps", ntpath, False),
+        ("D:\\dumps\\a.json", "C:\\dumps", ntpath, False),
+        ("/dumps/a.json", "/dumps", posixpath, True),
+        ("/Dumps/a.json", "/dumps", posixpath, False),
+    ],
+)
+def test_whether_a_file_is_in_a_folder(path: str, folder: str, paths: Any, expected: bool) -> None:
+    assert is_below(path, folder, paths) is expected
+
+
+def test_files_of_other_tools_are_recognised_in_folders_of_windows() -> None:
+    """Files are named with slashes from where they are found (sources/files.py)."""
+    problem = unrendered(PureWindowsPath("C:\\repo\\base\\kustomization.yaml").as_posix())
+    assert problem is not None
+    assert "kustomize build C:/repo/base" in problem.hint
