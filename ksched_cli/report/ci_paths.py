@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path, PurePath
 from typing import Any
@@ -12,8 +11,6 @@ from urllib.parse import quote
 from ksched_cli.sources.places import SourcePlace
 
 STDIN = "stdin"
-# The beginning of an absolute path of Windows, with slashes.
-_DRIVE = re.compile(r"[A-Za-z]:/")
 
 
 def repository_path(place: SourcePlace) -> str:
@@ -58,7 +55,7 @@ def _git_root() -> Path | None:
 
 def as_uri(path: str) -> str:
     """A relative reference, or a file URI for what is outside of the checkout."""
-    if _DRIVE.match(path):
+    if path[1:3] == ":/":  # a drive of Windows
         return f"file:///{quote(path, safe='/:')}"
     quoted = quote(path, safe="/")
     return f"file://{quoted}" if path.startswith("/") else quoted
