@@ -46,6 +46,8 @@ EPILOG = """Examples:
 
   ksched sweep --add-node cpu=16,memory=64Gi=0..20 --from cluster.json
 
+  ksched sweep --grid scoring.yaml --orders 20 --from cluster.json
+
   ksched sweep sweep.yaml --from cluster.json -o jsonl
 
   ksched sweep validate sweep.yaml
@@ -91,6 +93,15 @@ Orders = Annotated[
 Ties = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option("--ties", metavar="N", show_default=False, help="N random choices among nodes with equal scores."),
+]
+Grid = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--grid",
+        metavar="FILE",
+        show_default=False,
+        help="Scheduler configurations to try: every combination of the weights, strategies and arguments of a file.",
+    ),
 ]
 Sample = Annotated[
     Optional[int],  # noqa: UP045
@@ -139,6 +150,7 @@ def sweep(
     fail: Fail = "",
     orders: Orders = None,
     ties: Ties = None,
+    grid: Grid = None,
     sample: Sample = None,
     workers: Workers = None,
     dask: Dask = None,
@@ -155,7 +167,14 @@ def sweep(
     files: list[str] = ctx.obj or []
     if len(files) > 1:
         raise UsageError(f"one sweep file at a time: {', '.join(files)}")
-    words: dict[str, Any] = {"fail": fail, "orders": orders, "ties": ties, "sample": sample, "seed": scheduler.seed}
+    words: dict[str, Any] = {
+        "fail": fail,
+        "orders": orders,
+        "ties": ties,
+        "grid": grid,
+        "sample": sample,
+        "seed": scheduler.seed,
+    }
     scheduler, edits = _without_ranges(scheduler, edits, words)
     simulator = Simulator.of(run_options(cluster, live, scheduler, edits))
     if dask is not None and workers is not None:

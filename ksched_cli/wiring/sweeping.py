@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ksched_cli.api.yaml_reader import read_documents
-from ksched_cli.errors import UsageError
+from ksched_cli.errors import ConfigError, Problem, UsageError
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.sweep.executors.cores import Cores
 from ksched_cli.plan.sweep.executors.executor import Executor
@@ -100,8 +100,9 @@ def sweep_input(
     if unknown:
         known = ", ".join(SweepKeywords.__annotations__)
         raise UsageError(f"there is no dimension {', '.join(unknown)}; there are {known}")
-    sweep = read_sweep(path, words)
+    sweep = read_sweep(path, words, _as_document(options.config))
     cluster = SweptCluster.of(options, source, sweep)
+    _check_grid(cluster)
     check_nodes(options, cluster.loaded, Loaded())
     space = variant_space(sweep, cluster.loaded)
     task = SweepTask(space, cluster, options.namespace or cluster.loaded.namespace)
@@ -109,6 +110,18 @@ def sweep_input(
     store = RowStore(out, about_rows(task), resume=resume) if out is not None else None
     seconds = source.seconds
     return SweepRun(task, executor, progress=progress, store=store, load_seconds=seconds, warnings=source.warnings)
+
+
+def _check_grid(cluster: SweptCluster) -> None:
+    """ConfigError with what kube-scheduler would not accept of the configurations of the grid."""
+    problems: dict[str, Problem] = {}
+    for point in cluster.sweep.grid:
+        try:
+            scheduler_spec(replace(cluster.options, config=point.configuration))
+        except ConfigError as mistake:
+            problems |= {str(each): replace(each, source="--grid", line=None) for each in mistake.problems}
+    if problems:
+        raise ConfigError(problems.values())
 
 
 def _executor(workers: int, dask: str | None, variants: int) -> Executor:

@@ -166,6 +166,9 @@ def test_files_that_are_no_sweep(text: str, message: str, tmp_path: Path, capsys
             "--sample N draws N of them",
             id="too many",
         ),
+        pytest.param(
+            ["--fail", "node", "--grid", "none.yaml"], "--grid none.yaml: none.yaml: no such file", id="no grid"
+        ),
         pytest.param(["--orders", "3"], "--orders 3: no pod of the input is pending", id="nothing to order"),
         pytest.param(["--failing", "node"], "No such option", id="unknown dimension"),
         pytest.param(["none.yaml"], "none.yaml: no such file", id="no such file"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,8 +12,9 @@ from msgspec import structs
 from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.yaml_reader import Document, read_documents
 from ksched_cli.errors import InputError, KschedError, Problem, UsageError
-from ksched_cli.plan.sweep.document import API_VERSION, KIND, DimensionsDocument, SweepDocument
-from ksched_cli.plan.sweep.model import DEFAULT_WORST, EditRange, Sweep
+from ksched_cli.plan.sweep.document import API_VERSION, KIND, DimensionsDocument, GridDocument, SweepDocument
+from ksched_cli.plan.sweep.grid import grid_points
+from ksched_cli.plan.sweep.model import DEFAULT_WORST, EditRange, GridPoint, Sweep
 from ksched_cli.plan.sweep.reading import check_draws, read_edit_range, read_failing, read_versions
 from ksched_cli.whatif.edits.lib.mistake import EditMistake
 from ksched_cli.whatif.edits.lib.registry import specs_by_flag
@@ -26,11 +28,11 @@ DIMENSION_WORDS = tuple(structs.asdict(DimensionsDocument()))
 OTHER_WORDS = ("sample", "seed", "keep_worst")
 
 
-def read_sweep(path: str | None, words: Mapping[str, Any]) -> Sweep:
-    """The sweep of a file, in which `words` replace what is written there. InputError or UsageError with all
-    mistakes."""
+def read_sweep(path: str | None, words: Mapping[str, Any], config: Mapping[str, Any] | None = None) -> Sweep:
+    """The sweep of a file, in which `words` replace what is written there. A grid changes the configuration. InputError
+    or UsageError with all mistakes."""
     document = _read_file(path) if path is not None else None
-    reader = _SweepReader(path or "", document, words)
+    reader = _SweepReader(path or "", document, words, config)
     sweep = reader.read()
     if reader.problems:
         problems = sorted(reader.problems, key=lambda problem: problem.line or 0)
@@ -43,7 +45,7 @@ def validate_sweep(path: str) -> str:
     return read_sweep(path, {}).name
 
 
-def _read_file(path: str) -> Document:
+def _read_file(path: str, expected: str = f"one {KIND} of {API_VERSION}") -> Document:
     try:
         content = Path(path).read_bytes()
     except OSError as problem:
@@ -51,13 +53,15 @@ def _read_file(path: str) -> Document:
     documents = list(read_documents(content, path, with_lines=True))
     if len(documents) != 1 or not isinstance(documents[0].value, dict):
         what = "empty" if not documents else f"{len(documents)} documents" if len(documents) > 1 else "not an object"
-        raise InputError(Problem(f"{what}: expected one {KIND} of {API_VERSION}", path))
+        raise InputError(Problem(f"{what}: expected {expected}", path))
     return documents[0]
 
 
 class _SweepReader:
-    def __init__(self, source: str, file: Document | None, words: Mapping[str, Any]) -> None:
-        self._source, self._file, self._words = source, file, words
+    def __init__(
+        self, source: str, file: Document | None, words: Mapping[str, Any], config: Mapping[str, Any] | None
+    ) -> None:
+        self._source, self._file, self._words, self._config = source, file, words, config
         self.problems: list[Problem] = []
 
     def read(self) -> Sweep:
@@ -68,7 +72,7 @@ class _SweepReader:
             self._made("fail", read_failing, of.fail),
             self._made("orders", check_draws, of.orders) or 0,
             self._made("ties", check_draws, of.ties) or 0,
-            (),
+            self._made("grid", self._grid, of.grid) or (),
             self._made("kube_version", read_versions, of.kube_version) or (),
             tuple(self._edits(of)),
             document.sample,
@@ -102,6 +106,21 @@ class _SweepReader:
         made = structs.replace(document.dimensions, **dimensions)
         return structs.replace(document, dimensions=made, **others)
 
+    def _grid(self, grid: str | Mapping[str, Any] | GridDocument) -> tuple[GridPoint, ...]:
+        """A grid of a file beside the sweep file, or one that is written out."""
+        if isinstance(grid, GridDocument):
+            return grid_points(grid, self._config)
+        value: Any = grid
+        if isinstance(grid, str):
+            in_file = self._words.get("grid") != grid
+            path = Path(self._source).parent / grid if in_file else Path(grid)
+            value = _read_file(str(path), "one mapping with weights, strategies or arguments").value
+        typed, mistakes = problems_in(value, GridDocument)
+        if mistakes:
+            raise InputError(Problem(text, path=path_text(steps)) for steps, text in mistakes)
+        assert typed is not None
+        return grid_points(typed, self._config)
+
     def _edits(self, of: DimensionsDocument) -> Sequence[EditRange]:
         """In the order in which a command line's edits are made."""
         found = []
@@ -123,7 +142,7 @@ class _SweepReader:
             self._complain(key, str(mistake), mistake.hint, value)
         except KschedError as mistake:
             for problem in mistake.problems:
-                self._complain(key, problem.message, problem.hint, value)
+                self._complain(key, str(replace(problem, hint="")), problem.hint, value)
         return None
 
     def _complain(self, key: str, message: str, hint: str = "", value: Any = None) -> None:

@@ -1,0 +1,184 @@
+"""A variant is what the other commands make of the same change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.errors import ConfigError, KschedError
+from ksched_cli.plan.sweep.draws import seed_of
+from ksched_cli.plan.sweep.rows import VariantRow
+from ksched_cli.simulator import Simulator
+from tests.builders import make_node, make_pod
+from tests.plan.sweep.clusters import cluster
+
+ITEMS = cluster(6, pending=6)
+
+
+def placements(simulator: Simulator) -> dict[str, str]:
+    """Pod to node of the pods that the run has placed."""
+    final = simulator.settle().final
+    return {pod.pod: pod.node for pod in final if pod.state == "scheduled"}
+
+
+def placed(row: VariantRow) -> dict[str, str]:
+    return {each.pod: each.node for each in row.pods if each.result == "scheduled"}
+
+
+def rows(**words: Any) -> list[VariantRow]:
+    return list(Simulator.load(ITEMS).sweep(**words))
+
+
+def test_the_base_is_the_cluster_as_it_settles() -> None:
+    base = Simulator.load(ITEMS).sweep(ties=1).result().base
+    assert placed(base) == placements(Simulator.load(ITEMS))
+    assert base.figures is not None
+    assert base.figures.unschedulable == len(Simulator.load(ITEMS).settle().unplaced)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_new_nodes(number: int) -> None:
+    row = rows(add_node="cpu=8,memory=16Gi,zone=zone-0=0..2")[number]
+    simulator = Simulator.load(ITEMS)
+    if number:
+        simulator = simulator.add_node("cpu=8,memory=16Gi,zone=zone-0", number)
+    assert placed(row) == placements(simulator)
+    assert row.figures is not None
+    assert row.figures.nodes == len(simulator.nodes)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_cloned_nodes(number: int) -> None:
+    row = rows(clone_node="node-0=0..2")[number]
+    simulator = Simulator.load(ITEMS)
+    assert placed(row) == placements(simulator.clone_node("node-0", number) if number else simulator)
+
+
+@pytest.mark.parametrize("replicas", range(1, 9))
+def test_replicas(replicas: int) -> None:
+    row = rows(scale="replicaset/app-0=1..8")[replicas - 1]
+    assert placed(row) == placements(Simulator.load(ITEMS).scale("replicaset/app-0", replicas))
+
+
+@pytest.mark.parametrize("version", ["1.25", "1.30", "1.36"])
+def test_minors(version: str) -> None:
+    found = {row.at["kubeVersion"]: row for row in rows(kube_version="1.25,1.30,1.36")}
+    assert placed(found[version]) == placements(Simulator.load(ITEMS, kube_version=version))
+
+
+STRATEGY = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+
+@pytest.mark.parametrize("strategy", ["LeastAllocated", "MostAllocated"])
+@pytest.mark.parametrize("weight", [0, 1, 7])
+def test_configurations(strategy: str, weight: int) -> None:
+    grid = {"strategies": ["LeastAllocated", "MostAllocated"], "weights": {"NodeResourcesFit": [0, 1, 7]}}
+    found = {tuple(row.at["grid"].values()): row for row in rows(grid=grid)}
+    score: dict[str, Any] = {"enabled": [{"name": "NodeResourcesFit", "weight": weight}]}
+    profile = {
+        "plugins": {"score": score if weight else {"disabled": [{"name": "NodeResourcesFit"}]}},
+        "pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": strategy}}}],
+    }
+    assert placed(found[weight, strategy]) == placements(
+        Simulator.load(ITEMS, config={**STRATEGY, "profiles": [profile]})
+    )
+
+
+def test_a_grid_changes_the_given_configuration_in_all_profiles() -> None:
+    base = {**STRATEGY, "profiles": [{"schedulerName": "default-scheduler"}, {"schedulerName": "other"}]}
+    sweep = Simulator.load(ITEMS, config=base).sweep(grid={"strategies": ["MostAllocated"]})
+    (point,) = sweep._task.space.sweep.grid
+    assert [profile["schedulerName"] for profile in point.configuration["profiles"]] == ["default-scheduler", "other"]
+    assert all(profile["pluginConfig"] for profile in point.configuration["profiles"])
+    assert "pluginConfig" not in base["profiles"][0]
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        pytest.param({}, "the grid has no value", id="empty"),
+        pytest.param({"strategies": ["Most"]}, "scoringStrategy.type: 'Most' is not supported", id="no such strategy"),
+        pytest.param({"weights": {"Nope": [1]}}, 'plugin "Nope" does not exist', id="no such plugin"),
+        pytest.param({"weights": {"NodeResourcesFit": []}}, "NodeResourcesFit weight has no value", id="no weight"),
+        pytest.param({"weight": {}}, "weight: no such field", id="unknown field"),
+        pytest.param({"weights": {"A": list(range(101)), "B": list(range(100))}}, "at most 10,000", id="too many"),
+        pytest.param("none.yaml", "none.yaml: no such file", id="no file"),
+    ],
+)
+def test_bad_grids(grid: Any, message: str) -> None:
+    with pytest.raises(KschedError) as raised:
+        rows(grid=grid)
+    assert message in str(raised.value)
+
+
+def test_a_mistake_of_many_configurations_is_raised_once() -> None:
+    grid = {"strategies": ["Most"], "weights": {"NodeResourcesFit": [1, 2, 3]}}
+    with pytest.raises(ConfigError) as raised:
+        rows(grid=grid)
+    assert len(raised.value.problems) == 1
+
+
+def test_the_grid_of_a_sweep_file_is_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "grid.yaml").write_text("strategies: [MostAllocated]\n")
+    file = tmp_path / "sweep.yaml"
+    file.write_text("apiVersion: ksched/v1\nkind: Sweep\ndimensions: {grid: grid.yaml}\n")
+    (row,) = Simulator.load(ITEMS).sweep(file)
+    assert row.at == {"grid": {"strategy": "MostAllocated"}}
+
+
+def test_tie_breaks() -> None:
+    """The same draws as --tie-break random with this seed."""
+    for row in rows(ties=5, seed=3):
+        simulator = Simulator.load(ITEMS, tie_break="random", seed=seed_of(3, "tie", row.at["tie"]))
+        assert placed(row) == placements(simulator)
+
+
+def test_each_pod_comes_first_in_some_order() -> None:
+    """One place, three pods that want it."""
+    items = [make_node("a").allocatable(cpu="1", memory="1Gi", pods="10").doc()]
+    items += [make_pod(f"new-{number}").uid(f"new-{number}").requests(cpu="1").doc() for number in range(3)]
+    run = Simulator.load(items).sweep(orders=60)
+    winners = Counter(pod for row in run for pod in placed(row))
+    assert winners.keys() == {"default/new-0", "default/new-1", "default/new-2"}
+    assert all(8 < count < 32 for count in winners.values())
+    odds = {each.pod: dict(each.results) for each in run.result().pods}
+    share = odds["default/new-0"]["scheduled"]
+    low, high = share.interval
+    assert low < 1 / 3 < high
+    assert (share.count, share.total) == (winners["default/new-0"], 60)
+
+
+def test_a_higher_priority_comes_first_in_every_order() -> None:
+    items = [make_node("a").allocatable(cpu="1", memory="1Gi", pods="10").doc()]
+    items += [make_pod("low").uid("low").requests(cpu="1").doc(), make_pod("high").uid("high").requests(cpu="1").doc()]
+    items[2]["spec"]["priority"] = 10
+    assert {tuple(placed(row)) for row in Simulator.load(items).sweep(orders=10)} == {("default/high",)}
+
+
+def test_the_rows_of_a_variant_do_not_depend_on_those_before_it() -> None:
+    words: dict[str, Any] = {"fail": "node", "orders": 2, "ties": 2, "scale": "replicaset/app-0=1..3"}
+    forward = Simulator.load(ITEMS).sweep(**words)
+    from ksched_cli.plan.sweep.runner import VariantRunner
+
+    backward = VariantRunner(forward._task).run(reversed(range(len(forward))))
+    assert sorted(backward, key=lambda row: row.variant) == list(forward)
+
+
+def test_a_variant_that_raises_is_a_row_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ksched_cli.plan.sweep.trials import VariantTrials
+
+    row_of = VariantTrials.row
+
+    def row(trials: VariantTrials, variant: Any) -> VariantRow:
+        if variant.number == 2:
+            raise ZeroDivisionError("of the third variant")
+        return row_of(trials, variant)
+
+    plain = rows(fail="node")
+    monkeypatch.setattr(VariantTrials, "row", row)
+    found = rows(fail="node")
+    assert (found[2].outcome, found[2].error) == ("error", "ZeroDivisionError: of the third variant")
+    assert [*found[:2], *found[3:]] == [*plain[:2], *plain[3:]]
