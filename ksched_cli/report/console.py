@@ -9,12 +9,17 @@ from typing import Any, TextIO, cast
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
+
+from ksched_cli.report.plain_table import plain_lines
 
 # What a table is laid out for where no terminal says how wide it is: pipes, files, CI logs.
 PLAIN_WIDTH = 120
 _NARROWEST = 40
 _INDENT = "    "
+# Rows of a table from which on it is written without rich.
+_LONG = 50
 # What `visible` writes begins with it, and no valid name has it.
 _ESCAPE = "\\"
 
@@ -39,7 +44,19 @@ class _Console(Console):
     """Indents the wrapped lines of a text with escapes: no line begins in the middle of a hostile name."""
 
     def print(self, *objects: Any, **options: Any) -> None:
+        if len(objects) == 1 and isinstance(objects[0], Table) and not options and self._prints_plain(objects[0]):
+            return
         super().print(*map(self._indented, objects), **options)
+
+    def _prints_plain(self, table: Table) -> bool:
+        """Write a long table without rich, where that comes to the same lines."""
+        if table.row_count < _LONG or self.color_system is not None or self.is_terminal:
+            return False
+        lines = plain_lines(table, self.width)
+        if lines is None:
+            return False
+        self.file.write("".join(f"{line.rstrip(' ')}\n" for line in lines))
+        return True
 
     def _indented(self, shown: Any) -> Any:
         text = Text(shown) if isinstance(shown, str) else shown

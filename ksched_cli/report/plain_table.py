@@ -1,0 +1,57 @@
+"""Tables of many rows as plain lines. rich takes a second for thousands of rows: it measures and wraps each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.cells import cell_len
+from rich.table import Column, Table
+from rich.text import Text
+
+
+def plain_lines(table: Table, width: int) -> Iterator[str] | None:
+    """The lines as rich writes them without colours; None if the table is anything but rows of one line that fit into
+    the width."""
+    if table.box is not None or table.title or table.caption or table.expand or table.show_footer or table.pad_edge:
+        return None
+    columns = [_texts(column, table) for column in table.columns]
+    if any(column is None for column in columns) or any(each.width or each.max_width for each in table.columns):
+        return None
+    texts = [column for column in columns if column is not None]
+    widths = [
+        max(max((_width(text) for text in column), default=0), each.min_width or 0)
+        for column, each in zip(texts, table.columns, strict=True)
+    ]
+    _, right, _, left = table.padding
+    gap = " " * (right + left)
+    if table.collapse_padding or sum(widths) + len(gap) * (len(widths) - 1) > width:
+        return None
+    right_aligned = [column.justify == "right" for column in table.columns]
+    return _lines(list(zip(*texts, strict=True)), widths, right_aligned, gap)
+
+
+def _lines(rows: list[tuple[str, ...]], widths: list[int], right_aligned: list[bool], gap: str) -> Iterator[str]:
+    layout = list(zip(widths, right_aligned, strict=True))
+    for row in rows:
+        cells = (_aligned(text, width, at_right) for text, (width, at_right) in zip(row, layout, strict=True))
+        yield gap.join(cells)
+
+
+def _aligned(text: str, width: int, at_right: bool) -> str:
+    padding = " " * (width - _width(text))
+    return padding + text if at_right else text + padding
+
+
+def _texts(column: Column, table: Table) -> list[str] | None:
+    """The cells with the header; None if a cell is not a text of one line without spaces around it."""
+    if column.justify not in ("left", "right"):
+        return None
+    cells = [*([column.header] if table.show_header else []), *column.cells]
+    texts = [cell.plain if isinstance(cell, Text) and not cell.justify else cell for cell in cells]
+    if all(isinstance(text, str) and text == text.strip() and text.isprintable() for text in texts):
+        return [str(text) for text in texts]
+    return None
+
+
+def _width(text: str) -> int:
+    return len(text) if text.isascii() else cell_len(text)

@@ -1,0 +1,58 @@
+"""Long tables without rich are the tables of rich, line by line."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.table import Table
+from rich.text import Text
+
+from ksched_cli.report import console as module
+from ksched_cli.report.console import make_console
+
+cells = st.text("ab é漢 \\x1b-", max_size=14)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    padding = draw(st.sampled_from([(0, 2, 0, 0), (0, 1, 0, 1), (0, 1)]))
+    table = Table(box=None, pad_edge=draw(st.booleans()), padding=padding, show_header=draw(st.booleans()))
+    count = draw(st.integers(1, 4))
+    for number in range(count):
+        table.add_column(
+            draw(st.sampled_from(["POD", "NODE", ""])),
+            justify=draw(st.sampled_from(["left", "right"])),
+            no_wrap=draw(st.booleans()),
+            ratio=1 if number == count - 1 else None,
+        )
+    for _ in range(draw(st.integers(0, 6))):
+        row = [draw(cells) for _ in range(count)]
+        table.add_row(*(Text(cell, style="red") if draw(st.booleans()) else cell for cell in row))
+    return table
+
+
+def printed(table: Table, width: int) -> str:
+    out = io.StringIO()
+    make_console(width, out).print(table)
+    return out.getvalue()
+
+
+@given(tables(), st.integers(20, 90))
+def test_lines_are_those_of_rich(table: Table, width: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_LONG", 10**6)
+        by_rich = printed(table, width)
+        patch.setattr(module, "_LONG", 0)
+        assert printed(table, width) == by_rich
+
+
+def test_a_long_table_is_written_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("POD")
+    for number in range(100):
+        table.add_row(f"pod-{number}")
+    monkeypatch.setattr(Table, "__rich_console__", lambda *arguments: pytest.fail("rich lays the table out"))
+    assert printed(table, 80).splitlines() == ["POD", *(f"pod-{number}" for number in range(100))]
