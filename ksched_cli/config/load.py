@@ -5,13 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from ksched_cli.api.conversion import path_text
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
-from ksched_cli.api.yaml_reader import Document
 from ksched_cli.config.model import Extender, KubeSchedulerProfile, PluginConfig, Plugins, SchedulerConfiguration
 from ksched_cli.config.own_args import needs_arguments, own_args
 from ksched_cli.config.plugin_args import LATE_ARGS, args_of, completed
@@ -34,6 +33,9 @@ from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT, REQUESTED_TO_CAPACITY_RATIO
+
+if TYPE_CHECKING:
+    from ksched_cli.api.yaml_reader import Document
 
 
 class _ProfileDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):

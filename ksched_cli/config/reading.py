@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.label_names import is_label_key
-from ksched_cli.api.yaml_reader import Document, read_documents
 from ksched_cli.config.extenders import extender_complaints
 from ksched_cli.config.model import Extender
 from ksched_cli.errors import ConfigError, InputError, Problem
+
+if TYPE_CHECKING:
+    from ksched_cli.api.yaml_reader import Document
 
 KIND = "KubeSchedulerConfiguration"
 
 
 def read_one(text: str | bytes, source: str) -> Document:
     """The one document of a file."""
+    from ksched_cli.api.yaml_reader import read_documents
+
     try:
         documents = list(read_documents(text, source, with_lines=True))
     except InputError as mistake:

@@ -14,7 +14,6 @@ from ksched_cli.api.conversion import path_text
 from ksched_cli.api.core import Pod
 from ksched_cli.api.json_lines import field_lines
 from ksched_cli.api.workloads import CronJob, PodTemplate, StatefulSet
-from ksched_cli.api.yaml_reader import read_documents
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.declared_files import line_in_file
@@ -99,6 +98,8 @@ def _read(content: bytes) -> list[tuple[int, _Lines]]:
     if content.lstrip()[:1] in (b"{", b"["):
         text = content.decode("utf-8", "replace")
         return [(line, _nearest(lines, line)) for line, lines in field_lines(text)]
+    from ksched_cli.api.yaml_reader import read_documents
+
     return [(each.line, each.line_of) for each in read_documents(content, with_lines=True)]
 
 

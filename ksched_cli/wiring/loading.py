@@ -18,7 +18,6 @@ from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.releases.minors import minor_in
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.whatif.manifests import WORKLOADS
 from ksched_cli.wiring.options import AUTO, RunOptions, wanted_pods
 from ksched_cli.wiring.schedulers import scheduler_factory, scheduler_spec
 
@@ -176,6 +175,8 @@ def _nothing_to_place(options: RunOptions, cluster: Loaded, manifests: Loaded) -
     if options.edits:
         yield from _without_effect(options, manifests)
         return
+    from ksched_cli.whatif.manifests import WORKLOADS
+
     pending = any(not pod.spec.node_name and not is_terminal(pod) for pod in cluster.of(Pod))
     if not pending and not any(manifests.of(kind) for kind in (Pod, *WORKLOADS)):
         yield _nothing(options, manifests)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from ksched_cli.api.conversion import path_text
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
-from ksched_cli.api.yaml_reader import Document
 from ksched_cli.config.model import (
     EXTENSION_POINT_FIELDS,
     Extender,
@@ -40,6 +39,9 @@ from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.removals import POLICY
+
+if TYPE_CHECKING:
+    from ksched_cli.api.yaml_reader import Document
 
 MIGRATE = "ksched config migrate rewrites it"
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from ksched_cli.api.yaml_reader import read_documents
 from ksched_cli.config.durations import duration_text
 from ksched_cli.config.model import Extender, ExtenderManagedResource, ExtenderTLSConfig
 from ksched_cli.config.plugin_args import ResourceSpec, UtilizationShapePoint
@@ -130,6 +129,8 @@ def policy_document(document: dict[str, Any], source: str) -> dict[str, Any]:
     """The Policy itself, out of its ConfigMap if it is in one."""
     if document.get("kind") == KIND:
         return document
+    from ksched_cli.api.yaml_reader import read_documents
+
     text = document["data"][CONFIG_MAP_KEY]
     found = [each.value for each in read_documents(str(text), f"{source}: {CONFIG_MAP_KEY}")]
     if len(found) != 1 or not isinstance(found[0], dict):
