@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
-from ksched_cli.engine import reuse
+from ksched_cli.cluster import node_memory
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.simulate import outcome_of
 from ksched_cli.report.simulate_document import simulation_document
@@ -29,8 +29,8 @@ HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """On few nodes everything would be asked afresh, and nothing would be tested."""
     share, kept = request.param
-    monkeypatch.setattr(reuse, "_AFRESH_SHARE", share)
-    monkeypatch.setattr(reuse, "_KEPT", kept)
+    monkeypatch.setattr(node_memory, "_AFRESH_SHARE", share)
+    monkeypatch.setattr(node_memory, "_KEPT", kept)
 
 
 @st.composite
@@ -121,7 +121,7 @@ def document(case: Path, *, reuse: bool) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
 def test_a_recorded_case_comes_out_the_same_with_and_without(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reuse, "_AFRESH_SHARE", 0)
+    monkeypatch.setattr(node_memory, "_AFRESH_SHARE", 0)
     assert document(case, reuse=True) == document(case, reuse=False)
 
 

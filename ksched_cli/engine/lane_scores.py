@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
+from weakref import ref
 
 import numpy as np
 
@@ -63,11 +64,18 @@ class KeptColumn:
     normalized: Int64Column
     extremes: Extremes | None
 
+    def copy(self) -> None:
+        """Go on with columns of its own."""
+        same = self.normalized is self.raw
+        self.raw = self.raw.copy()
+        self.normalized = self.raw if same else self.normalized.copy()
+
 
 class TemplateScores:
     """Two kinds of columns. A plugin that signs its raw score has a column over all nodes, of which single rows are
-    repaired; `base` is the weighted sum of these columns. The columns of the other plugins are over the feasible rows,
-    and they are computed again for every pod unless `placements_version` says that nothing has changed."""
+    repaired in place; `base` is the weighted sum of these columns. The columns of the other plugins are over the
+    feasible rows, and they are computed again for every pod unless `placements_version` says that nothing has changed.
+    """
 
     def __init__(
         self, profile: Profile, cluster: Cluster, scores: Scores, result: FilteredTemplate, pod: PodInfo
@@ -92,7 +100,14 @@ class TemplateScores:
                 self._loose.append(plugin)
             else:
                 self._kept[plugin.name] = self._fresh(plugin, sign, pod)
-        self._base = self._summed(result.statuses)
+        self._fixed = [each for each in self._kept.values() if _is_fixed(each)]
+        self._following = [each for each in self._kept.values() if not _is_fixed(each)]
+        self._fixed_totals = self._weighted(self._fixed)
+        self._base = self._fixed_totals + self._weighted(self._following)
+        if self._feasible is not None:
+            self._base[result.statuses.failed] = FLOOR
+        # The columns of the last table, for as long as somebody holds them.
+        self._shown: ref[FeasibleColumns] | None = None
 
     # Columns over all nodes
 
@@ -107,43 +122,54 @@ class TemplateScores:
             everywhere = np.zeros(len(raw), dtype=np.int64)
             everywhere[self._feasible] = normalized
             normalized = everywhere
-        return KeptColumn(plugin, sign, raw, normalized, _extremes(plugin, asked, nodes.rows))
+        column = KeptColumn(plugin, sign, raw, normalized, _extremes(plugin, asked, nodes.rows))
+        if not _is_fixed(column):
+            column.copy()
+        return column
 
-    def _summed(self, statuses: NodeStatuses) -> Int64Column:
-        base = np.zeros(len(statuses), dtype=np.int64)
-        for name, column in self._kept.items():
-            weight = self._weights[name]
-            base += column.normalized if weight == 1 else column.normalized * weight
-        if self._feasible is not None:
-            base[statuses.failed] = FLOOR
-        return base
+    def _weighted(self, columns: Iterable[KeptColumn]) -> Int64Column:
+        total = np.zeros(len(self._cluster.nodes), dtype=np.int64)
+        for column in columns:
+            weight = self._weights[column.plugin.name]
+            total += column.normalized if weight == 1 else column.normalized * weight
+        return total
 
     def repair(self, result: FilteredTemplate, pod: PodInfo) -> bool:
         """Bring the columns over all nodes up to date with the rows that were filtered again; False where all scores
-        have to be computed again. Earlier decisions hold the old columns, which stay as they are."""
+        have to be computed again."""
         if not self._follows(result, pod):
             return False
         if not result.repaired:
             return True
         touched = np.unique(np.concatenate(result.repaired)) if len(result.repaired) > 1 else result.repaired[0]
         result.repaired.clear()
-        codes = result.statuses.codes
-        there = codes[touched] == 0
+        self._keep_shown()
+        statuses = result.statuses
+        there = statuses.codes[touched] == 0
         rows = touched if there.all() else touched[there]
         moved = self._feasible is not result.feasible
         self._feasible, self._nodes = result.feasible, NodeRows(self._cluster, result.feasible)
-        totals = np.zeros(len(rows), dtype=np.int64)
-        for name, column in self._kept.items():
-            renewed = self._renewed(column, pod, rows, result.statuses, moved=moved)
+        if moved and not self._normalized_again(pod, rows, statuses):
+            return False
+        totals, nodes = self._fixed_totals.take(rows), NodeRows(self._cluster, rows)
+        for column in self._following:
+            renewed = self._renewed(column, pod, nodes, statuses)
             if renewed is None:
                 return False
-            totals += renewed * self._weights[name]
-        base = self._base.copy()
+            weight = self._weights[column.plugin.name]
+            totals += renewed if weight == 1 else renewed * weight
         if len(rows) < len(touched):
-            base[touched] = FLOOR
-        base[rows] = totals
-        self._base = base
+            self._base[touched] = FLOOR
+        self._base[rows] = totals
         return True
+
+    def _keep_shown(self) -> None:
+        """Whoever holds the last table goes on with columns of its own, which stay as they are."""
+        if self._shown is None or self._shown() is None:
+            return
+        self._base = self._base.copy()
+        for column in self._following:
+            column.copy()
 
     def _follows(self, result: FilteredTemplate, pod: PodInfo) -> bool:
         """Run PreScore again where other pods or the feasible nodes decide what it returns."""
@@ -169,29 +195,42 @@ class TemplateScores:
         self._state.score_states[name] = answer
         return not skipped
 
-    def _renewed(
-        self, column: KeptColumn, pod: PodInfo, rows: RowColumn, statuses: NodeStatuses, *, moved: bool
-    ) -> Int64Column | None:
-        """Normalized scores of the rows; None where the extremes have moved, so that all scores differ."""
-        plugin, handed = column.plugin, handed_to(column.plugin, self._state)
-        before = raw = column.raw
-        if not _is_fixed(column):
-            raw = column.raw = self._scores.signed_raw(plugin, handed, column.sign, pod)
-        elif not moved:
-            return column.normalized[rows]
-        if not plugin.normalizes:
-            column.normalized = raw
-            return self._scores.normalize(plugin, handed, pod, NodeRows(self._cluster, rows), raw[rows])
-        if raw is before and not moved:
-            return column.normalized[rows]
+    def _normalized_again(self, pod: PodInfo, rows: RowColumn, statuses: NodeStatuses) -> bool:
+        """Normalize the fixed scores of rows that have become feasible; False where extremes have moved, so that all
+        scores differ."""
+        normalizing = [each for each in self._fixed if each.plugin.normalizes]
+        if not all(
+            each.extremes is not None and _hold(each.extremes, each.raw, rows, statuses) for each in normalizing
+        ):
+            return False
+        new = rows[self._base.take(rows) == FLOOR]
+        if len(new) and normalizing:
+            for column in normalizing:
+                column.normalized = column.normalized.copy()
+                column.normalized[new] = self._between_extremes(column, pod, new)
+            self._fixed_totals[new] = sum(
+                column.normalized[new] * self._weights[column.plugin.name] for column in self._fixed
+            )
+        return True
+
+    def _between_extremes(self, column: KeptColumn, pod: PodInfo, rows: RowColumn) -> Int64Column:
         extremes = column.extremes
-        if extremes is None or not _hold(extremes, raw, rows, statuses):
+        assert extremes is not None
+        nodes = NodeRows(self._cluster, np.append(rows, (extremes.low_row, extremes.high_row)))
+        handed = handed_to(column.plugin, self._state)
+        return self._scores.normalize(column.plugin, handed, pod, nodes, column.raw[nodes.rows])[:-2]
+
+    def _renewed(self, column: KeptColumn, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> Int64Column | None:
+        """Normalized scores of the rows; None where the extremes have moved, so that all scores differ."""
+        plugin, handed, rows = column.plugin, handed_to(column.plugin, self._state), nodes.rows
+        raw = self._scores.raw(plugin, handed, pod, nodes)
+        column.raw[rows] = raw
+        if not plugin.normalizes:
+            return self._scores.normalize(plugin, handed, pod, nodes, raw)
+        if column.extremes is None or not _hold(column.extremes, column.raw, rows, statuses):
             return None
-        asked = NodeRows(self._cluster, np.append(rows, (extremes.low_row, extremes.high_row)))
-        normalized = self._scores.normalize(plugin, handed, pod, asked, raw[asked.rows])
-        column.normalized = column.normalized.copy()
-        column.normalized[rows] = normalized[:-2]
-        return normalized[:-2]
+        normalized = column.normalized[rows] = self._between_extremes(column, pod, rows)
+        return normalized
 
     # A run of identical pods
 
@@ -206,21 +245,17 @@ class TemplateScores:
 
     def fixed_totals(self) -> Int64Column:
         """The weighted sum of the columns that pods on nodes do not change."""
-        total = np.zeros(len(self._cluster.nodes), dtype=np.int64)
-        for name, column in self._kept.items():
-            if _is_fixed(column):
-                total += column.normalized * self._weights[name]
-        return total
+        return self._fixed_totals
 
     def following_totals(self, pod: PodInfo) -> Int64Column:
-        """The weighted sum of the other columns, as the nodes are now."""
-        nodes = NodeRows(self._cluster)
+        """The weighted sum of the other columns, as the usage of nodes is now."""
+        # Not as all nodes: what plugins keep about those is for the usage that the journal lists.
+        nodes = NodeRows(self._cluster, self._cluster.nodes.all_rows)
         total = np.zeros(len(nodes), dtype=np.int64)
-        for name, column in self._kept.items():
-            if not _is_fixed(column):
-                handed = handed_to(column.plugin, self._state)
-                raw = self._scores.raw(column.plugin, handed, pod, nodes)
-                total += self._scores.normalize(column.plugin, handed, pod, nodes, raw) * self._weights[name]
+        for column in self._following:
+            plugin, handed = column.plugin, handed_to(column.plugin, self._state)
+            raw = self._scores.raw(plugin, handed, pod, nodes)
+            total += self._scores.normalize(plugin, handed, pod, nodes, raw) * self._weights[plugin.name]
         return total
 
     def nodes_at_extremes(self) -> list[set[int]]:
@@ -247,9 +282,11 @@ class TemplateScores:
             totals = totals + (normalized[name] if weight == 1 else normalized[name] * weight)
         kept_raw = {name: column.raw for name, column in self._kept.items()}
         kept_normalized = {name: column.normalized for name, column in self._kept.items()}
+        shown = FeasibleColumns(self._names, kept_raw, rows, raw)
+        self._shown = ref(shown)
         return ScoreTable(
             self._nodes.rows,
-            FeasibleColumns(self._names, kept_raw, rows, raw),
+            shown,
             FeasibleColumns(self._names, kept_normalized, rows, normalized),
             FeasibleColumns(self._names, kept_normalized, rows, normalized, self._weights),
             totals,

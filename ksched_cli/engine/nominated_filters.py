@@ -8,13 +8,13 @@ import numpy as np
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE, RowColumn
+from ksched_cli.cluster.node_memory import NodeMemory
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.sandbox import Sandbox
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.filters import Filters, signs
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.pre_filters import PreFilters
-from ksched_cli.engine.reuse import NodeMemory
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Code

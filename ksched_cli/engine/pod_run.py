@@ -83,7 +83,7 @@ class PodRun:
 
     def _computed(self, level: int) -> Int64Column:
         """The totals with so many pods of the run on every node."""
-        usage, nodes = self._cluster.usage, NodeRows(self._cluster)
+        usage, nodes = self._cluster.usage, NodeRows(self._cluster, self._cluster.nodes.all_rows)
         shapes = self._cluster.pods.shapes.of(np.full(len(nodes), self._pod_row))
         usage.shift(shapes, nodes.rows, level)
         try:
@@ -91,6 +91,5 @@ class PodRun:
             totals = self._fixed + self._scores.following_totals(self._pod)
         finally:
             usage.shift(shapes, nodes.rows, -level)
-        if not passed.whole:
-            totals[~passed.mask()] = FLOOR
+        totals[~passed.mask()] = FLOOR
         return totals

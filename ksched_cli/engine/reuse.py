@@ -6,59 +6,19 @@ that a placement touched since. `Cluster.reuse` switches all of this off.
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 import numpy as np
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import Int64Column, RowColumn
+from ksched_cli.cluster.node_memory import NodeMemory
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.rows import NodeRows
 
-# Past this share of touched nodes asking about all of them is less work than picking them out.
-_AFRESH_SHARE = 8
-# Most runs have few templates; a run of pods that are all different must not fill the memory with columns.
-_KEPT = 64
-
-V = TypeVar("V")
 Run = Callable[[NodeRows, NodeStatuses], NodeRows]
-
-
-@dataclass
-class _Entry(Generic[V]):
-    value: V
-    position: int
-
-
-class NodeMemory(Generic[V]):
-    """Values about all nodes by what they depend on, the longest unused given up first."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-
-    def recall(self, key: Hashable, afresh: Callable[[], V], renew: Callable[[V, RowColumn], V] | None = None) -> V:
-        """The value as of now; without `renew` placements do not matter to it. An entry about which something fails
-        is gone, so that it fails again next time."""
-        cluster = self._cluster
-        entries: OrderedDict[Hashable, _Entry[V]] = cluster.derived(self, OrderedDict)
-        entry = entries.pop(key, None)
-        now = len(cluster.journal)
-        if entry is None:
-            entry = _Entry(afresh(), now)
-        elif entry.position < now and renew is not None:
-            touched = cluster.journal[entry.position :]
-            if len(touched) * _AFRESH_SHARE > len(cluster.nodes):
-                entry.value = afresh()
-            else:
-                entry.value = renew(entry.value, np.array(sorted(set(touched)), dtype=np.int64))
-            entry.position = now
-        entries[key] = entry
-        if len(entries) > _KEPT:
-            entries.popitem(last=False)
-        return entry.value
 
 
 @dataclass(frozen=True)
@@ -125,13 +85,13 @@ class ScoreMemory:
             # Decisions of earlier pods hold the old column.
             renewed = known.copy()
             renewed[rows] = score(NodeRows(self._cluster, rows))
-            return _shared(renewed)
+            return shared(renewed)
 
         memory = self._by_plugin[plugin]
-        return memory.recall(key, lambda: _shared(score(NodeRows(self._cluster))), renew if follows_pods else None)
+        return memory.recall(key, lambda: shared(score(NodeRows(self._cluster))), renew if follows_pods else None)
 
 
-def _shared(column: Int64Column) -> Int64Column:
+def shared(column: Int64Column) -> Int64Column:
     """Many pods are handed the same column: a plugin that normalises in place must not change it for the others."""
     column.flags.writeable = False
     return column

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 
 
@@ -26,20 +28,24 @@ class ScoreTable:
 
     def scores_at(self, index: int) -> Iterator[tuple[str, int, int, int]]:
         """Each plugin with its raw, normalized and weighted score of one of the rows."""
-        for name in self.raw:
-            yield (
-                name,
-                _entry(self.raw, name, index),
-                _entry(self.normalized, name, index),
-                _entry(self.weighted, name, index),
-            )
+        (scores,) = self.scores_of(np.array([index], dtype=np.int64))
+        return zip(self.raw, *scores, strict=True)
+
+    def scores_of(self, indexes: RowColumn) -> Iterator[tuple[tuple[int, ...], ...]]:
+        """Raw, normalized and weighted scores of these rows, each with one entry per plugin."""
+        if not len(indexes) or not len(self.raw):
+            return iter([((), (), ())] * len(indexes))
+        raw = [_entries(self.raw, name, indexes) for name in self.raw]
+        normalized = [_entries(self.normalized, name, indexes) for name in self.raw]
+        weighted = [_entries(self.weighted, name, indexes) for name in self.raw]
+        return zip(zip(*raw, strict=True), zip(*normalized, strict=True), zip(*weighted, strict=True), strict=True)
 
 
 class FeasibleColumns(Mapping[str, Int64Column]):
     """Columns over all nodes, read as columns over the feasible rows. Most readers want the scores of a few nodes, so
-    that a column is taken from its source only when it is read as a whole."""
+    that a column is copied from its source only when it is read as a whole."""
 
-    __slots__ = ("_columns", "_names", "_rows", "_taken", "_weights")
+    __slots__ = ("__weakref__", "_columns", "_names", "_rows", "_taken", "_weights")
 
     def __init__(
         self,
@@ -59,7 +65,7 @@ class FeasibleColumns(Mapping[str, Int64Column]):
     def __getitem__(self, name: str) -> Int64Column:
         column = self._taken.get(name)
         if column is None:
-            column = self._columns[name] if self._rows is None else self._columns[name].take(self._rows)
+            column = self._columns[name].copy() if self._rows is None else self._columns[name].take(self._rows)
         weight = 1 if self._weights is None else self._weights[name]
         return column if weight == 1 else column * weight
 
@@ -69,14 +75,17 @@ class FeasibleColumns(Mapping[str, Int64Column]):
     def __len__(self) -> int:
         return len(self._names)
 
-    def entry(self, name: str, index: int) -> int:
+    def entries(self, name: str, indexes: RowColumn) -> list[int]:
         taken = self._taken.get(name)
-        if taken is not None:
-            found = taken[index]
-        else:
-            found = self._columns[name][index if self._rows is None else self._rows[index]]
-        return int(found) if self._weights is None else int(found) * self._weights[name]
+        if taken is None:
+            taken, indexes = self._columns[name], indexes if self._rows is None else self._rows.take(indexes)
+        found: list[int] = taken.take(indexes).tolist()
+        weight = 1 if self._weights is None else self._weights[name]
+        return found if weight == 1 else [score * weight for score in found]
 
 
-def _entry(columns: Mapping[str, Int64Column], name: str, index: int) -> int:
-    return columns.entry(name, index) if isinstance(columns, FeasibleColumns) else int(columns[name][index])
+def _entries(columns: Mapping[str, Int64Column], name: str, indexes: RowColumn) -> list[int]:
+    if isinstance(columns, FeasibleColumns):
+        return columns.entries(name, indexes)
+    found: list[int] = columns[name].take(indexes).tolist()
+    return found

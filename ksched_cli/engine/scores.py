@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.node_memory import NodeMemory
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.faults import Calling, CycleError, PluginFault
 from ksched_cli.engine.profile import Profile
-from ksched_cli.engine.reuse import ScoreMemory
+from ksched_cli.engine.reuse import ScoreMemory, shared
 from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.engine.wording import error_of
 from ksched_cli.framework.interfaces import LASTING, PreScorePlugin, ScorePlugin
@@ -30,6 +31,8 @@ class Scores:
         self._cluster = cluster
         self._calling = calling
         self._known = ScoreMemory(cluster)
+        self._known_fixed: NodeMemory[tuple[Int64Column, Int64Column, Int64Column]] = NodeMemory(cluster)
+        self._known_totals: NodeMemory[Int64Column] = NodeMemory(cluster)
 
     def prepare(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> None:
         """RunPreScorePlugins."""
@@ -55,22 +58,57 @@ class Scores:
         raw: dict[str, Int64Column] = {}
         normalized: dict[str, Int64Column] = {}
         weighted: dict[str, Int64Column] = {}
-        totals = np.zeros(len(nodes), dtype=np.int64)
+        reuse = self._cluster.reuse and not nodes.bare
+        fixed: list[tuple[str, Hashable]] = []
+        others: list[str] = []
         for plugin in self._profile.score:
             name = plugin.name
             if name in state.skip_score:
                 continue
             handed = handed_to(plugin, state)
-            sign = plugin.sign_score(handed, pod) if self._cluster.reuse and not nodes.bare else None
+            sign = plugin.sign_score(handed, pod) if reuse else None
+            if nodes.whole and sign is not None and _is_fixed_by(plugin, sign):
+                raw[name], normalized[name], weighted[name] = self._fixed(plugin, handed, sign, pod)
+                fixed.append((name, sign))
+                continue
             if sign is None:
                 raw[name] = self.raw(plugin, handed, pod, nodes)
             else:
                 raw[name] = nodes.take(self.signed_raw(plugin, handed, sign, pod))
             normalized[name] = self.normalize(plugin, handed, pod, nodes, raw[name])
-            weight = self._profile.weights[name]
-            weighted[name] = normalized[name] if weight == 1 else normalized[name] * weight
+            weighted[name] = self._times_weight(name, normalized[name])
+            others.append(name)
+        totals = self._totals_of_fixed(fixed, weighted).copy() if fixed else np.zeros(len(nodes), dtype=np.int64)
+        for name in others:
             np.add(totals, weighted[name], out=totals)
         return ScoreTable(nodes.rows, raw, normalized, weighted, totals)
+
+    def _fixed(
+        self, plugin: ScorePlugin[Any], handed: Any, sign: Hashable, pod: PodInfo
+    ) -> tuple[Int64Column, Int64Column, Int64Column]:
+        """Raw, normalized and weighted scores of all nodes, where all are feasible."""
+
+        def make() -> tuple[Int64Column, Int64Column, Int64Column]:
+            raw = self.signed_raw(plugin, handed, sign, pod)
+            normalized = self.normalize(plugin, handed, pod, NodeRows(self._cluster), raw)
+            return raw, shared(normalized), shared(self._times_weight(plugin.name, normalized))
+
+        return self._known_fixed.recall((plugin.name, sign), make)
+
+    def _totals_of_fixed(
+        self, fixed: Sequence[tuple[str, Hashable]], weighted: Mapping[str, Int64Column]
+    ) -> Int64Column:
+        def make() -> Int64Column:
+            total = np.zeros(len(self._cluster.nodes), dtype=np.int64)
+            for name, _ in fixed:
+                total += weighted[name]
+            return shared(total)
+
+        return self._known_totals.recall(tuple(fixed), make)
+
+    def _times_weight(self, plugin: str, scores: Int64Column) -> Int64Column:
+        weight = self._profile.weights[plugin]
+        return scores if weight == 1 else scores * weight
 
     def signed_raw(self, plugin: ScorePlugin[Any], handed: Any, sign: Hashable, pod: PodInfo) -> Int64Column:
         """Raw scores of all nodes."""
@@ -116,3 +154,9 @@ def handed_to(plugin: ScorePlugin[Any], state: CycleState) -> Any:
     """A plugin that has a PreScore scores by what that found; None where the profile leaves its PreScore out."""
     states = state.score_states if isinstance(plugin, PreScorePlugin) else state.filter_states
     return states.get(plugin.name)
+
+
+def _is_fixed_by(plugin: ScorePlugin[Any], sign: Hashable) -> bool:
+    """Whether the normalized scores of all nodes stay the same while node objects do, for all pods that sign alike."""
+    pure = plugin.normalizes_by_extremes or not plugin.normalizes
+    return pure and (not plugin.follows_pods or sign == LASTING)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 
@@ -46,7 +47,8 @@ class NodeStatuses:
         self.plugins.id("")
         self.reasons.id(())
         self._summed_up: dict[Hashable, Any] = {}
-        self._is_shared = False
+        # All that share these columns, this one among them; None if no other ever did.
+        self._sharing: WeakSet[NodeStatuses] | None = None
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` makes of all statuses, as long as they are these."""
@@ -58,12 +60,19 @@ class NodeStatuses:
     def _change(self) -> None:
         """Called before every change: copies share columns and sums until one of them changes."""
         self._summed_up = {}
-        if self._is_shared:
-            self._is_shared = False
+        if self._is_shared():
             self.codes, self.plugin_ids = self.codes.copy(), self.plugin_ids.copy()
             self.reason_ids, self.absent = self.reason_ids.copy(), self.absent.copy()
             self.unknown_nodes = dict(self.unknown_nodes)
             self.plugins, self.reasons = self.plugins.copy(), self.reasons.copy()
+
+    def _is_shared(self) -> bool:
+        """Whether another one that still exists has the same columns; this one then no longer counts as one of them."""
+        sharing, self._sharing = self._sharing, None
+        if sharing is None:
+            return False
+        sharing.discard(self)
+        return len(sharing) > 0
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -82,6 +91,7 @@ class NodeStatuses:
 
     def copy(self) -> NodeStatuses:
         twin = NodeStatuses.__new__(NodeStatuses)
+        twin._sharing = None
         twin.copy_from(self)
         return twin
 
@@ -90,7 +100,11 @@ class NodeStatuses:
         self.codes, self.plugin_ids, self.reason_ids = other.codes, other.plugin_ids, other.reason_ids
         self.absent, self.absent_status, self.unknown_nodes = other.absent, other.absent_status, other.unknown_nodes
         self.plugins, self.reasons = other.plugins, other.reasons
-        self._is_shared = other._is_shared = True
+        self._is_shared()
+        if other._sharing is None:
+            other._sharing = WeakSet((other,))
+        other._sharing.add(self)
+        self._sharing = other._sharing
         self._summed_up = other._summed_up
 
     def set(self, row: int, status: Status) -> None:

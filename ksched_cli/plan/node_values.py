@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -73,6 +73,30 @@ class Score:
     raw: int
     normalized: int
     weighted: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeScores(Mapping[str, Score]):
+    """Every plugin's score of one node, kept as numbers: of most nodes the total alone is read."""
+
+    names: tuple[str, ...]
+    raw: tuple[int, ...]
+    normalized: tuple[int, ...]
+    weighted: tuple[int, ...]
+
+    def __getitem__(self, name: str) -> Score:
+        if name not in self.names:
+            raise KeyError(name)
+        at = self.names.index(name)
+        return Score(self.raw[at], self.normalized[at], self.weighted[at])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)

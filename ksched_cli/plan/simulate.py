@@ -22,7 +22,7 @@ from ksched_cli.framework.status import Status
 from ksched_cli.plan.groups import pod_group_outcomes
 from ksched_cli.plan.missing_kinds import MissingKinds
 from ksched_cli.plan.node_detail import NodeDetail
-from ksched_cli.plan.node_values import Failure, FailureGroup, NodeNames, Score, ScoredNode
+from ksched_cli.plan.node_values import Failure, FailureGroup, NodeNames, NodeScores, ScoredNode
 from ksched_cli.plan.results import GatedPod, IgnoredPod, PodGroupOutcome, PodOutcome, Preemption, Simulation
 from ksched_cli.progress import steps
 
@@ -225,10 +225,9 @@ def _top(decision: Decision, cluster: Cluster, count: int) -> tuple[ScoredNode, 
         return ()
     if count <= len(decision.ties):
         best = decision.ties[:count]
-        indexes = (
-            best if len(table.rows) == len(cluster.nodes) else [np.nonzero(table.rows == row)[0][0] for row in best]
-        )
-        return tuple(_scored(table, cluster, int(index)) for index in indexes)
+        whole = len(table.rows) == len(cluster.nodes)
+        indexes = best if whole else np.array([table.index_of(row) for row in best.tolist()], dtype=np.int64)
+        return _scored(table, cluster, indexes)
     if count < len(table.totals):
         least = np.partition(table.totals, -count)[-count]
         contenders = np.nonzero(table.totals >= least)[0]
@@ -236,14 +235,15 @@ def _top(decision: Decision, cluster: Cluster, count: int) -> tuple[ScoredNode, 
         contenders = np.arange(len(table.totals))
     ranks = cluster.nodes.name_rank[table.rows[contenders]]
     order = contenders[np.lexsort((ranks, -table.totals[contenders]))[:count]]
-    return tuple(_scored(table, cluster, int(index)) for index in order)
+    return _scored(table, cluster, order)
 
 
-def _scored(table: ScoreTable, cluster: Cluster, index: int) -> ScoredNode:
-    return ScoredNode(
-        cluster.nodes.names[table.rows[index]],
-        int(table.totals[index]),
-        {plugin: Score(raw, normalized, weighted) for plugin, raw, normalized, weighted in table.scores_at(index)},
+def _scored(table: ScoreTable, cluster: Cluster, indexes: RowColumn) -> tuple[ScoredNode, ...]:
+    plugins, names = tuple(table.raw), cluster.nodes.names
+    rows, totals = table.rows.take(indexes).tolist(), table.totals.take(indexes).tolist()
+    return tuple(
+        ScoredNode(names[row], total, NodeScores(plugins, *scores))
+        for row, total, scores in zip(rows, totals, table.scores_of(indexes), strict=True)
     )
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ksched_cli.cluster.columns import FloatColumn, Int64Column
+from ksched_cli.cluster.columns import FloatColumn, Int64Column, RowColumn
+from ksched_cli.cluster.node_memory import NodeMemory
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import NodeResourcesBalancedAllocationArgs
 from ksched_cli.framework.handle import Handle
@@ -67,6 +68,8 @@ class NodeResourcesBalancedAllocation(
         super().__init__(args, handle)
         self._totals = DeviceTotals(handle)
         self._rules = BalancedAllocationRules.of(handle.release)
+        # How even each node is without the pod, by the resources that count.
+        self._without_pod: NodeMemory[Int64Column] = NodeMemory(handle.cluster)
 
     @property
     def _names(self) -> list[str]:
@@ -97,9 +100,25 @@ class NodeResourcesBalancedAllocation(
         with_pod = balance(allocation.requested, allocation)
         if not self._rules.scores_the_difference:
             return with_pod
-        without_pod = balance(allocation.allocated, allocation)
+        without_pod = self._balance_without_pod(state, allocation, nodes)
         half = MAX_NODE_SCORE // 2
         return half + halved(half + with_pod - without_pod)
+
+    def _balance_without_pod(
+        self, resources: list[MeasuredResource], allocation: Allocation, nodes: NodeRows
+    ) -> Int64Column:
+        """The score of the nodes as they are. Of all nodes it is kept, for it is the same for many pods."""
+        whole = nodes.whole and not nodes.bare and nodes.cluster.reuse
+        if not whole or any(self._totals.backs(resource.name) for resource in resources):
+            return balance(allocation.allocated, allocation)
+
+        def renewed(known: Int64Column, rows: RowColumn) -> Int64Column:
+            some = measure(resources, NodeRows(nodes.cluster, rows), self._totals, use_requested=True)
+            known[rows] = balance(some.allocated, some)
+            return known
+
+        key = tuple(resource.row for resource in resources)
+        return self._without_pod.recall(key, lambda: balance(allocation.allocated, allocation), renewed)
 
     def _score_1_21(self, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         """The best score less the difference between the shares of cpu and memory, 0 where one of them is used up."""

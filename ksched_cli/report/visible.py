@@ -24,7 +24,7 @@ P = ParamSpec("P")
 _COMMAND = re.compile(r":(?=:[a-z-]*[g-z-])|#(?=#(?:\[|vso\[))", re.IGNORECASE)
 
 _WITHOUT_TEXT = frozenset((int, float, bool, type(None)))
-_NUMBERS = frozenset(("int", "float", "bool"))
+_NUMBERS = frozenset(("int", "float", "bool", "tuple[int, ...]"))
 
 
 def visible(text: str) -> str:
@@ -96,12 +96,13 @@ class _Conversion:
             return value
         if isinstance(value, tuple | list):
             return self._items(value)
-        if isinstance(value, Mapping):
+        fields = _fields_of(kind)
+        if fields is None and isinstance(value, Mapping):
             return self._mapping(value)
-        if isinstance(value, Sequence):
+        if fields is None and isinstance(value, Sequence):
             return self._names(value)
         changes = {}
-        for field in _fields_of(kind):
+        for field in fields or ():
             old = getattr(value, field)
             if field not in self._except_fields and (new := self.of(old)) is not old:
                 changes[field] = new
@@ -139,11 +140,11 @@ class _Conversion:
 
 
 @cache
-def _fields_of(kind: Hashable) -> tuple[str, ...]:
-    """The fields of a dataclass or a msgspec struct that may hold text; none of anything else."""
+def _fields_of(kind: Hashable) -> tuple[str, ...] | None:
+    """The fields of a dataclass or a msgspec struct that may hold text; None for anything else."""
     if dataclasses.is_dataclass(kind):
         return tuple(each.name for each in dataclasses.fields(kind) if each.type not in _NUMBERS)
-    fields: tuple[str, ...] = getattr(kind, "__struct_fields__", ())
+    fields: tuple[str, ...] | None = getattr(kind, "__struct_fields__", None)
     return fields
 
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod, Taint
+from ksched_cli.cluster import node_memory
 from ksched_cli.cluster.columns import NOWHERE
-from ksched_cli.engine import lane, reuse
+from ksched_cli.engine import lane
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.simulate import outcome_of
@@ -116,7 +117,7 @@ class History:
 @pytest.fixture(params=[(0, 2**20), (8, 2**20), (0, 1)], ids=["repaired-always", "as-set", "two-templates-kept"])
 def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     share, size = request.param
-    monkeypatch.setattr(reuse, "_AFRESH_SHARE", share)
+    monkeypatch.setattr(node_memory, "_AFRESH_SHARE", share)
     monkeypatch.setattr(lane, "_AFRESH_SHARE", min(share, 2))
     monkeypatch.setattr(lane, "_BYTES", size)
 

@@ -115,10 +115,18 @@ def measure(
         allocatable, allocated = _gathered(resources, nodes, totals, use_requested=use_requested)
     asked = np.array([resource.asked for resource in resources], dtype=np.int64)[:, np.newaxis]
     requested = allocated + asked
-    complete = bool(allocatable.all())
+    complete = _all_nodes_have(rows, nodes) or bool(allocatable.all())
     if not complete:
         allocated, requested = np.where(allocatable == 0, 0, (allocated, requested))
     return Allocation(requested, allocated, allocatable, complete)
+
+
+def _all_nodes_have(rows: Sequence[int | None], nodes: NodeRows) -> bool:
+    """Whether all nodes of the cluster have cpu and memory, and nothing else is measured."""
+    cluster = nodes.cluster
+    if rows != [CPU, MEMORY] or nodes.bare:
+        return False
+    return bool(cluster.derived(_all_nodes_have, lambda: np.all(cluster.nodes.allocatable[:2])))
 
 
 def _gathered(

@@ -112,12 +112,12 @@ def default_constraints_of(
     defaults: Sequence[TopologySpreadConstraint], pod: Pod, selectors: DefaultSelectors, action: str
 ) -> tuple[SpreadConstraint, ...]:
     """buildDefaultConstraints: the defaults, over the pods that belong together with this one."""
-    constraints = constraints_of(defaults, pod.metadata.labels, action, match_label_keys=False)
-    if not constraints:
+    if not any(each.when_unsatisfiable == action for each in defaults):
         return ()
     selector = selectors.of(pod)
     if selector.everything:
         return ()
+    constraints = constraints_of(defaults, pod.metadata.labels, action, match_label_keys=False)
     return tuple(replace(each, selector=selector) for each in constraints)
 
 

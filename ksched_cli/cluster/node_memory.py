@@ -1,0 +1,56 @@
+"""Values about all nodes, brought up to date from the cluster's journal."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+
+from ksched_cli.cluster.columns import RowColumn
+
+if TYPE_CHECKING:
+    from ksched_cli.cluster.cache import Cluster
+
+# Past this share of touched nodes asking about all of them is less work than picking them out.
+_AFRESH_SHARE = 8
+# Most runs have few templates; a run of pods that are all different must not fill the memory with columns.
+_KEPT = 64
+
+V = TypeVar("V")
+
+
+@dataclass
+class _Entry(Generic[V]):
+    value: V
+    position: int
+
+
+class NodeMemory(Generic[V]):
+    """Values about all nodes by what they depend on, the longest unused given up first."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def recall(self, key: Hashable, afresh: Callable[[], V], renew: Callable[[V, RowColumn], V] | None = None) -> V:
+        """The value as of now; without `renew` placements do not matter to it. An entry about which something fails
+        is gone, so that it fails again next time."""
+        cluster = self._cluster
+        entries: OrderedDict[Hashable, _Entry[V]] = cluster.derived(self, OrderedDict)
+        entry = entries.pop(key, None)
+        now = len(cluster.journal)
+        if entry is None:
+            entry = _Entry(afresh(), now)
+        elif entry.position < now and renew is not None:
+            touched = cluster.journal[entry.position :]
+            if len(touched) * _AFRESH_SHARE > len(cluster.nodes):
+                entry.value = afresh()
+            else:
+                entry.value = renew(entry.value, np.array(sorted(set(touched)), dtype=np.int64))
+            entry.position = now
+        entries[key] = entry
+        if len(entries) > _KEPT:
+            entries.popitem(last=False)
+        return entry.value
