@@ -114,12 +114,16 @@ def simulate_and_show(
     answers = detail is options.Detail.NODES
     full, top = detail is not options.Detail.SUMMARY, top_nodes(output, node_answers=answers)
     if streamed:
-        stream = prepared.stream(detail=full, top=top)
+        stream = prepared.stream(detail=full, top=top, partial=True)
         show(stream, output, node_answers=answers)
         if stream.characters > _LARGE:
             size = stream.characters / 1e6
             complain(f"the document has {size:,.0f} MB; without --detail full it is much smaller")
-        return verdict.of_cycles(stream.finish())
-    found = prepared.simulate(detail=full, top=top)
-    show(found, output, headers=headers, node_answers=answers, zones=simulator.zones)
+        found = stream.finish()
+    else:
+        found = prepared.simulate(detail=full, top=top, partial=True)
+        show(found, output, headers=headers, node_answers=answers, zones=simulator.zones)
+    if "interrupted" in found.coverage:
+        # The pods that had their cycle by then are shown.
+        raise KeyboardInterrupt
     return verdict.of_cycles(found)

@@ -54,16 +54,17 @@ class PreparedRun:
         pods = [info.pod for info in self.scheduler.cluster.pods.infos] if missing else []
         return OutputOptions(detail, top, self.source.wanted, MissingKinds(missing, pods) if missing else None)
 
-    def simulate(self, *, detail: bool = False, top: int = 3) -> Simulation:
-        """Every pending pod, all results in memory."""
+    def simulate(self, *, detail: bool = False, top: int = 3, partial: bool = False) -> Simulation:
+        """Every pending pod, all results in memory. With `partial` an interrupt ends the run, and `coverage` has how
+        many pods had their cycle."""
         run = self.place(detail=detail, top=top)
-        outcomes = tuple(run.outcomes)
+        outcomes = tuple(run.until_interrupted() if partial else run.outcomes)
         return self._simulation(run, outcomes, len(outcomes))
 
-    def stream(self, *, detail: bool = False, top: int = 3) -> SimulationStream:
+    def stream(self, *, detail: bool = False, top: int = 3, partial: bool = False) -> SimulationStream:
         """Every pending pod, one result after the other."""
         run = self.place(detail=detail, top=top)
-        stream = SimulationStream(run, lambda kept: self._simulation(run, kept, stream.pods))
+        stream = SimulationStream(run, lambda kept: self._simulation(run, kept, stream.pods), partial=partial)
         return stream
 
     def _simulation(self, run: PlacementRun, outcomes: tuple[PodOutcome, ...], pods: int) -> Simulation:
@@ -72,7 +73,7 @@ class PreparedRun:
             outcomes,
             run.gated,
             run.ignored,
-            self.coverage,
+            {**self.coverage, **({"interrupted": {"pods": pods, "of": run.pods}} if run.was_interrupted else {})},
             self.stats(pods, run.clock.seconds),
             self.source.warnings,
             self.source.refused,

@@ -37,7 +37,7 @@ class Clock:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass
 class PlacementRun:
     """A queue about to be worked off; `outcomes` runs the cycles as it is read, and `pod_groups` is for after that."""
 
@@ -46,14 +46,27 @@ class PlacementRun:
     gated: tuple[GatedPod, ...]
     ignored: tuple[IgnoredPod, ...]
     pod_groups: Callable[[], tuple[PodGroupOutcome, ...]]
+    # How many pods the queue has.
+    pods: int = 0
+    was_interrupted: bool = False
+
+    def until_interrupted(self) -> Iterator[PodOutcome]:
+        """The outcomes. An interrupt ends them."""
+        try:
+            yield from self.outcomes
+        except KeyboardInterrupt:
+            self.was_interrupted = True
 
 
 class SimulationStream:
     """The outcomes of a run, each computed when it is read. What has been read is not kept."""
 
-    def __init__(self, run: PlacementRun, finish: Callable[[tuple[PodOutcome, ...]], Simulation]) -> None:
-        """`finish` makes the result of the outcomes without a node and of those that preempt."""
-        self._run = run
+    def __init__(
+        self, run: PlacementRun, finish: Callable[[tuple[PodOutcome, ...]], Simulation], *, partial: bool = False
+    ) -> None:
+        """`finish` makes the result of the outcomes without a node and of those that preempt. With `partial` an
+        interrupt ends the outcomes."""
+        self._outcomes = run.until_interrupted() if partial else run.outcomes
         self._finish = finish
         self._kept: list[PodOutcome] = []
         self.pods = 0
@@ -61,7 +74,7 @@ class SimulationStream:
         self.characters = 0
 
     def __iter__(self) -> Iterator[PodOutcome]:
-        for outcome in self._run.outcomes:
+        for outcome in self._outcomes:
             yield outcome
             self.pods += 1
             if not outcome.node or outcome.preemption:
@@ -118,6 +131,7 @@ def place(
             )
         ),
         lambda: pod_group_outcomes(scheduler, queue),
+        len(queue.active),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from ksched_cli.engine.decision import Decision
 from ksched_cli.progress import count, listen, steps
 from ksched_cli.report.progress import RunProgress
 from tests.cli.transcripts import CASE
@@ -94,3 +96,34 @@ def test_a_pipe_gets_no_bar(tmp_path: Path) -> None:
         [*long_run(tmp_path)[:4], "--from", str(CASE), "--exit-zero"], capture_output=True, check=True
     )
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("output", ["table", "json", "name"])
+def test_an_interrupted_run_shows_the_pods_that_had_their_cycle(
+    output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ksched_cli.cli.main import run
+    from ksched_cli.engine.scheduler import Scheduler
+    from tests.benchmarks.workloads import write
+
+    path, tried = tmp_path / "cluster.json", []
+    with path.open("w") as file:
+        write("basic", 5, 5, 10, file)
+    schedule = Scheduler.schedule
+
+    def interrupted(self: Scheduler, pod_row: int) -> Decision:
+        tried.append(pod_row)
+        if len(tried) == 3:
+            raise KeyboardInterrupt
+        return schedule(self, pod_row)
+
+    monkeypatch.setattr(Scheduler, "schedule", interrupted)
+    assert run(["simulate", "--from", str(path), "-o", output]) == 130
+    shown = capsys.readouterr()
+    assert "interrupted: 2 of 10 pods had their cycle" in shown.err
+    if output == "json":
+        document = json.loads(shown.out)
+        assert [pod["pod"] for pod in document["pods"]] == ["ns-0/new-000000", "ns-1/new-000001"]
+        assert document["coverage"]["interrupted"] == {"pods": 2, "of": 10}
+    else:
+        assert [name in shown.out for name in ("new-000000", "new-000001", "new-000002")] == [True, True, False]
