@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from ksched_cli.cluster.columns import IdColumn, Int64Column, RowColumn, distinct
+from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, distinct
 from ksched_cli.plan.node_values import Failure, NodeNames, Score, ScoredNode
 
 if TYPE_CHECKING:
@@ -92,6 +92,27 @@ class NodeDetail:
         numbers[ranks[self._feasible]] = 0
         return numbers
 
+    def scores_by_name(self) -> tuple[BoolColumn, Int64Column, dict[str, tuple[Int64Column, ...]]]:
+        """For each node by name: whether it has no scores, its total, and by plugin its raw, normalized and weighted
+        scores."""
+        missing, table = np.ones(len(self._nodes), dtype=np.bool_), self._table
+        if table is None:
+            return missing, np.zeros(len(missing), dtype=np.int64), {}
+        at = self._nodes.name_rank[table.rows]
+        missing[at] = False
+
+        def by_name(column: Int64Column) -> Int64Column:
+            spread = np.zeros(len(missing), dtype=np.int64)
+            spread[at] = column
+            return spread
+
+        kinds = (table.raw, table.normalized, table.weighted)
+        return (
+            missing,
+            by_name(table.totals),
+            {name: tuple(by_name(kind[name]) for kind in kinds) for name in table.raw},
+        )
+
     def filters_by_kind(self) -> ByKind[Failure]:
         """Nodes by name; those that only an extender named are not among them."""
         kinds = [failure for failure, _ in self._failures]
@@ -110,8 +131,8 @@ class NodeDetail:
         numbers: Int64Column = np.zeros(len(table.rows), dtype=np.int64)
         for name, raw in table.raw.items():
             numbers = _split(numbers, raw)
-            if table.normalized[name] is not raw:
-                numbers = _split(numbers, table.normalized[name])
+            if not np.array_equal(normalized := table.normalized[name], raw):
+                numbers = _split(numbers, normalized)
         examples = np.zeros(int(numbers.max(initial=0)) + 1, dtype=np.int64)
         examples[numbers] = np.arange(len(numbers))
         kinds = [

@@ -145,6 +145,19 @@ class Simulation:
         """Where each pod that was tried goes, by `namespace/name`; an empty string where it has no node."""
         return {outcome.pod: outcome.node for outcome in self.outcomes}
 
+    def to_arrow(self, *, nodes: bool = False) -> Any:
+        """A pyarrow.Table with a row for each pod that was tried; with `nodes` and a run with detail, a row for each
+        such pod and node. Needs the extra `arrow`."""
+        from ksched_cli.plan.arrow import nodes_table, pods_table
+
+        return nodes_table(self.outcomes) if nodes else pods_table(self.outcomes)
+
+    def to_pandas(self, *, nodes: bool = False) -> Any:
+        """The same as a pandas.DataFrame."""
+        from ksched_cli.plan.arrow import as_frame
+
+        return as_frame(self.to_arrow(nodes=nodes))
+
     def pod(self, name: str) -> PodOutcome:
         """What became of one pod, by `namespace/name` or by its name alone where only one has it."""
         found = [each for each in self.outcomes if name in (each.pod, each.pod.partition("/")[2])]

@@ -1,0 +1,73 @@
+"""The columns of a simulation are its outcomes, value by value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from ksched_cli.errors import UsageError
+from ksched_cli.plan import arrow
+from ksched_cli.plan.node_detail import NodeDetail
+from ksched_cli.plan.results import PodOutcome
+from ksched_cli.plan.simulate import outcome_of
+from ksched_cli.simulator import Simulator
+from tests.builders import make_node, make_pod
+from tests.harness import make_scheduler
+from tests.test_reuse import workloads
+
+
+@given(workloads())
+@settings(max_examples=40, deadline=None)
+def test_each_row_has_the_values_of_its_pod_and_node(drawn: tuple[list[Any], list[Any]]) -> None:
+    scheduler = make_scheduler(*drawn)
+    made = [outcome_of(each, scheduler.cluster, detail=True) for each in scheduler.run(scheduler.enqueue())]
+    rows = arrow.nodes_table(made).to_pylist()
+    assert [(row["pod"], row["node"]) for row in rows] == [
+        (outcome.pod, name) for outcome in made for name in sorted(scheduler.cluster.nodes.names)
+    ]
+    by_pod = {outcome.pod: outcome for outcome in made}
+    for row in rows:
+        outcome = by_pod[row["pod"]]
+        assert outcome.detail is not None
+        check_row(row, outcome, outcome.detail)
+
+
+def check_row(row: dict[str, Any], outcome: PodOutcome, detail: NodeDetail) -> None:
+    failure = outcome.pre_filter or detail.filters.get(row["node"])
+    assert row["feasible"] is (failure is None)
+    said = (failure.plugin, failure.code, "; ".join(failure.reasons)) if failure else (None, None, None)
+    assert (row["plugin"], row["code"], row["reasons"]) == said
+    assert row["total"] == detail.totals.get(row["node"])
+    scored = next((each.scores for each in detail.scored if each.node == row["node"]), {})
+    told = {key: value for key, value in row.items() if "." in key and value is not None}
+    assert told == {f"{name}.{kind}": getattr(score, kind) for name, score in scored.items() for kind in arrow._KINDS}
+
+
+def simulator() -> Simulator:
+    made = [make_node(name).allocatable(cpu="2", memory="2Gi", pods=5).obj() for name in ("a", "b")]
+    return Simulator.load(*made, make_pod("small").requests(cpu="1").obj(), make_pod("large").requests(cpu="9").obj())
+
+
+def test_a_row_for_each_pod() -> None:
+    run = simulator().run()
+    small, large = sorted(run.to_arrow().to_pylist(), key=lambda row: -row["feasible_nodes"])
+    assert (small["name"], small["result"], small["node"], small["ties"]) == ("small", "scheduled", "a", 2)
+    assert small["total"] == run.pod("small").top[0].total
+    assert (large["node"], large["total"], large["unschedulable_plugins"]) == (None, None, ["NodeResourcesFit"])
+    assert large["message"] == run.pod("large").message
+
+
+def test_pandas_has_the_same() -> None:
+    run = simulator().run()
+    assert run.to_pandas()["name"].tolist() == run.to_arrow().column("name").to_pylist()
+    assert len(run.to_pandas(nodes=True)) == 4
+
+
+def test_without_the_extra_one_sentence_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrow, "find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=r"pip install 'ksched-cli\[arrow\]'"):
+        simulator().run().to_arrow()
+    with pytest.raises(UsageError, match="to_pandas needs pandas"):
+        arrow.as_frame(None)
