@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.simulate import SimulationStream
     from ksched_cli.plan.sizing.results import Sizing
     from ksched_cli.plan.snapshot import SnapshotResult
+    from ksched_cli.plan.sweep.results import SweepResult
     from ksched_cli.plan.sweep.run import SweepProgress, SweepRun
     from ksched_cli.plan.verify.verify import VerifyResult
     from ksched_cli.plan.watch import Following
@@ -72,6 +73,7 @@ __all__ = [
     "Sizing",
     "SnapshotResult",
     "Suppressions",
+    "SweepResult",
     "edit_specs",
     "is_edit_range",
     "is_version_range",

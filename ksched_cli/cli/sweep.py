@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Optional
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 from typer.core import TyperGroup
@@ -14,6 +15,9 @@ from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, Scheduler
 from ksched_cli.cli.printing import print_row, print_text, warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import ExpectationFailed, InputError, Problem, UsageError
+
+if TYPE_CHECKING:
+    from ksched_cli.simulator import SweepResult
 
 SHORT = "Thousands of variants at once: failures, orders, counts, versions."
 HELP = """Try many variants of a cluster, each by itself, and say what is worst, how likely each result is, and which
@@ -109,6 +113,16 @@ Sample = Annotated[
         "--sample", metavar="N", show_default=False, help="Try N of the variants, drawn with --seed; each at most once."
     ),
 ]
+KeepWorst = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--keep",
+        metavar="worst=N",
+        show_default=False,
+        help="List N of the worst variants, and keep each with its timeline and the place of every pod: in the JSON "
+        "document, and as DIR/worst/VARIANT.json with --out.",
+    ),
+]
 Workers = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(
@@ -152,6 +166,7 @@ def sweep(
     ties: Ties = None,
     grid: Grid = None,
     sample: Sample = None,
+    keep: KeepWorst = None,
     workers: Workers = None,
     dask: Dask = None,
     out: Out = None,
@@ -175,6 +190,7 @@ def sweep(
         "sample": sample,
         "seed": scheduler.seed,
     }
+    words["keep_worst"] = _kept(keep)
     scheduler, edits = _without_ranges(scheduler, edits, words)
     simulator = Simulator.of(run_options(cluster, live, scheduler, edits))
     if dask is not None and workers is not None:
@@ -184,9 +200,30 @@ def sweep(
     warn(found.warnings)
     show(found, output, headers=not no_headers)
     result = found.result()
+    if out is not None and result.kept:
+        _write_kept(result, Path(out) / "worst")
     if result.failed:
         raise typer.Exit(ExpectationFailed.exit_code)
     raise typer.Exit(0 if result.safe or exit_zero else SOME_DO_NOT_FIT)
+
+
+def _kept(keep: str | None) -> int | None:
+    if keep is None:
+        return None
+    what, _, number = keep.partition("=")
+    if what != "worst" or not number.isdecimal():
+        raise UsageError(f"--keep {keep}: write worst=N")
+    return int(number)
+
+
+def _write_kept(result: SweepResult, folder: Path) -> None:
+    from ksched_cli.cli.output_files import OutputFile, write_files
+    from ksched_cli.report.encoding import json_text
+    from ksched_cli.report.sweep import variant_document
+
+    folder.mkdir(exist_ok=True)
+    documents = {f"{end.row.variant}.json": json_text(variant_document(end), indent=2) for end in result.kept}
+    write_files([OutputFile(str(folder / name), f"{text}\n".encode()) for name, text in documents.items()])
 
 
 def _without_ranges(

@@ -13,10 +13,12 @@ from rich.text import Text
 from ksched_cli.plan.sweep.results import SweepResult, SweepStats
 from ksched_cli.plan.sweep.rows import VariantRow
 from ksched_cli.plan.sweep.statistics import FigureRange, PodOdds, SettingSummary, Share
+from ksched_cli.plan.sweep.swept_pods import VariantEnd
 from ksched_cli.report.console import make_console
 from ksched_cli.report.entries import API_VERSION
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.settle import settlement_entries
 from ksched_cli.report.visible import shows_visible
 
 if TYPE_CHECKING:
@@ -64,11 +66,19 @@ def sweep_document(run: SweepRun, options: RenderOptions) -> dict[str, Any]:
         ),
         "figures": _figures(found.figures),
         "worst": [msgspec.to_builtins(row) for row in found.worst],
+        **({"kept": [variant_document(each) for each in found.kept]} if found.kept else {}),
         "settings": [_setting(each) for each in found.settings],
         "pods": [_pod(each) for each in found.pods],
         "coverage": dict(found.coverage),
         "stats": _stats(found.stats),
     }
+
+
+def variant_document(end: VariantEnd) -> dict[str, Any]:
+    """One variant in full."""
+    row = msgspec.to_builtins(end.row)
+    whole = settlement_entries(end.world) if end.world is not None else {}
+    return {"apiVersion": API_VERSION, "kind": "SweepVariant", **row, **whole}
 
 
 def share_entry(each: Share) -> dict[str, Any]:

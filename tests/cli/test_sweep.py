@@ -191,3 +191,60 @@ def test_the_schema_agrees_with_validate(tmp_path: Path, capsys: pytest.CaptureF
             jsonschema.validate(
                 {"apiVersion": "ksched/v1", "kind": "Sweep", "dimensions": {"fail": "node"}, **mistake}, schema
             )
+
+
+EXPECTING = """\
+apiVersion: ksched/v1
+kind: Sweep
+dimensions: {fail: node}
+expect:
+  schedulable: StatefulSet/shop/db
+  on:
+    DaemonSet/kube-system/logs: "*"
+  survives: {zone: 1}
+"""
+
+
+def test_expectations_hold_or_fail_in_each_variant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "sweep.yaml"
+    file.write_text(EXPECTING)
+    assert run(["sweep", "validate", str(file)]) == 0
+    capsys.readouterr()
+    document = json.loads(shown([str(file), "--from", SHOP, "-o", "json"], capsys, 4))
+    assert document["failedExpectations"].keys() == {"survives the loss of any 1 zone"}
+    assert all("survives the loss of any 1 zone" in row["failed"] for row in document["worst"])
+    file.write_text(EXPECTING.replace("survives: {zone: 1}", "noPreemption: true"))
+    document = json.loads(shown([str(file), "--from", SHOP, "-o", "json"], capsys, 1))
+    assert "failedExpectations" not in document
+
+
+def test_an_expectation_of_pods_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "sweep.yaml"
+    file.write_text(EXPECTING.replace("StatefulSet/shop/db", "Deployment/shop/none"))
+    assert run(["sweep", str(file), "--from", SHOP]) == 2
+    assert 'expect: there is no Deployment "none" in namespace "shop" in the input' in capsys.readouterr().err
+
+
+def test_mistakes_in_expectations_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "sweep.yaml"
+    file.write_text(EXPECTING.replace("StatefulSet/shop/db", "Deploy").replace("{zone: 1}", "{zone: 0}"))
+    assert run(["sweep", "validate", str(file)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert [f":{number}: expect." in line for number, line in zip((5, 8), lines, strict=True)] == [True, True]
+
+
+def test_the_worst_variants_are_kept_in_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--fail", "node", "--keep", "worst=1", "--from", SHOP, "--out", str(tmp_path), "-o", "json"]
+    document = json.loads(shown(arguments, capsys, 1))
+    (worst,), (kept,) = document["worst"], document["kept"]
+    assert worst["at"] == kept["at"] == {"fail": ["west-2"]}
+    assert {pod["pod"]: pod["state"] for pod in kept["final"]}["shop/thumbs-6b8d4-ggggg"] == "gone"
+    assert any(event["event"] == "Cycle" for event in kept["timeline"])
+    stored = json.loads((tmp_path / "worst" / f"{worst['variant']}.json").read_text())
+    assert stored == kept
+
+
+@pytest.mark.parametrize("keep", ["worst", "worst=x", "best=3"])
+def test_what_can_be_kept(keep: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sweep", "--from", SHOP, "--fail", "node", "--keep", keep]) == 2
+    assert f"--keep {keep}: write worst=N" in capsys.readouterr().err

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
+from ksched_cli.whatif.scenario.document import ExpectDocument
 
 API_VERSION, KIND = "ksched/v1", "Sweep"
 
@@ -58,6 +59,9 @@ class SweepDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=T
     kind: str = ""
     metadata: SweepMetadata = SweepMetadata()
     dimensions: DimensionsDocument = DimensionsDocument()
+    expect: Annotated[ExpectDocument, Meta(description="What has to hold at the end of every variant.")] = (
+        ExpectDocument()
+    )
     sample: Annotated[int | None, Meta(description="Try so many of the variants, drawn with the seed.")] = None
     seed: Annotated[int, Meta(description="For orders, tie-breaks and the sample.")] = 0
     keep_worst: Annotated[int | None, Meta(description="Keep the full documents of so many of the worst variants.")] = (

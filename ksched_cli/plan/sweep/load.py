@@ -19,6 +19,8 @@ from ksched_cli.plan.sweep.reading import check_draws, read_edit_range, read_fai
 from ksched_cli.whatif.edits.lib.mistake import EditMistake
 from ksched_cli.whatif.edits.lib.registry import specs_by_flag
 from ksched_cli.whatif.ranges import COUNTED_EDITS
+from ksched_cli.whatif.scenario.load import ScenarioReader
+from ksched_cli.whatif.scenario.model import Expectation
 
 T = TypeVar("T")
 _Steps = tuple[str | int, ...]
@@ -54,6 +56,10 @@ def _read_file(path: str, expected: str = f"one {KIND} of {API_VERSION}") -> Doc
     if len(documents) != 1 or not isinstance(documents[0].value, dict):
         what = "empty" if not documents else f"{len(documents)} documents" if len(documents) > 1 else "not an object"
         raise InputError(Problem(f"{what}: expected {expected}", path))
+    expect = documents[0].value.get("expect")
+    if isinstance(expect, dict) and "true" in expect and "on" not in expect:
+        # YAML as Kubernetes reads it takes a bare `on` for true.
+        expect["on"] = expect.pop("true")
     return documents[0]
 
 
@@ -79,6 +85,7 @@ class _SweepReader:
             document.seed,
             document.keep_worst or DEFAULT_WORST,
             document.keep_worst is not None,
+            self._expectations(document),
         )
         for key, least in (("sample", 1), ("keep_worst", 1)):
             value = getattr(document, key)
@@ -105,6 +112,14 @@ class _SweepReader:
         others = {key: each for key, each in words.items() if key in OTHER_WORDS}
         made = structs.replace(document.dimensions, **dimensions)
         return structs.replace(document, dimensions=made, **others)
+
+    def _expectations(self, document: SweepDocument) -> tuple[Expectation, ...]:
+        if self._file is None:
+            return ()
+        reader = ScenarioReader(self._file, self._source)
+        found = tuple(reader.expectations(document.expect, ("expect",)))
+        self.problems += reader.problems
+        return found
 
     def _grid(self, grid: str | Mapping[str, Any] | GridDocument) -> tuple[GridPoint, ...]:
         """A grid of a file beside the sweep file, or one that is written out."""

@@ -9,6 +9,7 @@ from typing import Any
 from ksched_cli.plan.sweep.model import Sweep, dimensions_of
 from ksched_cli.plan.sweep.rows import OUTCOMES, VariantOutcome, VariantRow
 from ksched_cli.plan.sweep.statistics import FigureRange, PodOdds, SettingSummary, Share
+from ksched_cli.plan.sweep.swept_pods import VariantEnd
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class SweepStats:
 
 @dataclass(frozen=True, slots=True)
 class SweepResult:
-    """`base` is the cluster without any variant. `worst` has the variants that are not safe, the worst first."""
+    """`base` is the cluster without any variant. `worst` has the variants that are not safe, the worst first, and
+    `kept` the same in full, where the sweep keeps them."""
 
     sweep: Sweep
     product: int
@@ -42,6 +44,7 @@ class SweepResult:
     failed: Mapping[str, Share]
     figures: Mapping[str, FigureRange]
     worst: tuple[VariantRow, ...]
+    kept: tuple[VariantEnd, ...]
     pods: tuple[PodOdds, ...]
     settings: tuple[SettingSummary, ...]
     coverage: Mapping[str, Any]

@@ -13,6 +13,7 @@ from ksched_cli.plan.sweep.runner import BaseRun, VariantRunner
 from ksched_cli.plan.sweep.spans import Spans
 from ksched_cli.plan.sweep.statistics import Aggregator
 from ksched_cli.plan.sweep.store import RowStore
+from ksched_cli.plan.sweep.swept_pods import VariantEnd
 from ksched_cli.plan.sweep.task import SweepTask
 from ksched_cli.progress import steps
 
@@ -73,7 +74,10 @@ class SweepRun:
             if self._store is not None:
                 self._store.close()
         load_seconds = self._load_seconds + loaded - started
-        self._result = self._summed(base, load_seconds, time.perf_counter() - loaded)
+        seconds = time.perf_counter() - loaded
+        worst = self._aggregator.worst() if self._task.space.sweep.keeps_worst else ()
+        kept = tuple(here.whole(row.variant) for row in worst if row.outcome != "error")
+        self._result = self._summed(base, kept, load_seconds, seconds)
 
     def _spans(self) -> Spans:
         return Spans(len(self), self._store.done if self._store is not None else None)
@@ -92,7 +96,7 @@ class SweepRun:
         if self._progress is not None:
             self._progress(self._aggregator.count, len(self))
 
-    def _summed(self, base: BaseRun, load_seconds: float, seconds: float) -> SweepResult:
+    def _summed(self, base: BaseRun, kept: tuple[VariantEnd, ...], load_seconds: float, seconds: float) -> SweepResult:
         found, space = self._aggregator, self._task.space
         executor, resumed = self._executor, self._resumed
         stats = SweepStats(
@@ -107,6 +111,7 @@ class SweepRun:
             found.failed(),
             found.figures(),
             found.worst(),
+            kept,
             found.pods(),
             found.settings(),
             base.coverage,

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ksched_cli.errors import KschedError
+from ksched_cli.errors import KschedError, Problem, UsageError
 from ksched_cli.plan.coverage import coverage_of
 from ksched_cli.plan.sweep.rows import VariantRow
 from ksched_cli.plan.sweep.space import Setting, Variant
+from ksched_cli.plan.sweep.swept_pods import VariantEnd
 from ksched_cli.plan.sweep.task import SweepTask
 from ksched_cli.plan.sweep.trials import VariantTrials
+from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,17 @@ class VariantRunner:
         for number in numbers:
             variant = self._variants[number]
             try:
-                yield self._row(variant)
+                yield self._trials_of(variant).end(variant).row
             except Exception as problem:
                 # What the variant left behind is not trusted.
                 self._trials = self._loaded = None
                 kind = "" if isinstance(problem, KschedError) else f"{type(problem).__name__}: "
                 yield VariantRow(number, variant.coordinates, "error", error=f"{kind}{problem}")
+
+    def whole(self, number: int) -> VariantEnd:
+        """The variant with everything that happens in it."""
+        variant = self._variants[number]
+        return self._trials_of(variant).end(variant, whole=True)
 
     def died(self, number: int) -> VariantRow:
         """The row of a variant whose worker dies whenever it runs it."""
@@ -51,17 +58,22 @@ class VariantRunner:
         return VariantRow(number, self._variants[number].coordinates, "error", error=error)
 
     def base(self) -> BaseRun:
-        """The cluster as it is, without any variant: its row has number -1. UsageError for edits that cannot be made,
-        of which the largest number of each range is tried."""
-        row = self._row(Variant(-1, Setting(), (), {}))
-        assert self._trials is not None
-        self._trials.check_edits([each.edits[-1] for each in self._task.space.sweep.edits if each.edits[-1]])
-        scheduler, source = self._trials.scheduler, self._trials.source
+        """The cluster as it is, without any variant: its row has number -1. UsageError for expectations of pods that
+        are not there, and for edits that cannot be made: the largest number of each range is tried."""
+        variant = Variant(-1, Setting(), (), {})
+        trials = self._trials_of(variant)
+        try:
+            row = trials.end(variant).row
+        except EditMistake as mistake:
+            raise UsageError(Problem(f"expect: {mistake}", hint=mistake.hint)) from None
+        trials.check_edits([each.edits[-1] for each in self._task.space.sweep.edits if each.edits[-1]])
+        scheduler, source = trials.scheduler, trials.source
         return BaseRun(row, len(scheduler.cluster.nodes), coverage_of(scheduler, source.loaded, source.spec))
 
-    def _row(self, variant: Variant) -> VariantRow:
+    def _trials_of(self, variant: Variant) -> VariantTrials:
+        """The world that has the configuration and the minor of the variant."""
         loaded = variant.setting.grid, variant.setting.version
         if self._trials is None or self._loaded != loaded:
             self._trials = None
             self._trials, self._loaded = VariantTrials(self._task, self._task.source.under(*loaded)), loaded
-        return self._trials.row(variant)
+        return self._trials

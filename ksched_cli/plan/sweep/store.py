@@ -34,6 +34,7 @@ def about_rows(task: SweepTask) -> dict[str, Any]:
         "ksched": __version__,
         "cluster": task.source.digest,
         "dimensions": dimensions_of(sweep),
+        "expectations": [str(each) for each in sweep.expectations],
         "sample": sweep.sample,
         "seed": sweep.seed,
         "variants": len(space),

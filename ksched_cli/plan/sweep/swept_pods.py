@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from ksched_cli.api.core import Pod
@@ -10,11 +10,12 @@ from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.controlplane.controllers.tainteviction import WHY as EVICTED_BY_TAINT
 from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.plan.drain.unplaced import UnplacedReasons
+from ksched_cli.plan.expectations import CheckedExpectation
 from ksched_cli.plan.sweep.figures import ClusterFigures
 from ksched_cli.plan.sweep.rows import Figures, PodResultWord, SweptPod, VariantOutcome, VariantRow
 from ksched_cli.plan.sweep.space import Variant
 from ksched_cli.whatif.edits.lib.evictions import stays_in_a_drain
-from ksched_cli.world.results import Ending
+from ksched_cli.world.results import Ending, WorldResult
 from ksched_cli.world.world import World
 
 _ENDINGS = {
@@ -117,7 +118,21 @@ def _by_name(story: PodStory) -> str:
     return story.pod
 
 
-def row_of(variant: Variant, cluster: ClusterFigures, found: FoundPods, ending: Ending) -> VariantRow:
+@dataclass(frozen=True, slots=True)
+class VariantEnd:
+    """The row of a variant, and the whole end of its world where that is wanted."""
+
+    row: VariantRow
+    world: WorldResult | None = None
+
+
+def row_of(
+    variant: Variant,
+    cluster: ClusterFigures,
+    found: FoundPods,
+    ending: Ending,
+    failed: Sequence[CheckedExpectation] = (),
+) -> VariantRow:
     """The row of a variant that has come to rest."""
     stories = found.stories
     evicted = [each for each in stories if each.had_place and each.result != "deleted"]
@@ -136,7 +151,9 @@ def row_of(variant: Variant, cluster: ClusterFigures, found: FoundPods, ending: 
     )
     outcome, reason = _outcome(stories, ending)
     pods = tuple(SweptPod(each.pod, each.result, each.node) for each in stories)
-    return VariantRow(variant.number, variant.coordinates, outcome, figures, reason, pods=pods)
+    broken = tuple(each.text for each in failed)
+    reason = reason or next((f"{each.text}: {each.against[0]}" for each in failed), "")
+    return VariantRow(variant.number, variant.coordinates, outcome, figures, reason, broken, pods)
 
 
 def _outcome(stories: tuple[PodStory, ...], ending: Ending) -> tuple[VariantOutcome, str]:

@@ -10,22 +10,20 @@ from functools import partial
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.selection import random_choice
 from ksched_cli.plan.drain.pending_pods import PendingPods
-from ksched_cli.plan.drain.unplaced import UnplacedReasons
 from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.sweep.decisions import VariantDecisions
 from ksched_cli.plan.sweep.draws import seed_of
 from ksched_cli.plan.sweep.figures import ClusterMeasure
-from ksched_cli.plan.sweep.rows import VariantRow
 from ksched_cli.plan.sweep.space import Setting, Variant
-from ksched_cli.plan.sweep.swept_pods import SweptPods, row_of
+from ksched_cli.plan.sweep.swept_pods import SweptPods, VariantEnd, row_of
 from ksched_cli.plan.sweep.task import SweepTask
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.edit import Edit
 from ksched_cli.whatif.edits.remove_node import RemoveNode
-from ksched_cli.world.results import Ending, Limits
+from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World
 
-# Virtual seconds and cycles after which a variant ends.
-_LONGEST, _MOST_CYCLES = 3600.0, 100_000
+_LONGEST, _MOST_CYCLES = 3600.0, 100_000  # A variant ends after so many virtual seconds or cycles.
 
 
 class VariantTrials:
@@ -33,8 +31,8 @@ class VariantTrials:
 
     def __init__(self, task: SweepTask, source: LoadedInput) -> None:
         self.source, self.scheduler = source, source.scheduler()
-        self._reasons = UnplacedReasons(self.scheduler.cluster.undo)
-        self._world = World(self.scheduler, source.loaded, decided=self._reasons)
+        self._decisions = VariantDecisions(task, source, self.scheduler)
+        self._world = World(self.scheduler, source.loaded, decided=self._decisions)
         self._measure = ClusterMeasure(self.scheduler.cluster)
         self._pending = PendingPods(self._world)
         self._seed, self._namespace = task.space.sweep.seed, task.namespace
@@ -42,21 +40,22 @@ class VariantTrials:
         self._setting: Setting | None = None
         self._trial = ExitStack()
 
-    def row(self, variant: Variant) -> VariantRow:
+    def end(self, variant: Variant, *, whole: bool = False) -> VariantEnd:
+        """Run the variant. `whole`: with the timeline and the place of every pod."""
         if variant.setting != self._setting:
             self._enter(variant.setting)
         if not variant.failing:
             with self._world.trial():
-                return self._result(variant, SweptPods(self._world), self._run())
+                return self._read(variant, SweptPods(self._world), whole)
         with self._world.trial():
             pods = SweptPods(self._world, variant.failing)
             self._fail(variant.failing)
-            row = self._result(variant, pods, self._run())
+            end = self._read(variant, pods, whole)
             used = set(self._world.cluster.nodes.labels.keys())
         # A table without some nodes takes over the columns of the table before, and makes all others itself.
         for key in used - self._world.cluster.nodes.labels.keys():
             self._world.cluster.nodes.labels.column(key)
-        return row
+        return end
 
     def check_edits(self, edits: Sequence[Edit]) -> None:
         """Make the edits, and take them back."""
@@ -88,12 +87,13 @@ class VariantTrials:
         with self._world.cluster.leaving_together():
             self._world.apply(partial(_remove_nodes, nodes))
 
-    def _run(self) -> Ending:
+    def _read(self, variant: Variant, pods: SweptPods, whole: bool) -> VariantEnd:
+        """Run until nothing moves, and read what the world came to."""
         world = self._world
-        return world.run(Limits(world.clock.now + _LONGEST, world.cycles + _MOST_CYCLES))
-
-    def _result(self, variant: Variant, pods: SweptPods, ending: Ending) -> VariantRow:
-        return row_of(variant, self._measure.figures(), pods.found(self._reasons), ending)
+        ending = world.run(Limits(world.clock.now + _LONGEST, world.cycles + _MOST_CYCLES))
+        figures, found = self._measure.figures(), pods.found(self._decisions)
+        row = row_of(variant, figures, found, ending, self._decisions.failed(world))
+        return VariantEnd(row, world.result(ending) if whole else None)
 
 
 def _remove_nodes(nodes: Sequence[str], plane: ControlPlane) -> None:

@@ -56,7 +56,7 @@ def load_scenario(path: str) -> tuple[Scenario, list[Problem]]:
     if len(documents) != 1 or not isinstance(documents[0].value, dict):
         what = "empty" if not documents else f"{len(documents)} documents" if len(documents) > 1 else "not an object"
         raise InputError(Problem(f"{what}: expected one {KIND} of {API_VERSION}", path))
-    reader = _Reader(_with_on(documents[0]), path)
+    reader = ScenarioReader(_with_on(documents[0]), path)
     return reader.read(), sorted(reader.problems, key=lambda problem: problem.line or 0)
 
 
@@ -75,7 +75,9 @@ def _renamed(path: _Steps) -> _Steps:
     return (*path[:3], "on", *path[4:]) if path[2:4] == ("expect", "true") else path
 
 
-class _Reader:
+class ScenarioReader:
+    """Reads the parts of a scenario. `problems` has what is wrong with those that were read."""
+
     def __init__(self, document: Document, source: str) -> None:
         self._document = document
         self._source = source
@@ -123,7 +125,7 @@ class _Reader:
         for edit, text, hint in edit_clashes([each.edit for each in edits]):
             place = next(each.place for each in edits if each.edit == edit)
             self.problems.append(Problem(text, self._source, place.line, place.path, hint))
-        expectations = tuple(self._expectations(step.expect, (*at, "expect")))
+        expectations = tuple(self.expectations(step.expect, (*at, "expect")))
         manifests = tuple(self._manifests(step.apply, (*at, "apply")))
         return ScenarioStep(step.name or f"step {index + 1}", self._place(at), manifests, edits, expectations)
 
@@ -146,7 +148,8 @@ class _Reader:
                     for problem in mistake.problems:
                         self._complain(str(problem), steps)
 
-    def _expectations(self, expect: ExpectDocument, at: _Steps) -> Iterator[Expectation]:
+    def expectations(self, expect: ExpectDocument, at: _Steps) -> Iterator[Expectation]:
+        """The expectations that stand at this path."""
         place = self._place((*at, "schedulable"))
         if isinstance(expect.schedulable, bool):
             yield Schedulable(place, None, expect.schedulable)

@@ -11,6 +11,7 @@ import pytest
 from ksched_cli.errors import ConfigError, KschedError
 from ksched_cli.plan.sweep.draws import seed_of
 from ksched_cli.plan.sweep.rows import VariantRow
+from ksched_cli.plan.sweep.swept_pods import VariantEnd
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.plan.sweep.clusters import cluster
@@ -170,15 +171,15 @@ def test_the_rows_of_a_variant_do_not_depend_on_those_before_it() -> None:
 def test_a_variant_that_raises_is_a_row_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
     from ksched_cli.plan.sweep.trials import VariantTrials
 
-    row_of = VariantTrials.row
+    end_of = VariantTrials.end
 
-    def row(trials: VariantTrials, variant: Any) -> VariantRow:
+    def end(trials: VariantTrials, variant: Any, **more: Any) -> VariantEnd:
         if variant.number == 2:
             raise ZeroDivisionError("of the third variant")
-        return row_of(trials, variant)
+        return end_of(trials, variant, **more)
 
     plain = rows(fail="node")
-    monkeypatch.setattr(VariantTrials, "row", row)
+    monkeypatch.setattr(VariantTrials, "end", end)
     found = rows(fail="node")
     assert (found[2].outcome, found[2].error) == ("error", "ZeroDivisionError: of the third variant")
     assert [*found[:2], *found[3:]] == [*plain[:2], *plain[3:]]
