@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.plugins.default_preemption.unstable_sort import MAX_INSERTION, sort_slice
+from ksched_cli.plugins.default_preemption.unstable_sort import MAX_INSERTION, _Sorting, sort_slice
 
 
 def by_value(left: tuple[int, int], right: tuple[int, int]) -> bool:
@@ -67,9 +67,68 @@ def test_a_long_slice_orders_ties_as_the_steps_happen_to_leave_them(values: list
     assert sorted_indexes(values) == expected
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        pytest.param(
+            [(59 - index) // 3 for index in range(60)],
+            "59 58 57 56 55 54 51 53 52 48 49 50 45 47 46 42 44 43 41 40 39 38 37 36 33 35 34 31 30 32 27 29 "
+            "28 26 25 24 23 22 21 18 20 19 16 17 15 12 14 13 9 11 10 8 7 6 5 4 3 0 2 1",
+            id="backwards, long",
+        ),
+        pytest.param(
+            [(19 - index) // 2 for index in range(20)],
+            "19 18 17 16 15 14 12 13 10 11 9 8 7 6 5 4 3 2 0 1",
+            id="backwards",
+        ),
+        pytest.param(
+            [min(index, 64 - index) // 2 for index in range(64)],
+            "63 1 0 2 3 61 62 4 5 59 60 58 7 57 6 55 8 56 9 54 10 11 53 13 12 52 51 15 14 50 49 47 16 17 48 "
+            "18 19 46 45 43 20 21 44 23 41 42 22 25 40 39 24 37 27 26 38 28 29 36 35 30 31 34 33 32",
+            id="up and down",
+        ),
+        pytest.param(
+            [index * 7 % 11 for index in range(55)],
+            "11 0 22 33 44 19 30 52 41 8 5 49 16 38 27 24 46 13 35 2 21 43 10 54 32 18 40 7 51 29 26 48 15 "
+            "37 4 23 34 45 1 12 53 20 31 42 9 6 17 39 50 28 14 47 36 3 25",
+            id="eleven values",
+        ),
+        pytest.param(
+            [index * index % 17 for index in range(100)],
+            "85 0 51 34 68 17 86 33 1 52 69 67 84 50 35 18 16 57 74 79 40 45 11 23 91 96 6 62 28 32 19 53 2 "
+            "49 70 87 36 66 83 15 5 80 90 39 73 97 46 56 22 29 63 12 82 88 54 48 71 14 20 99 3 37 65 31 26 "
+            "76 9 60 59 25 93 8 94 42 43 77 75 10 78 44 41 95 7 92 27 58 24 61 81 89 13 21 30 38 64 72 47 55 "
+            "98 4",
+            id="squares",
+        ),
+        pytest.param(
+            [0 if index == 25 else index // 2 for index in range(51)],
+            "25 1 0 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 23 22 24 26 27 28 29 30 31 32 33 34 "
+            "35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50",
+            id="one astray",
+        ),
+        pytest.param(
+            [51 if index < 10 else 10 if index >= 50 else 60 - index for index in range(60)],
+            " ".join(map(str, range(59, -1, -1))),
+            id="backwards, and turned round",
+        ),
+    ],
+)
+def test_ties_end_where_sort_slice_of_go_leaves_them(values: list[int], expected: str) -> None:
+    """Recorded with Go 1.27; the algorithm is that of Go 1.19 and later."""
+    assert sorted_indexes(values) == [int(each) for each in expected.split()]
+
+
 def test_an_order_that_contradicts_itself_ends_all_the_same() -> None:
     def always(left: Any, right: Any) -> bool:
         return True
 
     assert sort_slice(range(4), always) == [3, 2, 1, 0]
     assert sorted(sort_slice(range(100), always)) == list(range(100))
+
+
+@given(st.lists(st.integers(0, 50), min_size=13, max_size=60), st.integers(0, 5))
+def test_it_sorts_as_a_heap_when_no_bad_pivot_is_left(values: list[int], low: int) -> None:
+    sorting = _Sorting(list(values), lambda left, right: left < right)
+    sorting.quicksort(low, len(values), 0)
+    assert sorting.data == [*values[:low], *sorted(values[low:])]

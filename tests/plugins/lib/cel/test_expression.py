@@ -158,6 +158,11 @@ def test_logic_looks_past_errors(expression: str, expected: bool) -> None:
         pytest.param("9223372036854775807 + 1 > 0", "integer overflow", id="overflow"),
         pytest.param("quantity('x') == quantity('1')", "quantities must match", id="not a quantity"),
         pytest.param("semver('1') == semver('1.0.0')", "No Major.Minor.Patch elements found", id="not a version text"),
+        pytest.param(
+            "semver('1.2.3.4') == semver('1.0.0')",
+            'Invalid character(s) found in patch number "3.4"',
+            id="four numbers of a version",
+        ),
         pytest.param("quantity('1.5').asInteger() == 1", "cannot convert value to integer", id="not whole"),
         pytest.param(attribute("model"), "CEL result of type string could not be converted to bool", id="not a bool"),
         pytest.param("'a'.matches('(?=a)' + '')", "invalid or unsupported Perl syntax", id="RE2 has no lookahead"),
@@ -239,3 +244,42 @@ def test_division_and_remainder_belong_together(left: int, right: int) -> None:
 @pytest.mark.parametrize("operator", ["&&", "||"])
 def test_long_chains(operator: str) -> None:
     assert matches(f" {operator} ".join(["1 < 2"] * 3000))
+
+
+LISTS = device(
+    {
+        "index": {"int": 3},
+        "ecc": {"bool": True},
+        "model": {"string": "a100"},
+        "firmware": {"version": "1.2.3"},
+        "numas": {"ints": [1, 2]},
+        "lanes": {"bools": [True, False]},
+        "links": {"strings": ["a", "b"]},
+        "drivers": {"versions": ["1.0.0", "2.0.0"]},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        pytest.param(attribute("numas == [1, 2]"), id="numbers"),
+        pytest.param("!" + attribute("numas.exists(each, each > 2)"), id="none of the numbers"),
+        pytest.param(attribute("lanes[0] && true"), id="truth values"),
+        pytest.param("'b' in " + attribute("links"), id="texts"),
+        pytest.param(attribute("drivers[1].isGreaterThan(semver('1.5.0'))"), id="versions"),
+        pytest.param(attribute("index == 3"), id="one number beside lists"),
+        pytest.param(attribute("ecc"), id="one truth value beside lists"),
+        pytest.param(attribute("model == 'a100'"), id="one text beside lists"),
+        pytest.param(attribute("firmware == semver('1.2.3')"), id="one version beside lists"),
+    ],
+)
+def test_attributes_that_are_lists(expression: str) -> None:
+    """DRAListTypeAttributes."""
+    assert compile_cel_selector(expression, lists=True).matches(DRIVER, LISTS)
+
+
+def test_subtraction() -> None:
+    assert matches("5 - 3 == 2")
+    assert matches("5.5 - 3.0 == 2.5")
+    assert matches("-2 - 3 == -5")
