@@ -23,6 +23,7 @@ from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.mix import read_mix
 from ksched_cli.plan.node_values import Failure
 from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.provisioning import shrink_pools
 from ksched_cli.plan.results import Stats
 from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded
@@ -242,6 +243,7 @@ class _Count:
         if decision.row is None:
             self._last = decision
             return _why(decision, shape)
+        shrink_pools(cluster, decision)
         self._on[decision.row, shape] += 1
         self._template = decision.pod
         self.placed += 1

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.storage import CSIStorageCapacity
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_groups import group_of
@@ -23,6 +22,7 @@ from ksched_cli.plan.groups import pod_group_outcomes
 from ksched_cli.plan.missing_kinds import MissingKinds
 from ksched_cli.plan.node_detail import NodeDetail
 from ksched_cli.plan.node_values import Failure, FailureGroup, NodeNames, NodeScores, ScoredNode
+from ksched_cli.plan.provisioning import shrink_pools
 from ksched_cli.plan.results import GatedPod, IgnoredPod, PodGroupOutcome, PodOutcome, Preemption, Simulation
 from ksched_cli.progress import steps
 
@@ -141,7 +141,7 @@ def _outcomes(
     started = time.perf_counter()
     for decision in steps(scheduler.run(queue), "pods had their cycle", len(queue.active)):
         if decision.pod.key in made:
-            _shrink_pools(scheduler.cluster, decision)
+            shrink_pools(scheduler.cluster, decision)
         if not output.wanted(decision.pod.pod):
             continue
         outcome = outcome_of(
@@ -151,18 +151,6 @@ def _outcomes(
         yield outcome
         started = time.perf_counter()
     clock.seconds += time.perf_counter() - started
-
-
-def _shrink_pools(cluster: Cluster, decision: Decision) -> None:
-    """The volumes that are made for a placed pod take the room of the storage pools of its node."""
-    if decision.row is None or not decision.pod.pod.spec.volumes or not cluster.catalog.all(CSIStorageCapacity):
-        return
-    # Imported here: most clusters publish no storage capacity.
-    from ksched_cli.controlplane.controllers.provisioning import provisioned_on
-
-    for made in list(provisioned_on(decision.pod.pod, cluster.nodes.objects[decision.row], cluster.catalog)):
-        if made.pool is not None:
-            cluster.catalog.put(made.pool)
 
 
 def outcome_of(

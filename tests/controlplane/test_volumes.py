@@ -196,6 +196,20 @@ def test_storage_pools_shrink_from_cycle_to_cycle(tmp_path: Path, capsys: pytest
     assert sorted(row[1] for row in rows) == ["-", "node/a", "node/a", "node/b"]
 
 
+def test_capacity_ends_with_the_storage_pools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each replica has a claim of its own: three fit into the pools, though the nodes have room for more."""
+    cluster = [
+        storage_class("WaitForFirstConsumer"),
+        DRIVER,
+        pool("east", "east", "25Gi"),
+        pool("west", "west", "15Gi"),
+    ]
+    arguments = ["--from", write(tmp_path / "c.json", *NODES, *cluster)]
+    run(["capacity", *arguments, "-f", write(tmp_path / "m.json", stateful_set(1)), "-o", "json"])
+    (found,) = json.loads(capsys.readouterr().out)["capacities"]
+    assert found["shapes"][0]["fits"] == 3
+
+
 def test_two_claims_of_one_pod_share_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cluster = [storage_class("WaitForFirstConsumer"), DRIVER, pool("east", "east", "35Gi")]
     arguments = ["--from", write(tmp_path / "c.json", *NODES, *cluster)]
