@@ -97,6 +97,7 @@ class ResourceClaimConsumerReference(Struct, rename="camel", frozen=True, gc=Fal
     resource: str = ""
     name: str = ""
     uid: str = ""
+    api_group: str = ""
 
 
 class DeviceCondition(Struct, rename="camel", frozen=True, gc=False):
@@ -216,10 +217,27 @@ class ResourceSlice(Struct, rename="camel", gc=False):
     spec: ResourceSliceSpec = field(default_factory=ResourceSliceSpec)
 
 
+class DeviceTaintSelector(Struct, frozen=True, gc=False):
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+
+
+class DeviceTaintRuleSpec(Struct, rename="camel", frozen=True, gc=False):
+    device_selector: DeviceTaintSelector | None = None
+    taint: DeviceTaint = DeviceTaint()
+
+
+class DeviceTaintRule(Struct, rename="camel", gc=False):
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: DeviceTaintRuleSpec = DeviceTaintRuleSpec()
+
+
 __all__ = [
     "AllocationResult",
     "Device",
     "DeviceClass",
+    "DeviceTaintRule",
     "ResourceClaim",
     "ResourceClaimTemplate",
     "ResourceSlice",

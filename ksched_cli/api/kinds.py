@@ -5,7 +5,13 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Node, Pod, Service
-from ksched_cli.api.dynamic_resources import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from ksched_cli.api.dynamic_resources import (
+    DeviceClass,
+    DeviceTaintRule,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
 from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
 from ksched_cli.api.scheduling import PodGroup, Workload
 from ksched_cli.api.storage import (
@@ -61,6 +67,7 @@ _KINDS_OF: dict[tuple[str, ...], tuple[type[Struct], ...]] = {
         DeviceClass,
         ResourceSlice,
     ),
+    ("resource.k8s.io/v1beta2", "resource.k8s.io/v1alpha3"): (DeviceTaintRule,),
 }
 
 KINDS: dict[tuple[str, str], type[Struct]] = {
@@ -79,6 +86,7 @@ CLUSTER_SCOPED = frozenset(
         CSIDriver,
         VolumeAttachment,
         DeviceClass,
+        DeviceTaintRule,
         ResourceSlice,
     }
 )

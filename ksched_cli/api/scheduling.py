@@ -29,17 +29,34 @@ class PodGroupSchedulingConstraints(Struct, frozen=True, gc=False):
     topology: tuple[TopologyConstraint, ...] = ()
 
 
+class PodGroupResourceClaim(Struct, rename="camel", frozen=True, gc=False):
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodGroupResourceClaimStatus(Struct, rename="camel", frozen=True, gc=False):
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
 class PodGroupSpec(Struct, rename="camel", gc=False):
     scheduling_policy: PodGroupSchedulingPolicy = PodGroupSchedulingPolicy()
     scheduling_constraints: PodGroupSchedulingConstraints | None = None
     disruption_mode: str = ""
     priority_class_name: str = ""
     priority: int | None = None
+    resource_claims: tuple[PodGroupResourceClaim, ...] = ()
+
+
+class PodGroupStatus(Struct, rename="camel", frozen=True, gc=False):
+    resource_claim_statuses: tuple[PodGroupResourceClaimStatus, ...] = ()
 
 
 class PodGroup(Struct, rename="camel", gc=False):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
     spec: PodGroupSpec = field(default_factory=PodGroupSpec)
+    status: PodGroupStatus = PodGroupStatus()
 
 
 class Workload(Struct, rename="camel", gc=False):

@@ -58,6 +58,10 @@ class PodGroups:
         infos = self._cluster.pods.infos
         return [row for row in self.members(key) if placed[row] != NOWHERE or infos[row].pod.spec.node_name]
 
+    def bound(self, key: GroupKey) -> list[int]:
+        """Members that the API server has on a node; those that are assumed in a cycle are left out."""
+        return [row for row in self.members(key) if self._cluster.pods.infos[row].pod.spec.node_name]
+
     def in_order_of_attempts(self, key: GroupKey, rows: Iterable[int]) -> list[int]:
         """The rows in the order of QueuedPodInfo.InitialAttemptTimestamp: the order of creation, but the pod that
         completes the quorum of a gang comes first, because it enters the active queue before the pods that it frees.

@@ -55,6 +55,7 @@ _CONCERNS: Mapping[str, Concern] = {
     "ResourceClaimTemplate": _has_devices,
     "ResourceSlice": _has_devices,
     "DeviceClass": _has_devices,
+    "DeviceTaintRule": _has_devices,
     "Service": _spreads_by_default,
     "ReplicationController": _owned_by("ReplicationController"),
     "ReplicaSet": _owned_by("ReplicaSet"),

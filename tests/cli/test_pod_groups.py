@@ -86,7 +86,7 @@ def test_a_group_that_waits_for_victims_counts_as_placed(tmp_path: Path, capsys:
     [
         pytest.param(f"{GANG},TopologyAwareWorkloadScheduling=true", None, id="what is modelled"),
         pytest.param(f"{GANG},WorkloadAwarePreemption=true", None, id="preemption for whole groups is"),
-        pytest.param("GenericWorkload=true,DRAWorkloadResourceClaims=true", ["DRAWorkloadResourceClaims"], id="claims of groups are not"),
+        pytest.param("GenericWorkload=true,DRANodeAllocatableResources=true", ["DRANodeAllocatableResources"], id="claims for node resources are not"),
     ],
 )  # fmt: skip
 def test_coverage(gates: str, named: list[str] | None, dump: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,7 +72,7 @@ class ResourceClaimController(Controller):
             if is_controlled_by(claim, pod):
                 self.api.delete(claim)
             elif is_reserved_for(claim, pod):
-                left = unreserved(claim, pod)
+                left = unreserved(claim, pod.metadata.uid)
                 self.api.update(left if left.status.reserved_for else deallocated(left))
 
 

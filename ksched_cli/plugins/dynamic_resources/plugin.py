@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.dynamic_resources import DeviceRequest, ResourceClaim
+from ksched_cli.api.dynamic_resources import AllocationResult, DeviceRequest, ResourceClaim
 from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.api.resource_claims import deallocated, is_reserved_for, reserved, unreserved, with_allocation
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
+from ksched_cli.cluster.pod_groups import GroupKey, PodGroups
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.durations import seconds
 from ksched_cli.config.plugin_args import DynamicResourcesArgs
@@ -41,6 +42,7 @@ from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, error, unre
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.devices.claims import ClaimError, ClaimTracker, key_of, pod_claims
 from ksched_cli.plugins.lib.devices.extended import IN_MEMORY_NAME, ExtendedResourceIndex, special_claim
+from ksched_cli.plugins.lib.devices.group_claims import GroupClaims
 from ksched_cli.plugins.lib.devices.inventory import Features, Inventory
 from ksched_cli.plugins.lib.devices.node_search import (
     ClaimMemory,
@@ -78,15 +80,28 @@ class ClaimState:
     # What Reserve has put in place of which claim; None where there was none before.
     pending: list[tuple[ResourceClaim, ResourceClaim | None]] = field(default_factory=list)
     created: ResourceClaim | None = None
+    # Claims whose devices another pod of the group has taken in the same cycle. kube-scheduler does not check whether
+    # the node reaches these devices.
+    pending_elsewhere: set[str] = field(default_factory=set)
 
     @property
     def to_allocate(self) -> list[ResourceClaim]:
         return [claim for claim in self.claims if claim.status.allocation is None]
 
+    def in_order_of_go(self, made: Sequence[AllocationResult]) -> list[AllocationResult]:
+        """The allocations as Reserve of kube-scheduler gives them to the claims of `to_allocate`. It puts those that
+        pods of the group share behind the new ones and counts through all claims, so claims may swap allocations."""
+        waiting = [
+            claim for claim in self.claims if claim in self.to_allocate or key_of(claim) in self.pending_elsewhere
+        ]
+        shared = [claim.status.allocation for claim in waiting if claim.status.allocation is not None]
+        given = zip(waiting, [*made, *shared], strict=True)
+        return [allocation for claim, allocation in given if claim.status.allocation is None]
 
-def _has_all_claims(pod: Pod, catalog: Catalog) -> bool:
+
+def _has_all_claims(pod: Pod, catalog: Catalog, group: str) -> bool:
     try:
-        pod_claims(pod, catalog)
+        pod_claims(pod, catalog, group)
     except ClaimError:
         return False
     return True
@@ -128,6 +143,11 @@ class DynamicResources(
         self._inventory = Inventory(handle.cluster, self._features)
         self._extended = ExtendedResourceIndex(catalog, enabled=gates.enabled("DRAExtendedResource"))
         self._tracker = ClaimTracker(catalog, shareable=self._features.consumable)
+        self._members = PodGroups(handle.cluster, handle.scheduler_names)
+        self._groups = GroupClaims(catalog, enabled=gates.enabled("DRAWorkloadResourceClaims"))
+        # Claims that a pod group's cycle has allocated so far (podGroupStateData.pendingAllocations).
+        self._shares_in_flight = gates.enabled("GenericWorkload")
+        self._in_flight: set[str] = set()
         self._memory = ClaimMemory(self._inventory, self._tracker)
         timed = gates.enabled("DRASchedulerFilterTimeout")
         self._filter_timeout = seconds((args and args.filter_timeout) or FILTER_TIMEOUT) if timed else 0.0
@@ -145,13 +165,15 @@ class DynamicResources(
         if event.resource == "ResourceClaim":
             return self._claim_may_help(pod.pod, old, new)
         if event.resource == "Pod":
-            return is_same_pod(new, pod.pod) and _has_all_claims(new, self.handle.cluster.catalog)
+            return is_same_pod(new, pod.pod) and _has_all_claims(
+                new, self.handle.cluster.catalog, self._groups.group_of(new)
+            )
         return True
 
     def _claim_may_help(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> bool:
         """isSchedulableAfterClaimChange: devices were freed, or the pod's own claim has come or is another now."""
         try:
-            claims = pod_claims(pod, self.handle.cluster.catalog)
+            claims = self._claims_of(pod)
         except ClaimError:
             return False
         if old is not None and old.status.allocation is not None and new.status.allocation is None:
@@ -163,10 +185,13 @@ class DynamicResources(
         if not self._enabled or not pod.pod.spec.resource_claims:
             return SUCCESS
         try:
-            pod_claims(pod.pod, self.handle.cluster.catalog)
+            self._claims_of(pod.pod)
         except ClaimError as problem:
             return unresolvable(problem.reason)
         return SUCCESS
+
+    def _claims_of(self, pod: Pod) -> list[ResourceClaim]:
+        return pod_claims(pod, self.handle.cluster.catalog, self._groups.group_of(pod))
 
     # PreFilter
 
@@ -184,7 +209,8 @@ class DynamicResources(
         if not pod.spec.resource_claims and not wanted:
             return _NO_CLAIMS
         try:
-            claims = pod_claims(pod, self.handle.cluster.catalog)
+            claims = self._claims_of(pod)
+            self._groups.check(pod)
         except ClaimError as problem:
             return unresolvable(problem.reason)
         extended = special_claim(pod, self.handle.cluster.catalog) if wanted else None
@@ -206,7 +232,9 @@ class DynamicResources(
         available: list[BoolColumn | None] = []
         for claim in state.claims:
             mask: BoolColumn | None = None
-            if claim.status.allocation is not None:
+            if key_of(claim) in self._in_flight:
+                state.pending_elsewhere.add(key_of(claim))
+            elif claim.status.allocation is not None:
                 selector = claim.status.allocation.node_selector
                 try:
                     self.handle.cluster.selection.check(selector.node_selector_terms if selector else ())
@@ -286,7 +314,12 @@ class DynamicResources(
             at
             for at, (claim, mask) in enumerate(zip(state.claims, state.available, strict=True))
             if (mask is not None and not mask[row])
-            or (self._features.binding_conditions and claim.status.allocation is not None and binding_failed(claim))
+            or (
+                self._features.binding_conditions
+                and claim.status.allocation is not None
+                and key_of(claim) not in state.pending_elsewhere
+                and binding_failed(claim)
+            )
         ]
 
     def explain(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
@@ -318,9 +351,9 @@ class DynamicResources(
             return None, error(NOT_FOUND)
         if state is None or not state.claims:
             return None, unschedulable("no new claims to deallocate")
-        return None, unschedulable(self._deallocate(state, pod.pod))
+        return None, self._deallocate(state, pod.pod)
 
-    def _deallocate(self, state: ClaimState, pod: Pod) -> str:
+    def _deallocate(self, state: ClaimState, pod: Pod) -> Status:
         """Which claim it is, if there are several, is left to chance in kube-scheduler; here it is the first."""
         catalog = self.handle.cluster.catalog
         for at in sorted(state.unavailable):
@@ -330,11 +363,24 @@ class DynamicResources(
                 if len(consumers) > 1:
                     continue
                 catalog.put(deallocated(claim))
-                return "deallocation of ResourceClaim completed"
+                return unschedulable("deallocation of ResourceClaim completed")
         if state.extended is not None and state.extended.metadata.name != IN_MEMORY_NAME:
             catalog.remove(state.extended)
-            return "deletion of ResourceClaim completed"
-        return "still not schedulable"
+            return unschedulable("deletion of ResourceClaim completed")
+        if self._unreserve_group(pod):
+            return unresolvable("ResourceClaim unreserved for PodGroup")
+        return unschedulable("still not schedulable")
+
+    def _unreserve_group(self, pod: Pod) -> bool:
+        """unreservePodGroupClaims: whether a claim of a group without a pod on a node was taken from the group."""
+        catalog, name = self.handle.cluster.catalog, self._groups.group_of(pod)
+        if not name or self._members.bound(GroupKey(pod.metadata.namespace, name)):
+            return False
+        for claim, uid in self._groups.claims_of_group(pod):
+            if claim.status.allocation is not None and is_reserved_for(claim, pod, name):
+                catalog.put(unreserved(claim, uid))
+                return True
+        return False
 
     # Score
 
@@ -377,12 +423,15 @@ class DynamicResources(
                 return SUCCESS
             return error("claim allocation not found for node")
         node = self.handle.cluster.nodes.names[row]
-        for claim, picks in zip(claims, allocation.picks, strict=True):
-            real = instantiated(claim, allocation.extended_requests) if claim is state.extended else claim
-            taken = with_allocation(real, allocation_of(picks, real, node))
+        real = [instantiated(each, allocation.extended_requests) if each is state.extended else each for each in claims]
+        made = [allocation_of(picks, each, node) for each, picks in zip(real, allocation.picks, strict=True)]
+        for claim, each, given in zip(claims, real, state.in_order_of_go(made), strict=True):
+            taken = with_allocation(each, given)
             self._tracker.allocate(taken)
-            state.pending.append((taken, claim if real is claim else None))
-            if real is not claim:
+            if self._shares_in_flight and pod.pod.spec.scheduling_group is not None:
+                self._in_flight.add(key_of(taken))
+            state.pending.append((taken, claim if each is claim else None))
+            if each is not claim:
                 state.created = taken
         return SUCCESS
 
@@ -394,13 +443,13 @@ class DynamicResources(
         for _, original in state.pending:
             if original is not None:
                 catalog.put(original)
-        state.pending.clear()
+        self._land(state)
         if state.created is not None:
             catalog.remove(state.created)
             state.created = None
         for claim in self._current(state):
             if is_reserved_for(claim, pod.pod):
-                catalog.put(unreserved(claim, pod.pod))
+                catalog.put(unreserved(claim, pod.pod.metadata.uid))
 
     def pre_bind(self, state: ClaimState | None, pod: PodInfo, row: int) -> Status:
         """The pod is entered as a consumer. Binding conditions are not waited for."""
@@ -409,10 +458,15 @@ class DynamicResources(
         if state is None:
             return error(NOT_FOUND)
         for claim in self._current(state):
-            if not is_reserved_for(claim, pod.pod):
-                self._tracker.replace(reserved(claim, pod.pod))
-        state.pending.clear()
+            if not is_reserved_for(claim, pod.pod, self._groups.group_of(pod.pod)):
+                self._tracker.replace(reserved(claim, self._groups.consumer(pod.pod, claim)))
+        self._land(state)
         return SUCCESS
+
+    def _land(self, state: ClaimState) -> None:
+        """What Reserve has taken is bound or given back."""
+        self._in_flight.difference_update(key_of(claim) for claim, _ in state.pending)
+        state.pending.clear()
 
     def _current(self, state: ClaimState) -> list[ResourceClaim]:
         """The pod's claims as they are by now, the one that Reserve has made among them."""

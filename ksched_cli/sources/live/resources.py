@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Node, Pod, Service
-from ksched_cli.api.dynamic_resources import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from ksched_cli.api.dynamic_resources import (
+    DeviceClass,
+    DeviceTaintRule,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
 from ksched_cli.api.kinds import CLUSTER_SCOPED, versions_of
 from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
 from ksched_cli.api.scheduling import PodGroup
@@ -50,6 +56,7 @@ READ: tuple[type[Struct], ...] = (
     RuntimeClass,
     ResourceClaimTemplate,
     DeviceClass,
+    DeviceTaintRule,
     PodGroup,
 )
 # Without these there is nothing to answer.

@@ -82,6 +82,8 @@ NAMES_OF: Mapping[tuple[str, str], Role] = {
     ("ContainerResourceClaim", "name"): Role.LOCAL,
     ("PodResourceClaim", "name"): Role.LOCAL,
     ("PodResourceClaimStatus", "name"): Role.LOCAL,
+    ("PodGroupResourceClaim", "name"): Role.LOCAL,
+    ("PodGroupResourceClaimStatus", "name"): Role.LOCAL,
     ("ResourcePool", "name"): Role.POOL,
     ("ObjectReference", "name"): Role.CLAIM,
     ("ResourceClaimConsumerReference", "name"): Role.POD,
@@ -137,6 +139,8 @@ PLAIN = frozenset(
         "when_scaled",
         "unhealthy_pod_eviction_policy",
         "declared_features",
+        "disruption_mode",
+        "api_group",
         "driver",
         "attacher",
         "provisioner",
@@ -201,7 +205,6 @@ UNREAD = frozenset(
         "secret_name",
         "secret_namespace",
         "volumes_in_use",
-        "api_group",
         "resize",
         "fs_type",
         "caching_mode",
@@ -221,6 +224,7 @@ UNREAD_OF = frozenset(
         ("ContainerExtendedResourceRequest", "container_name"),
         ("ISCSIVolumeSource", "target_portal"),
         ("AzureDiskVolumeSource", "kind"),
+        ("TypedLocalObjectReference", "api_group"),
         ("TypedLocalObjectReference", "kind"),
         ("TypedLocalObjectReference", "name"),
     }
@@ -277,6 +281,7 @@ KIND_ROLES: Mapping[str, Role | None] = {
     "PriorityClass": Role.CLASS,
     "RuntimeClass": Role.CLASS,
     "DeviceClass": None,
+    "DeviceTaintRule": None,
     "CSIDriver": None,
 }
 

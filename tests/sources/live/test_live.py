@@ -186,6 +186,7 @@ def test_what_may_not_be_read_is_told_and_what_is_not_served_is_not_there(kube: 
     assert {kind.__name__: reason for kind, reason in cluster.missing.items()} == {"PersistentVolumeClaim": "forbidden"}
     assert sorted(kind.__name__ for kind in cluster.absent) == [
         "DeviceClass",
+        "DeviceTaintRule",
         "PodGroup",
         "ResourceClaim",
         "ResourceClaimTemplate",

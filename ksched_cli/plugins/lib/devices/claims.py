@@ -9,7 +9,7 @@ from fractions import Fraction
 from ksched_cli.api.core import Pod, PodResourceClaim
 from ksched_cli.api.dynamic_resources import DeviceRequestAllocationResult, ResourceClaim
 from ksched_cli.api.quantity import parse_quantity
-from ksched_cli.api.resource_claims import is_controlled_by
+from ksched_cli.api.resource_claims import is_controlled_by, is_controlled_by_group
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.plugins.lib.devices.reasons import DeviceReasons
@@ -40,12 +40,13 @@ def claim_name(pod: Pod, reference: PodResourceClaim) -> tuple[str | None, bool]
     raise ClaimError(DeviceReasons.not_created(pod=where))
 
 
-def pod_claims(pod: Pod, catalog: Catalog) -> list[ResourceClaim]:
-    """foreachPodResourceClaim: every claim that the pod refers to; ClaimError for the first that cannot be used."""
-    return list(_pod_claims(pod, catalog))
+def pod_claims(pod: Pod, catalog: Catalog, group: str = "") -> list[ResourceClaim]:
+    """foreachPodResourceClaim: every claim that the pod refers to; ClaimError for the first that cannot be used. A
+    claim that was made for the pod `group` is one that was made for the pod."""
+    return list(_pod_claims(pod, catalog, group))
 
 
-def _pod_claims(pod: Pod, catalog: Catalog) -> Iterator[ResourceClaim]:
+def _pod_claims(pod: Pod, catalog: Catalog, group: str) -> Iterator[ResourceClaim]:
     namespace = pod.metadata.namespace
     for reference in pod.spec.resource_claims:
         name, owned = claim_name(pod, reference)
@@ -57,7 +58,11 @@ def _pod_claims(pod: Pod, catalog: Catalog) -> Iterator[ResourceClaim]:
         if claim.metadata.deletion_timestamp is not None:
             raise ClaimError(DeviceReasons.being_deleted(claim=name))
         if owned and not is_controlled_by(claim, pod):
-            raise ClaimError(DeviceReasons.of_other_pod(namespace=namespace, claim=name, pod=pod.metadata.name))
+            parts = {"namespace": namespace, "claim": name, "pod": pod.metadata.name}
+            if not group:
+                raise ClaimError(DeviceReasons.of_other_pod(**parts))
+            if not is_controlled_by_group(claim, group):
+                raise ClaimError(DeviceReasons.of_other_group(**parts, group=group))
         yield claim
 
 

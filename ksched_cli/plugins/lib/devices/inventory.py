@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ksched_cli.api.dynamic_resources import Device, DeviceClass, DeviceSelector, ResourceSlice
+from ksched_cli.api.dynamic_resources import Device, DeviceClass, DeviceSelector, DeviceTaintRule, ResourceSlice
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
 from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError
 from ksched_cli.plugins.lib.devices.errors import AllocationError
 from ksched_cli.plugins.lib.devices.pools import PoolIndex
+from ksched_cli.plugins.lib.devices.taints import with_taint_rules
 from ksched_cli.releases.gates import FeatureGates
 
 
@@ -25,6 +26,7 @@ class Features:
     binding_conditions: bool = True
     consumable: bool = True
     list_attributes: bool = False
+    taint_rules: bool = False
 
     @classmethod
     def of(cls, gates: FeatureGates) -> Features:
@@ -36,6 +38,7 @@ class Features:
             gates.enabled("DRADeviceBindingConditions") and gates.enabled("DRAResourceClaimDeviceStatus"),
             gates.enabled("DRAConsumableCapacity"),
             gates.enabled("DRAListTypeAttributes"),
+            gates.enabled("DRADeviceTaintRules"),
         )
 
 
@@ -46,7 +49,7 @@ class Inventory:
         self._cluster = cluster
         self.features = features
         self._stamp: tuple[int, int] = (-1, -1)
-        self._slices: list[ResourceSlice] = []
+        self._read: list[ResourceSlice | DeviceTaintRule] = []
         self._pools: PoolIndex | None = None
         self._matches: dict[tuple[str, int], bool | CelError] = {}
 
@@ -55,9 +58,12 @@ class Inventory:
         stamp = (self._cluster.catalog.version, self._cluster.structure)
         if self._pools is None or stamp != self._stamp:
             slices = list(self._cluster.catalog.all(ResourceSlice))
-            if self._pools is None or stamp[1] != self._stamp[1] or not _same_objects(slices, self._slices):
-                self._slices, self._matches = slices, {}
-                self._pools = PoolIndex(self._cluster, slices, partitionable=self.features.partitionable)
+            rules = list(self._cluster.catalog.all(DeviceTaintRule)) if self.features.taint_rules else []
+            read: list[ResourceSlice | DeviceTaintRule] = [*slices, *rules]
+            if self._pools is None or stamp[1] != self._stamp[1] or not _same_objects(read, self._read):
+                self._read, self._matches = read, {}
+                tainted = [with_taint_rules(each, rules) for each in slices]
+                self._pools = PoolIndex(self._cluster, tainted, partitionable=self.features.partitionable)
             self._stamp = stamp
         return self._pools
 
@@ -96,5 +102,5 @@ class Inventory:
         return found
 
 
-def _same_objects(left: list[ResourceSlice], right: list[ResourceSlice]) -> bool:
+def _same_objects(left: Sequence[object], right: Sequence[object]) -> bool:
     return len(left) == len(right) and all(one is other for one, other in zip(left, right, strict=True))

@@ -68,6 +68,13 @@ class DeviceReasons(ReasonTable):
         _INVALID,
         field=_field,
     )
+    of_other_group = ReasonKind(
+        "ResourceClaim {namespace}/{claim} was not created for Pod {namespace}/{pod} "
+        "(neither Pod nor PodGroup {group} is the owner)",
+        _INVALID,
+        field=_field,
+    )
+    group_missing = ReasonKind('podgroup.scheduling.k8s.io "{group}" not found', _INVALID, field=_field)
     without_fields = ReasonKind(
         'pod "{pod}", spec.resourceClaim "{reference}": none of the supported fields are set', _INVALID, field=_field
     )
