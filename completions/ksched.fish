@@ -94,7 +94,7 @@ complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l mix
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l max
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l ignore-pending
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -a 'table wide json yaml name'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -a 'table wide json yaml name html'
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from capacity' -s h -l help
@@ -194,7 +194,7 @@ complete -c ksched -n '__fish_seen_subcommand_from drain' -l ignore-daemonsets
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l delete-emptydir-data
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l pod-selector
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l ignore-pending
-complete -c ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name html'
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from drain' -s h -l help
@@ -244,7 +244,7 @@ complete -c ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown html'
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l expect-no-change
 complete -c ksched -n '__fish_seen_subcommand_from diff' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from diff' -s h -l help
@@ -292,7 +292,7 @@ complete -c ksched -n '__fish_seen_subcommand_from check' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from check' -l ignore
 complete -c ksched -n '__fish_seen_subcommand_from check' -l baseline
 complete -c ksched -n '__fish_seen_subcommand_from check' -l write-baseline
-complete -c ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json yaml markdown github junit sarif'
+complete -c ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json yaml markdown html github junit sarif'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l restart
 complete -c ksched -n '__fish_seen_subcommand_from check' -l replicas -x -a 'min current max all'
 complete -c ksched -n '__fish_seen_subcommand_from check' -l exit-zero
@@ -344,7 +344,7 @@ complete -c ksched -n '__fish_seen_subcommand_from explain' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-fixes
-complete -c ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name html'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s h -l help
@@ -678,7 +678,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l mix
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l max
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l ignore-pending
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -a 'table wide json yaml name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -a 'table wide json yaml name html'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s h -l help
@@ -778,7 +778,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l ignore-daem
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l delete-emptydir-data
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l pod-selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l ignore-pending
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name html'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s h -l help
@@ -828,7 +828,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a 
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown html'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l expect-no-change
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s h -l help
@@ -876,7 +876,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l ignore
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l baseline
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l write-baseline
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json yaml markdown github junit sarif'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json yaml markdown html github junit sarif'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l restart
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l replicas -x -a 'min current max all'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l exit-zero
@@ -928,7 +928,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-fixes
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name html'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s h -l help

@@ -82,7 +82,7 @@ def run_scenario_and_show(
         from ksched_cli.report.settle import ending_line
 
         warn([ending_line(found.settlement.world).plain])
-    show(found, output, headers=headers, timeline=settling.settle, zones=simulator.zones)
+    show(found, output, headers=headers, timeline=settling.settle or output == "html", zones=simulator.zones)
     if found.result.failed:
         return ExpectationFailed.exit_code
     return SOME_DO_NOT_FIT if not found.settled and not verdict.exit_zero else 0

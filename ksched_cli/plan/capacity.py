@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.status import Status
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.mix import read_mix
+from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.node_values import Failure
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.plan.provisioning import shrink_pools
@@ -336,6 +337,8 @@ class CapacityResult:
     coverage: Mapping[str, Any]
     warnings: tuple[str, ...]
     stats: Stats
+    # All nodes before and after; only before where several manifests were counted by themselves.
+    nodes: NodeChanges | None = field(default=None, compare=False, repr=False)
 
 
 def count_capacity(
@@ -361,4 +364,6 @@ def count_capacity(
         capacities.append(capacity(prepared.scheduler, portions, limit=limit, pending_first=pending_first))
         seconds += time.perf_counter() - started
     placed = sum(sum(each.fits.values()) for each in capacities)
-    return CapacityResult(tuple(capacities), prepared.coverage, source.warnings, prepared.stats(placed, seconds))
+    nodes = prepared.node_changes() if len(capacities) == 1 else NodeChanges(prepared.nodes, prepared.nodes)
+    stats = prepared.stats(placed, seconds)
+    return CapacityResult(tuple(capacities), prepared.coverage, source.warnings, stats, nodes)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.causes.results import Cause, Tally
+from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
 from ksched_cli.plan.results import RefusedPod
 from ksched_cli.plan.settle_world import SettleResult
 from ksched_cli.plan.usage import NodeUse, total_use, use_of_nodes
@@ -80,6 +81,8 @@ class Diff:
     spread: tuple[SpreadChange, ...]
     after: WorldResult
     rules: tuple[Tally, ...] | None = None
+    # All nodes of both sides.
+    columns: NodeChanges | None = field(default=None, compare=False, repr=False)
 
     @property
     def failing(self) -> tuple[PodChange, ...]:
@@ -105,7 +108,8 @@ def diff(before: Side, after: Side, wanted: Callable[[Pod], bool] = lambda pod: 
     unchanged = (len(sides[0].pods) + len(sides[1].pods) - len(changes) - paired) // 2
     nodes, total = _nodes(before, after)
     spread = tuple(_spread(*sides, changed))
-    return Diff(tuple(changes), unchanged, nodes, total, spread, after.settlement.world)
+    columns = NodeChanges(*(NodeColumns.of(side.scheduler.cluster) for side in (before, after)))
+    return Diff(tuple(changes), unchanged, nodes, total, spread, after.settlement.world, columns=columns)
 
 
 _KINDS = ("newlyFailing", "newlyFitting", "moved", "added", "removed")

@@ -8,6 +8,7 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import InputError
 from ksched_cli.plan.expectations import StepFacts, check_expectation
 from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
 from ksched_cli.plan.results import RefusedPod, refused_pods
 from ksched_cli.plan.scenario_results import ScenarioResult, ScenarioRun, StepResult
 from ksched_cli.plan.settle_world import SettleWorld
@@ -24,7 +25,9 @@ class ScenarioWorld:
     """`first` is changed before the first step. `make` gives a scheduler over a cluster."""
 
     def __init__(self, loaded: Loaded, make: Callable[[Loaded], Scheduler], first: Changes, limits: Limits) -> None:
-        self._settling = SettleWorld(make(loaded), OutputOptions(), loaded)
+        scheduler = make(loaded)
+        self._before = NodeColumns.of(scheduler.cluster)
+        self._settling = SettleWorld(scheduler, OutputOptions(), loaded)
         self._world, self._make, self._limits = self._settling.world, make, limits
         self._changes = [first]
         self._ending: Ending = "settled"
@@ -40,7 +43,8 @@ class ScenarioWorld:
         result = ScenarioResult(scenario.name, scenario.source, tuple(results))
         found = self._settling.settlement(self._world.result(self._ending))
         loaded = loaded_after(self._world.plane, *self._changes)
-        return ScenarioRun(result, found, loaded, self._world.scheduler)
+        nodes = NodeChanges(self._before, NodeColumns.of(self._world.cluster))
+        return ScenarioRun(result, found, loaded, self._world.scheduler, nodes)
 
     def _take_step(self, step: ScenarioStep, change: Changes) -> StepResult:
         """Make the change and run until nothing moves."""

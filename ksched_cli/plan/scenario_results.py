@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.expectations import CheckedExpectation
+from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.results import GatedPod, PodOutcome, RefusedPod
 from ksched_cli.plan.settle_world import SettleResult
 from ksched_cli.sources.loaded import Loaded
@@ -48,12 +49,14 @@ class ScenarioResult:
 
 @dataclass(frozen=True)
 class ScenarioRun:
-    """The result, what the world came to, the cluster after the last step, and the scheduler as it was left."""
+    """The result, what the world came to, the cluster after the last step, the scheduler as it was left, and the nodes
+    before the first step and after the last."""
 
     result: ScenarioResult
     settlement: SettleResult
     loaded: Loaded
     scheduler: Scheduler
+    nodes: NodeChanges
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from ksched_cli.report.amounts import exact_all, short_all
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import API_VERSION, stats_entry
 from ksched_cli.report.grid import Column, Grid
+from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import write_row
@@ -34,12 +35,13 @@ _FEW = 6
 # The document
 
 
-@documents("CapacityResult")
+@documents("CapacityResult", "html")
 def capacity_document(found: CapacityResult, options: RenderOptions) -> dict[str, Any]:
     return {
         "apiVersion": API_VERSION,
         "kind": "Capacity",
         "capacities": [_entry(each) for each in found.capacities],
+        **node_table_entry(found.nodes),
         "coverage": dict(found.coverage),
         "stats": stats_entry(found.stats),
     }

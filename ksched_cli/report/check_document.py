@@ -7,6 +7,7 @@ from typing import Any
 from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding, RolloutStep, WorkloadCheck
 from ksched_cli.plan.evicted import WorkloadLoss
 from ksched_cli.report.entries import API_VERSION, draw_entry, final_entry
+from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.registry import RenderOptions, documents
 from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.results import WorldResult
@@ -14,7 +15,7 @@ from ksched_cli.world.results import WorldResult
 KIND = "Check"
 
 
-@documents("Check")
+@documents("Check", "html")
 def check_document(check: Check, options: RenderOptions) -> dict[str, Any]:
     return {
         "apiVersion": API_VERSION,
@@ -26,6 +27,7 @@ def check_document(check: Check, options: RenderOptions) -> dict[str, Any]:
         **({"losses": [_loss(loss) for loss in check.losses]} if check.losses else {}),
         **(_world(check.world) if check.world is not None else {}),
         "warnings": list(check.warnings),
+        **node_table_entry(check.nodes),
         "coverage": dict(check.coverage),
         "stats": {
             "nodes": check.stats.nodes,

@@ -19,6 +19,7 @@ from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import API_VERSION, end_entries
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.grid import Column, Grid
+from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
@@ -225,7 +226,7 @@ def _markdown_pod(change: PodChange) -> str:
     return f"| `{sign_of(change)}` | {name} | {before} | {after} |{why}"
 
 
-@documents("DiffResult")
+@documents("DiffResult", "html")
 def diff_document(found: DiffResult, options: RenderOptions) -> dict[str, Any]:
     diff, (before, after) = found.diff, found.coverage
     return {
@@ -255,6 +256,7 @@ def diff_document(found: DiffResult, options: RenderOptions) -> dict[str, Any]:
         "total": _use_entries(diff.total),
         **end_entries(diff.after),
         **({"rules": [tally_entry(each) for each in diff.rules]} if diff.rules is not None else {}),
+        **node_table_entry(diff.columns),
         "coverage": {"before": dict(before), "after": dict(after)},
     }
 

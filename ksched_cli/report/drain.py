@@ -24,6 +24,7 @@ from ksched_cli.plan.drain.results import (
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import API_VERSION, end_entries, stats_entry
 from ksched_cli.report.grid import Column, Grid
+from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import write_row
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 # The document
 
 
-@documents("DrainTrials")
+@documents("DrainTrials", "html")
 def drain_document(found: DrainTrials, options: RenderOptions) -> dict[str, Any]:
     """One drain, or a list of them where every node or zone was drained by itself."""
     if found.each is None:
@@ -46,7 +47,8 @@ def drain_document(found: DrainTrials, options: RenderOptions) -> dict[str, Any]
     else:
         entries = [{"name": trial.name, **_drain(trial.drain)} for trial in found.trials]
         body = {"kind": "DrainList", "each": found.each, "trials": entries}
-    return {"apiVersion": API_VERSION, **body, "coverage": dict(found.coverage), "stats": stats_entry(found.stats)}
+    rest = {**node_table_entry(found.nodes), "coverage": dict(found.coverage), "stats": stats_entry(found.stats)}
+    return {"apiVersion": API_VERSION, **body, **rest}
 
 
 @renders("DrainTrials", "name")

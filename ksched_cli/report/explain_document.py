@@ -15,13 +15,14 @@ from ksched_cli.plan.explain.results import (
 )
 from ksched_cli.plan.fixes.values import Fix, ManifestChange
 from ksched_cli.report.entries import API_VERSION
+from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.registry import RenderOptions, documents
 from ksched_cli.report.simulate_document import pod_entry
 
 KIND = "Explanation"
 
 
-@documents("ExplainResult")
+@documents("ExplainResult", "html")
 def explanation_document(result: ExplainResult, options: RenderOptions) -> dict[str, Any]:
     """What `simulate` says of the pod, with everything that explains it. Amounts of cpu are in thousandths."""
     found = result.explanation
@@ -53,7 +54,7 @@ def explanation_document(result: ExplainResult, options: RenderOptions) -> dict[
         "retriedOn": {each.plugin: list(each.events) for each in found.retries},
     }
     document = {key: value for key, value in document.items() if value not in ("", None, [], {})}
-    return {**document, "coverage": dict(result.coverage)}
+    return {**document, **node_table_entry(found.columns), "coverage": dict(result.coverage)}
 
 
 def _queue(found: Explanation) -> dict[str, Any] | None:
@@ -76,6 +77,7 @@ def _rejection(rejection: Rejection) -> dict[str, Any]:
         "code": rejection.code,
         "reasons": list(rejection.texts),
         "detail": rejection.detail,
+        "text": rejection.describe(),
     }
     if rejection.beside:
         entry["besideNominated"] = True

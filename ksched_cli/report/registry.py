@@ -82,7 +82,10 @@ def documents(result: str, *pages: str) -> Callable[[R], R]:
             from ksched_cli.report.entries import run_entry
 
             made = document(found, options)
-            _write_document({**made, **run_entry(options)} if pages else made, out, options.format)
+            if pages:
+                warned = {"warnings": list(warnings)} if (warnings := getattr(found, "warnings", ())) else {}
+                made = {**made, **warned, **run_entry(options)}
+            _write_document(made, out, options.format)
 
         _renderers.update({(result, each): write for each in (*DOCUMENT_FORMATS, *pages)})
         return document

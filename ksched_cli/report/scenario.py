@@ -15,6 +15,7 @@ from ksched_cli.plan.scenario_results import ScenarioResult, ScenarioRun, StepRe
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import API_VERSION, end_entries
 from ksched_cli.report.grid import Column, Grid
+from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.settle import ending_line, print_settlement, settlement_entries
 from ksched_cli.report.short_names import print_note
@@ -129,7 +130,7 @@ def _summary(result: ScenarioResult) -> Text:
     return summary_line(result.name, what, GOOD, [counted(len(result.steps), "step")])
 
 
-@documents("ScenarioRun")
+@documents("ScenarioRun", "html")
 def scenario_document(run: ScenarioRun, options: RenderOptions) -> dict[str, Any]:
     """With the timeline where it is wanted."""
     result = run.result
@@ -141,6 +142,7 @@ def scenario_document(run: ScenarioRun, options: RenderOptions) -> dict[str, Any
         "held": not result.failed,
         "steps": [_step_entry(step) for step in result.steps],
         **(settlement_entries if options.timeline else end_entries)(run.settlement.world),
+        **node_table_entry(run.nodes),
     }
 
 

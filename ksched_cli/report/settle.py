@@ -81,7 +81,7 @@ def _event(each: TimelineEvent) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value != ""}
 
 
-@documents("SettledSimulation")
+@documents("SettledSimulation", "html")
 def settled_document(found: SettledSimulation, options: RenderOptions) -> dict[str, Any]:
     return {**simulation_document(found.simulation, options), **settlement_entries(found)}
 

@@ -96,6 +96,7 @@ def _rest(simulation: Simulation) -> dict[str, Any]:
         **({"podGroups": groups} if groups else {}),
         "final": [final_entry(each) for each in simulation.final_pods()],
         **node_table_entry(simulation.nodes),
+        **({"warnings": list(simulation.warnings)} if simulation.warnings else {}),
         "coverage": dict(simulation.coverage),
         "stats": stats_entry(simulation.stats),
     }

@@ -73,7 +73,7 @@ def test_configurations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert decider["nodes"][0] == {"node": "large", "before": 87, "after": 12}
     assert document["rules"] == []
     assert run([*line, "yaml", "--expect-no-change"]) == 4
-    assert yaml.safe_load(capsys.readouterr().out) == document
+    assert {**yaml.safe_load(capsys.readouterr().out), "run": document["run"]} == document
 
 
 def test_an_upgrade_in_a_document(capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,7 +91,7 @@ def test_an_upgrade_in_a_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert first["plugins"] == ["DynamicResources"]
     assert second["pods"] == 0
     assert run(["diff", "--from", DEVICES, *UPGRADE, "-o", "yaml"]) == 1
-    assert yaml.safe_load(capsys.readouterr().out) == document
+    assert {**yaml.safe_load(capsys.readouterr().out), "run": document["run"]} == document
 
 
 def test_no_rules_where_clusters_differ(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ from ksched_cli.plan.check.suppression import NOTHING_ACCEPTED, Suppressions, an
 from ksched_cli.plan.codes import PREEMPTS
 from ksched_cli.plan.coverage import with_job_gaps
 from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Places
@@ -70,7 +71,8 @@ class ManifestCheck:
         inputs = input_findings(self._problems(bool(workloads)))
         annotated, mistakes = annotations_of(in_order(manifests))
         warnings = (*warnings, *mistakes)
-        whole = Check(workloads, evicted, coverage, stats, warnings, found.losses, found.world, inputs)
+        nodes = NodeChanges(prepared.nodes, found.nodes)
+        whole = Check(workloads, evicted, coverage, stats, warnings, found.losses, found.world, inputs, nodes=nodes)
         return suppress(whole, replace(self.accepted, annotated=annotated))
 
     @cached_property

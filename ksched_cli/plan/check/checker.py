@@ -16,6 +16,7 @@ from ksched_cli.plan.check.results import WorkloadCheck
 from ksched_cli.plan.check.run import CheckRun
 from ksched_cli.plan.check.workload_checks import check_workloads
 from ksched_cli.plan.evicted import Losses, WorkloadLoss
+from ksched_cli.plan.node_columns import NodeColumns
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
@@ -33,6 +34,7 @@ class Outcome:
     world: WorldResult
     warnings: tuple[str, ...]
     gaps: tuple[str, ...]
+    nodes: NodeColumns
 
 
 class Checker:
@@ -70,7 +72,7 @@ class Checker:
         """Run the manifests to where they stop, and report what is in the way of each wanted workload. Where chance has
         decided something that matters, other orders are tried too."""
         with self._trial(changes, {}) as run:
-            items, result = run.items, run.result
+            items, result, nodes = run.items, run.result, run.nodes
             losses, warnings, gaps = tuple(Losses(run.world).caused_by()), tuple(run.warnings()), tuple(run.gaps())
             workloads: Sequence[WorkloadCheck] = check_workloads(run, self._places, self._missing)
             others = other_orders(run, workloads)
@@ -79,7 +81,7 @@ class Checker:
             result = replace(result, draws=(*result.draws, *decisive_ties(workloads, found)))
             workloads = in_all_orders([workloads, *(each for _, each in found)])
         shown = tuple(each for item, each in zip(items, workloads, strict=True) if wanted(item))
-        return Outcome(shown, losses, result, warnings, gaps)
+        return Outcome(shown, losses, result, warnings, gaps, nodes)
 
     def _again(self, changes: Changes, choices: Choices) -> Sequence[WorkloadCheck]:
         with self._trial(changes, choices) as run:

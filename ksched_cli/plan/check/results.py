@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ksched_cli.errors import Level
 from ksched_cli.plan.evicted import WorkloadLoss
+from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.results import Stats
 from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.results import WorldResult
@@ -110,6 +111,8 @@ class Check:
     world: WorldResult | None = None
     inputs: tuple[Finding, ...] = ()
     ignored: tuple[IgnoredFinding, ...] = ()
+    # The nodes before the manifests are applied, and at rest.
+    nodes: NodeChanges | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_input_wrong(self) -> bool:

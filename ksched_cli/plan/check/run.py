@@ -11,6 +11,7 @@ from ksched_cli.controlplane.workloads import top_owner
 from ksched_cli.engine.decision import Decision
 from ksched_cli.plan.check.ties import Ties
 from ksched_cli.plan.check.workloads import WorkloadState, jobs_of, state_of
+from ksched_cli.plan.node_columns import NodeColumns
 from ksched_cli.sources.custom.labels import resource_of
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.manifests import WORKLOADS, in_order
@@ -23,8 +24,8 @@ MOST_WAVES = 1000
 
 
 class CheckRun:
-    """`result` is the world at its first rest, before any Job pod has finished. `waves` are the moments at which pods
-    of Jobs finished. The run takes place in a trial of the world."""
+    """`result` is the world and `nodes` are the nodes at its first rest, before any Job pod has finished. `waves` are
+    the moments at which pods of Jobs finished. The run takes place in a trial of the world."""
 
     def __init__(self, world: World, changes: Changes, choices: Choices) -> None:
         self.world, self.plane, self._changes, self._choices = world, world.plane, changes, choices
@@ -46,6 +47,7 @@ class CheckRun:
         self.before: dict[int, WorkloadState] = {id(item): state_of(self.plane, item) for item in self.items}
         self.ending: Ending = self.world.run(LIMITS)
         self.result: WorldResult = self.world.result(self.ending)
+        self.nodes = NodeColumns.of(self.world.cluster)
         # Items that were not satisfied then.
         self.short = {id(item) for item in self.items if not self.satisfied(item)}
         self._finish_jobs()

@@ -14,6 +14,7 @@ from ksched_cli.plan.drain.in_turn import drain_in_turn
 from ksched_cli.plan.drain.results import DrainTrial
 from ksched_cli.plan.drain.targets import Each, find_nodes, in_turn
 from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.plan.results import Stats
 
@@ -52,6 +53,12 @@ class DrainTrials:
     @property
     def warnings(self) -> tuple[str, ...]:
         return self._prepared.source.warnings
+
+    @property
+    def nodes(self) -> NodeChanges:
+        """All nodes before the drain and after it; only before where each has a trial of its own."""
+        changes = None if self.each else next(iter(self.trials)).changes
+        return changes or NodeChanges(self._prepared.nodes, self._prepared.nodes)
 
     @property
     def stats(self) -> Stats:

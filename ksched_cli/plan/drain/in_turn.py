@@ -27,4 +27,5 @@ def drain_in_turn(
     results = world.drain_each(members) if len(groups) > 1 else map(world.drain, members)
     trials = steps(zip(groups, results, strict=True), "drains are done", len(groups))
     for (name, nodes), result in trials:
-        yield DrainTrial(name, tuple(nodes), result)
+        changes = world.node_changes() if len(groups) == 1 else None
+        yield DrainTrial(name, tuple(nodes), result, changes)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ksched_cli.world.results import WorldResult
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.node_columns import NodeChanges
 
 # moves: evicted, and its successor has a node; unplaced: evicted, and its successor has none; gone: evicted, and no
 # controller recreates it; stuck: a budget holds it; stays: drain leaves it; refused: drain wants a flag; waits: other
@@ -140,8 +143,10 @@ class DrainResult:
 
 @dataclass(frozen=True, slots=True)
 class DrainTrial:
-    """Some nodes that were drained by themselves, as one of many such trials."""
+    """Some nodes that were drained by themselves, as one of many such trials. `changes` of all nodes are there if it is
+    the only trial."""
 
     name: str
     nodes: tuple[str, ...]
     drain: DrainResult
+    changes: NodeChanges | None = None

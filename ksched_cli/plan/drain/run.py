@@ -15,6 +15,7 @@ from ksched_cli.plan.drain.pending_pods import PendingPods
 from ksched_cli.plan.drain.pod_fates import Fates
 from ksched_cli.plan.drain.results import DrainResult
 from ksched_cli.plan.drain.unplaced import UnplacedReasons
+from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.cordon import Cordon
 from ksched_cli.whatif.edits.lib.editor import Editor
@@ -26,6 +27,7 @@ class DrainWorld:
     """A world whose nodes are drained: some nodes once, or many groups of nodes, each in a trial."""
 
     def __init__(self, scheduler: Scheduler, loaded: Loaded, flags: Flags, *, moved_only: bool = False) -> None:
+        self._before = NodeColumns.of(scheduler.cluster)
         self._reasons = UnplacedReasons(scheduler.cluster.undo)
         self._world = World(scheduler, loaded, decided=self._reasons)
         self._flags, self._moved_only = flags, moved_only
@@ -80,6 +82,10 @@ class DrainWorld:
             self._pending.placed,
             world.result(draining.ending, moved_only=self._moved_only),
         )
+
+    def node_changes(self) -> NodeChanges:
+        """The nodes at the beginning and now."""
+        return NodeChanges(self._before, NodeColumns.of(self._world.cluster))
 
     def drain_each(self, groups: Iterable[Sequence[str]]) -> Iterator[DrainResult]:
         """Place the pending pods once, and drain each group from there."""

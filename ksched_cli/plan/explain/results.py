@@ -9,6 +9,7 @@ from typing import Any, Literal
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.rejections import RejectionGuide
 from ksched_cli.plan.fixes.values import Fixes
+from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.rules import guide_of
 
@@ -166,6 +167,8 @@ class Explanation:
     preemption: PreemptionStudy | None = None
     focus: NodeFocus | None = None
     fixes: Fixes | None = None
+    # The nodes when the pod is tried, with the pods before it in place, and after its cycle.
+    columns: NodeChanges | None = field(default=None, compare=False, repr=False)
 
     @property
     def unplaced(self) -> bool:

@@ -32,6 +32,7 @@ from ksched_cli.plan.explain.summary import explanation_notes, summarise
 from ksched_cli.plan.explain.trial import decide, row_of, run_up_to
 from ksched_cli.plan.fixes.propose import FixSituation
 from ksched_cli.plan.fixes.search import find_fixes
+from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.rules import own_figures, parts_of
 from ksched_cli.plan.selector_typos import selector_typos
@@ -91,7 +92,7 @@ def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupant
     approach = run_up_to(scheduler, queue, pod_row)
     # A runtime may have been made anew for each pod.
     inspection = inspect(scheduler.runtimes[runtime.profile.scheduler_name], scheduler.cluster.pods.infos[pod_row])
-    nodes = _nodes(inspection, scheduler)
+    nodes, before = _nodes(inspection, scheduler), NodeColumns.of(scheduler.cluster)
     preemption, on = study_preemption(scheduler.rehearse(pod_row)), _occupants(scheduler)
     decision = next(each for each in scheduler.take(approach.turn) if each.pod_row == pod_row)
     scheduler.close()
@@ -108,6 +109,7 @@ def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupant
         runner_up=runner_up(outcome),
         retries=_retries(inspection, decision),
         preemption=preemption,
+        columns=NodeChanges(before, NodeColumns.of(scheduler.cluster)),
     )
     return found, on
 

@@ -75,6 +75,42 @@ def _zone_bar(found: Mapping[str, Any], zone: str, resource: str) -> Bar:
     return Bar(f"{zone or 'no zone'}: {resource}", segments, text)
 
 
+def node_groups(document: Mapping[str, Any], results: Mapping[str, str], best: str) -> dict[str, Any]:
+    """Data of a map whose colours are a result of each node; `best` has the first colour."""
+    names = document.get("nodeTable", {}).get("names", [])
+    texts = [best, *dict.fromkeys(result for result in results.values() if result != best)]
+    return {
+        "groups": {"texts": texts, "answers": [texts.index(results[name]) if name in results else -1 for name in names]}
+    }
+
+
+class NodeResults:
+    """Answers of nodes that are no cycle of a pod, in the short form of `NodeAnswers`."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        names = document.get("nodeTable", {}).get("names", [])
+        self._place = {name: number for number, name in enumerate(names)}
+        self._answers = NodeAnswers(names)
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """Plugin and text of each failure, by number from 1."""
+        return [(each.plugin, ", ".join(each.reasons)) for each in self._answers.kinds]
+
+    def pack(
+        self, number: int, rejected: Mapping[str, tuple[str, str]], feasible: Iterable[str]
+    ) -> dict[str, Any] | None:
+        """`rejected` has plugin and text by node. None for a document without nodes."""
+        if not self._place:
+            return None
+        column = np.full(len(self._place), -1, dtype=np.int32)
+        for node in feasible:
+            column[self._place[node]] = 0
+        for node, (plugin, text) in rejected.items():
+            column[self._place[node]] = self._answers.number(Failure(plugin, "", (text,)))
+        return self._answers.pack_column(number, column)
+
+
 class PodAnswers:
     """The answers of nodes for the pods of a page. A document has them in short form, in full, or as examples."""
 

@@ -18,8 +18,16 @@ from typing import Any
 from ksched_cli.errors import UsageError
 from ksched_cli.report.html.model import Page
 
+# Kind -> module, and the function if it is not `page`.
 _PAGES = {
     "Simulation": "simulation",
+    "ScenarioResult": "scenario",
+    "Explanation": "explanation",
+    "Check": "check",
+    "Capacity": "capacity",
+    "Drain": "drain",
+    "DrainList": "drain.list_page",
+    "Diff": "diff",
 }
 
 
@@ -30,6 +38,7 @@ def page_of(document: Mapping[str, Any]) -> Page:
         raise UsageError(f"this is no document of ksched: its apiVersion is {version!r} and not 'ksched/v1'")
     if kind not in _PAGES:
         raise UsageError(f"there is no page for a document of kind {kind!r}; there is one for {', '.join(_PAGES)}")
-    module = import_module(f"ksched_cli.report.html.{_PAGES[kind]}")
-    page: Page = module.page(document)
+    name, _, function = _PAGES[kind].partition(".")
+    module = import_module(f"ksched_cli.report.html.{name}")
+    page: Page = getattr(module, function or "page")(document)
     return page

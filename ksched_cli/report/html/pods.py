@@ -31,6 +31,20 @@ def pods_section(
     )
 
 
+def pod_section(
+    name: str,
+    title: str,
+    pod: str,
+    result: str,
+    detail: Mapping[str, Any],
+    legend: Mapping[str, Any],
+    tones: Mapping[str, Tone],
+) -> Section:
+    """Everything about one pod."""
+    data = table_data(title, [Column("Pod"), Column("Result", "badge")], [[pod, result]], tones)
+    return Section(name, title, "pod", {"table": data, "pods": [detail], "order": [0], **legend})
+
+
 class PodDetails:
     """What the page shows of each pod that was tried, and what these details refer to by number."""
 

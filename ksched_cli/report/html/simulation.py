@@ -25,6 +25,10 @@ _MOST_REASONS = 3
 
 
 def page(document: Mapping[str, Any]) -> Page:
+    if "settled" in document:
+        from ksched_cli.report.html.settled import page as settled_page
+
+        return settled_page(document)
     sections = [
         *node_map(document, intro=MAP_INTRO, placed=placed_pods(document)),
         pods(document),
@@ -140,7 +144,7 @@ def placed_pods(document: Mapping[str, Any]) -> dict[int, list[str]]:
     return found
 
 
-def pods(document: Mapping[str, Any]) -> Section:
+def pods(document: Mapping[str, Any], title: str = "Pods") -> Section:
     """All pods that were tried; those without a node come first."""
     entries = document["pods"]
     order = sorted(range(len(entries)), key=lambda number: bool(entries[number].get("node")))
@@ -155,7 +159,7 @@ def pods(document: Mapping[str, Any]) -> Section:
     # In the order of the document: `like` of the answers is a number of it.
     found = PodDetails(document)
     details = [found.of(number, entry) for number, entry in enumerate(entries)]
-    return pods_section("pods", "Pods", columns, rows, details, found.legend, order, tones=_TONES)
+    return pods_section("pods", title, columns, rows, details, found.legend, order, tones=_TONES)
 
 
 def pod_row(entry: Mapping[str, Any]) -> list[Any]:

@@ -14,3 +14,8 @@ def joined(parts: Sequence[str]) -> str:
     """`a, b and c`."""
     *first, last = parts
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def capitalised(text: str) -> str:
+    """The text with a capital letter first, the rest as it is."""
+    return text[:1].upper() + text[1:]

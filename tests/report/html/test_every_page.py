@@ -7,21 +7,41 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.transcripts import DEMO
+from tests.cli.transcripts import DEMO, FLEET, ROOT
 from tests.report.html.opened import NARROW, WIDE, OpenedPage
 
 # A command line of each kind of page.
+DRAINED = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
+CHECKED = str(ROOT / "fixtures" / "check" / "cluster.yaml")
+DEPLOYED = str(ROOT / "fixtures" / "check" / "deploy")
+SCENARIO = str(ROOT / "fixtures" / "scenarios" / "lose-east-2.yaml")
 PAGES = {
     "simulate": ("simulate", "--from", DEMO),
+    "simulate --settle": ("simulate", "--from", DRAINED, "--drain", "east-1", "--settle"),
+    "simulate --scenario": ("simulate", "--from", FLEET, "--scenario", SCENARIO),
+    "explain": ("explain", "shop/db-0", "--from", DEMO, "--node", "west-1"),
+    "explain a placed pod": ("explain", "shop/web-1", "--from", DEMO),
+    "check": ("check", "--from", CHECKED, "-f", DEPLOYED),
+    "capacity": ("capacity", "--from", DEMO, "-f", f"{DEPLOYED}/web.yaml"),
+    "capacity of a mix": ("capacity", "--from", DEMO, "-f", f"{DEPLOYED}/web.yaml", "--mix", "web=1,api=3"),
+    "drain": ("drain", "east-1", "west-2", "--from", DRAINED, "--ignore-daemonsets"),
+    "drain --each node": ("drain", "--each", "node", "--from", DRAINED, "--ignore-daemonsets"),
+    "drain --each zone": ("drain", "--each", "zone", "--from", DRAINED, "--ignore-daemonsets", "--force"),
+    "diff": ("diff", "--from", DRAINED, "--drain", "east-1"),
+    "diff of versions": ("diff", "--from", DEMO, "--kube-version", "1.20", "--to-kube-version", "1.36"),
 }
+# Every page in both sizes and both schemes; the first in every combination.
 _VARIANTS = [
-    pytest.param(size, scheme, id=f"{size[0]} {scheme}") for size in (WIDE, NARROW) for scheme in ("light", "dark")
+    pytest.param(words, size, scheme, id=f"{name} {size[0]} {scheme}")
+    for name, words in PAGES.items()
+    for size, scheme in [(WIDE, "dark"), (NARROW, "light"), (WIDE, "light"), (NARROW, "dark")][
+        : 4 if name == "simulate" else 2
+    ]
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "scheme"), _VARIANTS)
-@pytest.mark.parametrize("words", [pytest.param(words, id=name) for name, words in PAGES.items()])
+@pytest.mark.parametrize(("words", "size", "scheme"), _VARIANTS)
 def test_page(
     words: tuple[str, ...],
     size: tuple[int, int],
@@ -33,10 +53,9 @@ def test_page(
     shown = opened(page_file(*words), size=size, scheme=scheme, trusted=True)
     assert shown.verdict_is_in_view
     assert not shown.wider_than_the_window
-    assert shown.small_texts() == []
-    assert shown.violations() == []
     for summary in shown.page.locator("summary").all():
         summary.click()
+    assert shown.small_texts() == []
     assert shown.violations() == []
 
 

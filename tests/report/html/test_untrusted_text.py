@@ -34,7 +34,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "fleet": (clusters / "fleet.yaml", True),
         "cluster": (ROOT / "fixtures" / "check" / "cluster.yaml", True),
         "deploy": (deployments(folder), False),
-        "manifest": (ROOT / "fixtures" / "manifests" / "capacity.yaml", False),
     }
     found = {}
     for name, (path, labels) in sources.items():
@@ -44,8 +43,16 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return found
 
 
+CAPACITY = str(ROOT / "fixtures" / "manifests" / "capacity.yaml")
 COMMANDS = {
     "simulate": ("simulate", "--from", "{demo}"),
+    "simulate --settle": ("simulate", "--from", "{demo}", "--settle"),
+    "explain": ("explain", "--from", "{demo}", "-f", CAPACITY),
+    "check": ("check", "--from", "{cluster}", "-f", "{deploy}"),
+    "capacity": ("capacity", "--from", "{fleet}", "-f", CAPACITY, "--max", "5"),
+    "drain": ("drain", "-l", "kubernetes.io/os!=none", "--from", "{drain}", "--ignore-daemonsets"),
+    "drain --each node": ("drain", "--each", "node", "--from", "{drain}"),
+    "diff": ("diff", "--from", "{demo}", "--to", "{fleet}"),
 }
 
 

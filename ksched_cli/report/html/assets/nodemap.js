@@ -36,7 +36,7 @@ function answersOf(pods, at, cache) {
 
 class NodeMap {
   constructor(host, data) {
-    Object.assign(this, { host, data, resource: "cpu", side: "after", groups: null, focus: -1, highlighted: null, marks: {} });
+    Object.assign(this, { host, data, resource: "cpu", side: data.side || "after", groups: null, focus: -1, highlighted: null, marks: {} });
     this.zones = nodes.zones.map((name, at) => ({ name, members: [], at }));
     nodes.zone.forEach((zone, node) => this.zones[zone].members.push(node));
     this.cordoned = new Set(nodes.cordoned);
@@ -61,8 +61,12 @@ class NodeMap {
     table.addEventListener("toggle", () => table.open && this.drawTable());
     this.table = table;
     const side = element("select", { on: { change: () => { this.side = side.value; this.draw(); } } }, element("option", { value: "after" }, "after the run"), element("option", { value: "before" }, "before the run"));
-    this.host.append(element("div", { class: "controls" }, element("label", {}, "Filled by", resource), element("label", {}, "Show", side)), this.choice, this.holder, this.legend, this.info, table);
+    const choices = element("div", { class: "controls" }, element("label", {}, "Filled by", resource), !this.data.side && changes() ? element("label", {}, "Show", side) : "");
+    this.host.append(choices, this.choice, this.holder, this.legend, this.info, this.data.side === "before" ? "" : table);
     this.describe();
+    const { groups } = this.data;
+    if (groups) this.groups = grouped(Int32Array.from(groups.answers), (each) => groups.texts[each], groups.texts[0]);
+    this.drawLegend();
   }
 
   figure(zone) {
@@ -88,7 +92,8 @@ class NodeMap {
     for (const zone of this.zones) {
       const sum = (side) => zone.members.reduce((all, node) => all + (amounts[side][node] || 0), 0);
       const whole = sum("allocatable") || 1;
-      const [before, after] = [percent(sum("before") / whole), percent(sum("after") / whole)];
+      const shares = [percent(sum("before") / whole), percent(sum("after") / whole)];
+      const [before, after] = this.data.side ? [shares[0], this.data.side === "before" ? shares[0] : shares[1]] : shares;
       zone.caption.textContent = `${counted(zone.members.length, "node")}, ${this.resource} ${before === after ? after : `${before} \u2192 ${after}`}`;
     }
   }
@@ -308,8 +313,9 @@ class NodeMap {
     this.highlighted = null;
     if (pod) {
       const number = (name) => nodes.names.indexOf(name);
-      for (const kind of ["from", "nominated", "to"]) if (pod[kind] && number(pod[kind]) >= 0) this.marks[number(pod[kind])] = kind;
-      if (pod.answers) this.groups = grouped(pod.answers, pod.failure);
+      const kinds = { before: ["from"], after: ["nominated", "to"] }[this.data.side] || ["from", "nominated", "to"];
+      for (const kind of kinds) if (pod[kind] && number(pod[kind]) >= 0) this.marks[number(pod[kind])] = kind;
+      if (pod.answers) this.groups = grouped(pod.answers, pod.failure, pod.room);
     }
     this.choice.textContent = pod ? `Colours show the answer of each node to ${pod.name}.` : "";
     if (pod && !pod.answers) this.choice.textContent = `${pod.name}: ${pod.without || "the outline marks its node."}`;
@@ -353,8 +359,8 @@ function useText(amounts, node) {
 }
 
 // Failures with the same text are one group; the smallest groups share a colour.
-function grouped(answers, failure) {
-  const text = (each) => (each === FEASIBLE ? "has room" : each === UNKNOWN ? "not looked at" : failure(each));
+function grouped(answers, failure, room = "has room") {
+  const text = (each) => (each === FEASIBLE ? room : each === UNKNOWN ? "not looked at" : failure(each));
   const counts = new Map();
   const of = [];
   let highest = 0;
@@ -376,4 +382,14 @@ function grouped(answers, failure) {
   return { answers, of, list, text };
 }
 
-DRAW.map = (host, data) => new NodeMap(host, data);
+// Whether the run changes what pods request of any node.
+function changes() {
+  return Object.values(nodes.resources).some(({ before, after }) => before.some((amount, node) => amount !== after[node]));
+}
+
+DRAW.map = (host, data) => {
+  if (!data.compare) return new NodeMap(host, data);
+  const sides = ["before", "after"].map((side) => [side, element("div", { role: "group", "aria-label": `Nodes ${side}` }, element("h3", {}, side === "before" ? "Before" : "After"))]);
+  host.append(element("div", { class: "sides" }, sides.map(([, box]) => box)));
+  return sides.map(([side, box]) => new NodeMap(box, { ...data, side }));
+};

@@ -8,6 +8,11 @@ class Pods {
     this.series = new Map((data.plugins || []).map((each, at) => [each, at % SERIES]));
     const list = element("div");
     this.detail = element("aside", { class: "detail", tabindex: -1, "aria-label": "The chosen pod" });
+    if (data.alone) {
+      host.append(this.detail);
+      this.show(0, false);
+      return;
+    }
     host.append(element("div", { class: "master" }, list, this.detail));
     this.table = new DataTable(list, data.table, (row, byReader) => this.show(row, byReader), 20);
     this.open();
@@ -38,7 +43,7 @@ class Pods {
     this.detail.scrollTop = 0;
     if (byReader) announce(`${cells[0]}: ${cells.slice(1).filter((each) => each !== "").join(", ")}`);
     const without = pod.whole ? `${pod.whole[0]} rejects it before any node is looked at.` : "";
-    emit("pod", { name: cells[0], answers, failure: (each) => this.failure(each), to: pod.to, from: pod.from, nominated: pod.nominated, without });
+    emit("pod", { name: cells[0], answers, failure: (each) => this.failure(each), to: pod.to, from: pod.from, nominated: pod.nominated, without, room: this.data.room });
   }
 }
 
@@ -124,4 +129,5 @@ function preemptionParts(pod) {
   return [element("h4", {}, "Preemption"), element("p", {}, `On ${found.node} it evicts ${counted(found.victims.length, "pod")}${budgets}:`), element("ul", { class: "names" }, found.victims.map((each) => element("li", {}, each)))];
 }
 
+DRAW.pod = (host, data, name) => new Pods(host, { ...data, alone: true }, name);
 DRAW.pods = (host, data, name) => new Pods(host, data, name);
