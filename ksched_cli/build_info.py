@@ -1,6 +1,6 @@
 """The version of this ksched, its commit and the date of the commit. The git tag is the only place that has the number.
 
-Importing this module reads them, so `ksched_cli` imports it only when somebody reads `__version__`:
+Importing this module reads them, so `ksched_cli` imports it when `__version__` is read:
 
 1. a wheel and an sdist have `_build.py`, which `.ci/build_hook.py` writes when they are built;
 2. a clone, also in an editable install, asks git;
@@ -22,7 +22,7 @@ _DESCRIBED = re.compile(r"v(?P<tag>\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?)(?:-(?P<count
 
 
 class BuildInfo(NamedTuple):
-    """`version` as PEP 440 has it. `commit` and `date` are empty where nobody recorded them."""
+    """`version` as PEP 440 has it. `commit` and `date` are empty if they were not recorded."""
 
     version: str
     commit: str = ""
@@ -44,7 +44,7 @@ def read_build_info(package: Path) -> BuildInfo:
     if (package / "_build.py").is_file():
         built = import_module("ksched_cli._build") if __package__ else _run(package / "_build.py")
         return BuildInfo(built.VERSION, built.COMMIT, built.DATE)
-    # The .git of a worktree is a file. A folder above it may be somebody else's repository.
+    # The .git of a worktree is a file. A folder above it may be another repository.
     if (package.parent / ".git").exists():
         return _ask_git(package.parent)
     return _read_archive(_ARCHIVE)

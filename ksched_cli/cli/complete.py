@@ -111,6 +111,6 @@ def _names(kind: str, typed: _Typed) -> Iterator[str]:
 
 
 def print_completion(words: Sequence[str], root: Any) -> int:
-    """What cannot be worked out is not offered: nobody wants an error in the middle of a line."""
+    """Completion offers nothing where something fails: an error message would stand in the middle of a command line."""
     sys.stdout.write(str(complete(words, root)))
     return 0

@@ -485,7 +485,7 @@ class Cycle(Logged):
         self.nominator.add(decision.pod_row, result.nominated_node)
 
     def _evict(self, victim: int) -> None:
-        """Executor.PreemptPod: a pod that waits on its node goes back to the queue, any other is told to leave."""
+        """Executor.PreemptPod: a pod that waits on its node goes back to the queue, any other is evicted."""
         held = self.waiting.get(self.cluster.pods.infos[victim].uid) if self.waiting is not None else None
         if held is None or not held.preempt(DEFAULT_PREEMPTION):
             self.cluster.preempt(victim)

@@ -125,7 +125,7 @@ class EventHandlers(Logged):
         self.changes += 1
         events = node_changes(old, new, self._gates)
         if not EngineRules.of(self._cluster.release).all_node_changes_wake_pods:
-            # One was told, and annotations were none.
+            # These minors report one change of a node per update, and no change of annotations.
             events = [each for each in events if each.action is not Action.UPDATE_NODE_ANNOTATION][:1]
         for event in events:
             self._tell(event, old, new)
@@ -191,7 +191,7 @@ class EventHandlers(Logged):
             self._cluster.update_pod(row, new)
 
     def _bound(self, row: int, old: Pod, new: Pod) -> None:
-        """addAssignedPodToCache: what was assumed is confirmed, or somebody else has bound the pod."""
+        """addAssignedPodToCache: confirm an assumed pod, or add a pod that another scheduler has bound."""
         where = self._cluster.nodes.row_of.get(new.spec.node_name, NOWHERE)
         if self._is_assumed(row) and self._cluster.pods.node_row[row] == where and _same_but_bound(old, new):
             self._cluster.bind(row, new)

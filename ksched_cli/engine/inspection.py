@@ -1,6 +1,6 @@
 """One pod looked at with every plugin on every node: what a cycle would have found out had it not stopped early.
 
-Nothing is decided here. The cycle that follows decides as if nobody had looked.
+An inspection decides nothing and changes nothing: the next cycle decides as it would without it.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ class SchedulingLoop:
             self.queue.add_unschedulable(pod)
             return
         if not EngineRules.of(self.scheduler.handle.release).failed_binding_wakes_pods:
-            # Nobody was told that the node has room again.
+            # No event has reported that the node has room again.
             self.queue.add_unschedulable(pod)
             return
         gone = assigned(pod.info.pod, decision.let_go)

@@ -10,7 +10,7 @@ from ksched_cli.cluster.undo import LoggedDict
 
 class NominatedPods:
     """Pod rows by the name of the node they are nominated to, in the order of nomination. What is known of a node
-    depends on them too: the cluster's journal hears when one comes or goes."""
+    depends on them too: the cluster's journal gets an entry when one comes or goes."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

@@ -59,7 +59,7 @@ class Registry(Mapping[str, type[Plugin]]):
         return {name: plugin.args_model for name, plugin in self._plugins.items() if plugin.args_model is not None}
 
     def make(self, name: str, args: Any, handle: Handle) -> Plugin:
-        """The plugin, under guard if it is somebody's own."""
+        """The plugin. An out-of-tree plugin is guarded."""
         plugin = self._plugins[name]
         if self._origins[name] == IN_TREE_ORIGIN:
             return plugin(args, handle)

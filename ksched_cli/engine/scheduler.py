@@ -257,7 +257,7 @@ class Scheduler:
         return self._schedule_group(self._group_cycle, key, rows)
 
     def let_permit_wait(self) -> WaitingPods:
-        """From now on there is a clock: pods that Permit plugins hold are in here until somebody concludes them."""
+        """From now on there is a clock: pods that Permit plugins hold stay in here until they are concluded."""
         self._cycle.waiting = self.handle.waiting
         return self.handle.waiting
 

@@ -15,7 +15,7 @@ from ksched_cli.framework.status import SUCCESS, Status, error, unschedulable
 
 @dataclass(eq=False)
 class WaitingPodState(Logged):
-    """One pod between Permit and PreBind. Whoever speaks first of "all plugins allow it" and "somebody rejects it"
+    """One pod between Permit and PreBind. The first of "all plugins allow it" and "a plugin rejects it"
     decides."""
 
     decision: Decision

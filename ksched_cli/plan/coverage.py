@@ -39,7 +39,8 @@ def coverage_of(scheduler: Scheduler, loaded: Loaded, spec: SchedulerSpec) -> di
 
 
 def job_gaps(*inputs: Loaded) -> list[str]:
-    """What Jobs have that no run takes into account: pods run until they finish, and nobody knows their exit codes."""
+    """What Jobs have that no run takes into account: pods of a run do not finish by themselves and have no exit
+    codes."""
     found: dict[str, str] = {}
     for loaded in inputs:
         specs = [("Job", each.metadata, each.spec) for each in loaded.of(Job)]

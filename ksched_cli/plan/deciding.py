@@ -139,7 +139,7 @@ def _detail(
     nodes = NodeRows(runtime.cluster, np.array([row], dtype=np.int64))
     try:
         return plugin.explain(state.filter_states.get(plugin.name), pod, nodes, 0)
-    except Exception:  # The numbers are an extra; a plugin of somebody else may not have them.
+    except Exception:  # The numbers are an extra; an out-of-tree plugin may not have them.
         return {}
 
 

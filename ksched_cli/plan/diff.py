@@ -100,7 +100,7 @@ class Side:
 
 
 def diff(before: Side, after: Side, wanted: Callable[[Pod], bool] = lambda pod: True) -> Diff:
-    """`wanted` are the pods that are told of; nodes and their use are those of all."""
+    """`wanted` selects the reported pods; nodes and their use are those of all pods."""
     sides = _Sightings(before, wanted), _Sightings(after, wanted)
     changes = sorted(_changes(*sides), key=_order)
     changed = {change.workload for change in changes}

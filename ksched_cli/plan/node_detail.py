@@ -1,4 +1,4 @@
-"""Everything about every node in one cycle, kept as columns until somebody reads it."""
+"""Everything about every node in one cycle, kept as columns until it is read."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ _DECLARING = (
 
 
 def _declared() -> tuple[RuleChange, ...]:
-    """Every rule that is told, the oldest first."""
+    """Every reported rule, the oldest first."""
     for module in _DECLARING:
         import_module(module)
     told = dict.fromkeys(rule for rules in ReleaseRules.declared for rule in rules.told())

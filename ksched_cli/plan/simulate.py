@@ -87,7 +87,7 @@ class SimulationStream:
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """What is told of the decisions: every node or a summary, how many of the best, of which pods, and what was not
+    """What is reported of the decisions: every node or a summary, how many of the best, of which pods, and what was not
     read that could change them."""
 
     detail: bool = False

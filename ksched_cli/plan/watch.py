@@ -18,7 +18,7 @@ from ksched_cli.sources.live.watch import ClusterMirror, Event, Follower, Lost, 
 
 # Changes come in bursts: a rollout is one picture, not a hundred. But it does not have to end before something is said.
 QUIET, LONGEST = 0.2, 2.0
-# From which failure in a row on a lost server is told, and after how many seconds for the second time.
+# From which failure in a row a lost server is reported, and after how many seconds for the second time.
 FAILURES_TOLD, REMINDER = 2, 60.0
 
 
@@ -86,7 +86,7 @@ def _verdict(outcome: PodOutcome) -> News:
 
 
 def news(before: Picture | None, now: Picture) -> Iterator[News]:
-    """What is new since the picture before. How many nodes fit is told when something else is new."""
+    """What is new since the picture before. The number of nodes that fit is reported when something else is new."""
     known = before.verdicts if before else {}
     for pod, verdict in now.verdicts.items():
         if pod not in known or _gist(known[pod]) != _gist(verdict):
@@ -148,8 +148,8 @@ class Watch:
         self._before = now
 
     def _lose(self, event: Lost) -> Iterator[News]:
-        """A connection that breaks once is no news. Of several kinds that are lost only the first is told, and again
-        whenever the data has become twice as old."""
+        """A connection that breaks once is no news. Of several kinds that are lost only the first is reported, and
+        again whenever the data has become twice as old."""
         self._failures[event.kind.__name__] += 1
         if self._failures[event.kind.__name__] < FAILURES_TOLD:
             return

@@ -65,8 +65,8 @@ class RuleChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangeStep(Generic[T]):
-    """A value that a rule has from a minor on. A person is told of the change in its sentence, or in that of a rule of
-    `told_by`, a plugin, that came with the same minor."""
+    """A value that a rule has from a minor on. Its sentence describes the change, or the sentence of a
+    rule of `told_by`, a plugin, that came with the same minor."""
 
     since: str
     now: T
@@ -197,7 +197,7 @@ class ReleaseRules:
 
     @classmethod
     def told(cls) -> Iterator[RuleChange]:
-        """Each change as a person is told of it, its plugins filled in."""
+        """Each change as it is reported, its plugins filled in."""
         for each in (*(change for _, change in cls.changes()), *cls.notes):
             for rule in each.told():
                 plugins = rule.plugins or cls.plugins()

@@ -120,7 +120,7 @@ MULTI_POINT: tuple[DefaultPlugin, ...] = (
 # Up to 1.16, under the DefaultProvider: predicates in the order in which they were asked, and priorities.
 BEFORE_PLUGINS: tuple[DefaultPlugin, ...] = (
     _P(PRIORITY_SORT),
-    # What became of a node was told by its conditions first, and then by taints.
+    # The state of a node was first in its conditions, then in taints.
     _P(CHECK_NODE_CONDITION, unless="TaintNodesByCondition"),
     _P(CHECK_NODE_UNSCHEDULABLE, gate="TaintNodesByCondition"),
     _P(GENERAL_PREDICATES),

@@ -31,7 +31,7 @@ BETA_OFF = Gate(False, "Beta", False)
 GA = Gate(True, "GA", False)
 LOCKED = Gate(True, "GA", True)
 DEPRECATED = Gate(False, "Deprecated", False)
-# The gate was taken away: what it last said holds for good, and nobody can set it any more.
+# The gate was taken away: its last value holds for good, and it can no longer be set.
 GONE = None
 
 GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {

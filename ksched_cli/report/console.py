@@ -28,7 +28,7 @@ _PADDING = re.compile(r" +(?=(?:\x1b\[[0-9;]*m)*$)", re.MULTILINE)
 
 
 class _Trimmed:
-    """Tables are padded to their width; nobody wants the padding in a file, a diff or a selection."""
+    """Tables are padded to their width; the padding would be noise in a file, a diff or a selection."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file

@@ -45,7 +45,7 @@ _ENDINGS = {
 _FAILED = ("unschedulable", "error")
 # Words for states in the line that sums the run up.
 _STATES = {"gone": "deleted", "gated": "held back"}
-# More lines than this nobody reads; -o wide and json have all of them.
+# Above this many lines the table is cut; -o wide and json have all of them.
 _MOST_LINES = 200
 
 

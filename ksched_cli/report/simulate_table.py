@@ -26,7 +26,7 @@ from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_lin
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.whatif.changes import GonePod
 
-# Above this many pods the nodes of each are left out: a page that nobody scrolls through explains nothing.
+# Above this many pods the nodes of each are left out: so long a page explains nothing.
 PODS_WITH_NODES = 40
 _SHOWN_GONE = 3
 _SHOWN_ALIKE = 4

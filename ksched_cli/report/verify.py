@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.verify.verify import VerifyResult
 
 _ORDER_KEYS = {Order.KNOWN: "known", Order.FOUND: "found", Order.NOT_FOUND: "notFound"}
-# Nobody reads a thousand; the document has them all.
+# A thousand lines are too many; the document has all of them.
 SHOWN = 20
 _SAID = {"condition": "condition:", "event": "event:    "}
 _COLOURS = {Agreement.OTHER_NODE: "yellow", Agreement.SAME_REASONS: "yellow", Agreement.FITS: "yellow"}

@@ -160,7 +160,7 @@ def _bounded(members: Iterable[M], source: str) -> Iterator[M]:
 
 
 def _check_name(name: str, source: str) -> None:
-    """Nothing is written, so such a name could do no harm here; but nobody who means well makes one."""
+    """Nothing is written, so such a name could do no harm here; but no honest archive has one."""
     parts = name.replace("\\", "/").split("/")
     if name.startswith(("/", "\\")) or ".." in parts:
         text = f"the file {name} in it points out of the archive"

@@ -41,7 +41,7 @@ from ksched_cli.sources.validate import Complaint, object_complaints
 if TYPE_CHECKING:
     from ksched_cli.sources.live.cluster import LiveCluster
 
-# A broken file says so in a line or two; a thousand lines of the same help nobody.
+# A broken file says so in a line or two; a thousand equal lines do not help.
 MAX_PROBLEMS = 50
 
 

@@ -58,7 +58,7 @@ class Replica:
 
 @dataclass
 class Shape:
-    """A manifest that pods can be made of. `name` tells it from the other shapes of the run."""
+    """A manifest that pods can be made of. `name` differs from those of the other shapes of the run."""
 
     name: str
     item: Any
@@ -106,7 +106,7 @@ def _template_of(item: Any) -> Any:
 
 
 def _names(items: list[Any]) -> list[str]:
-    """The shortest of name, kind/name and namespace/kind/name that tells all of them apart."""
+    """The shortest of name, kind/name and namespace/kind/name that differs for all of them."""
     every = [[form(item) for item in items] for form in _FORMS]
     return next((names for names in every if len(set(names)) == len(names)), every[-1])
 

@@ -73,7 +73,7 @@ class World(Logged):
         self.cycles, self.max_cycles = 0, 0
         self._oscillation = Oscillation()
 
-    # What the scheduler hears and does
+    # What the scheduler observes and does
 
     def _observe(self, old: Any, new: Any) -> None:
         """The first watch: the recorder, then the scheduler's informers."""

@@ -34,8 +34,8 @@ class Minor:
 
 @dataclass(frozen=True)
 class OldProfile:
-    """A profile of the old file, as the minor that it is for runs it; `default` is what that runs when it is told
-    nothing."""
+    """A profile of the old file, as the minor that it is for runs it; `default` is what that minor runs if the file
+    sets nothing."""
 
     profile: KubeSchedulerProfile
     index: int

@@ -1,6 +1,6 @@
 """All extenders of a configuration: whom they leave in, what they score, whom they would evict.
 
-Each call is made once per pod and in order; none is remembered, for nobody here knows what an extender goes by.
+Each call is made once per pod and in order. No answer is reused: an extender may decide on anything.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def make_extenders(
 
 
 def _note(name: str, asked: NodeRows, answer: ExtenderAnswer, statuses: NodeStatuses, silence: Status) -> None:
-    """A node that is left out without a word counts as one that nobody looked at."""
+    """A node that an extender leaves out without a reason counts as not evaluated."""
     unsaid = np.setdiff1d(asked.rows, answer.rows)
     if len(unsaid):
         silent = silence if statuses.absent_status.ok else statuses.absent_status

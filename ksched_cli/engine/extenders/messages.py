@@ -56,7 +56,7 @@ def ask_about_nodes(pod: PodInfo, nodes: Iterable[bytes]) -> bytes:
 
 
 class Victims(Struct, frozen=True):
-    """Pods of one node by UID, the most important first; `pods` tells them in full."""
+    """Pods of one node by UID, the most important first; `pods` has them in full."""
 
     uids: tuple[str, ...]
     pdb_violations: int = 0

@@ -63,7 +63,7 @@ def _load_certificate(context: ssl.SSLContext, extender: Extender, given: Extend
 
 @contextmanager
 def _on_disk(data: bytes) -> Iterator[str]:
-    """ssl reads certificates and keys from files only. Nobody else can read this one, and it is gone at once."""
+    """ssl reads certificates and keys from files only. Only this user can read the file, and it is deleted at once."""
     handle, path = tempfile.mkstemp()
     try:
         with os.fdopen(handle, "wb") as file:

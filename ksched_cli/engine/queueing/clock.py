@@ -1,4 +1,4 @@
-"""Time that passes only when somebody says so."""
+"""A virtual clock. Time passes when `advance_to` is called."""
 
 from __future__ import annotations
 

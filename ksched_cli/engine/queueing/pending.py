@@ -19,8 +19,8 @@ from ksched_cli.framework.status import Status
 
 @dataclass
 class PendingQueue:
-    """Pod rows in the order of their cycles, those that PreEnqueue holds back, those that nobody schedules, and those
-    over which a plugin failed, with what it says."""
+    """Pod rows in the order of their cycles, those that PreEnqueue holds back, those of schedulers without a profile,
+    and those over which a plugin failed, with what it says."""
 
     active: list[int] = field(default_factory=list)
     gated: dict[int, Status] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class PendingQueue:
 
 
 def pending(cluster: Cluster) -> list[int]:
-    """Pods without a node. One that names a node which does not exist is somebody's pod, not a pending one."""
+    """Pods without a node. A pod that names a node which does not exist is bound, not pending."""
     infos, gone = cluster.pods.infos, cluster.pods.gone
     nowhere = np.nonzero(cluster.pods.node_row == NOWHERE)[0].tolist()
     return [row for row in nowhere if not infos[row].pod.spec.node_name and row not in gone]

@@ -62,7 +62,8 @@ PreCheck = Callable[[PodInfo], bool]
 
 
 class SchedulingQueue:
-    """Every pending pod is in one of three places, or in flight. `moved` hears of each pod that comes to a queue."""
+    """Every pending pod is in one of three places, or in flight. `moved` is called for each pod that comes to a
+    queue."""
 
     def __init__(
         self,
@@ -175,7 +176,7 @@ class SchedulingQueue:
                     break
 
     def delete(self, row: int) -> None:
-        """The pod is gone, or somebody else has bound it."""
+        """The pod is deleted, or another scheduler has bound it."""
         self._nominator.delete(row)
         if self.active.remove(row) is None and self.backoff.remove(row) is None:
             self.unschedulable.pop(row, None)
@@ -340,7 +341,7 @@ class SchedulingQueue:
         try:
             refusal = runtime.run_pre_enqueue(pod.info, pod.gating_plugin)
         except PluginFault as fault:
-            # As with a status that is an error: the pod is held back, and what was wrong is told.
+            # As with a status that is an error: the pod is held back, and the error is reported.
             refusal = error(str(fault)).by(fault.plugin)
         pod.gate = refusal
         if refusal is None:

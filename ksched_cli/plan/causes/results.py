@@ -1,4 +1,4 @@
-"""What is told of a pod that is elsewhere."""
+"""What a comparison reports of a pod that is on another node."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """A rule that is not the same on both sides, and how many of the pods that are told of it moved."""
+    """A rule that is not the same on both sides, and how many of the reported pods it moved."""
 
     rule: RuleChange
     pods: int

@@ -34,7 +34,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class IgnoredFinding:
-    """A finding that somebody has accepted, and the reason that was given."""
+    """An accepted finding, and the reason that was given."""
 
     finding: Finding
     by: Literal["annotation", "option", "baseline"]

@@ -1,4 +1,4 @@
-"""Findings of a check that somebody has accepted: by an annotation, by an option, or in a baseline file."""
+"""Accepted findings of a check: by an annotation, by an option, or in a baseline file."""
 
 from __future__ import annotations
 

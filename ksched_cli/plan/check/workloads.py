@@ -197,7 +197,7 @@ def strategy_path(plane: ControlPlane, item: Any) -> FieldPath:
 
 
 def is_held_back(plane: ControlPlane, item: Any) -> bool:
-    """Whether its controller is told to leave the pods as they are."""
+    """Whether the controller leaves the pods of the workload as they are."""
     live = plane.store.current(item)
     paused = isinstance(live, Deployment) and live.spec.paused
     return bool(paused or (isinstance(live, Job | CronJob) and live.spec.suspend))

@@ -1,1 +1,1 @@
-"""The smallest changes that make a pod fit: thought of from its rejections, and each tried before it is told."""
+"""The smallest changes that make a pod fit, proposed from its rejections. Each is tried before it is reported."""

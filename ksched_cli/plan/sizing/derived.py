@@ -85,7 +85,7 @@ def derive_catalog(loaded: Loaded, prices: Sequence[str] = (), rates: str = "") 
 
 
 def _drafts_of_nodes(nodes: Iterable[Node]) -> dict[str, _Draft]:
-    """One draft for each instance type; nodes without one are told apart by what they can allocate."""
+    """One draft for each instance type; nodes without one differ by what they can allocate."""
     found: dict[str, _Draft] = {}
     for node in nodes:
         labels = node.metadata.labels

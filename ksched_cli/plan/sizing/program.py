@@ -250,7 +250,7 @@ class PurchaseProgram:
         return made if self._rooms_are_whole else []
 
     def _add_shortage(self, model: LinearModel) -> None:
-        """Pods may go without a node at a price that nobody pays if the catalog can help it."""
+        """Pods may go without a node at a price that is higher than any node of the catalog."""
         price = 1000.0 * max(float(self._problem.prices.max(initial=1)), 1.0)
         made = [model.add_column(price, math.inf, [each], [1.0]) for each in range(len(self._problem.classes))]
         self._first_shortage = made[0]

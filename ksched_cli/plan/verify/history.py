@@ -40,7 +40,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """A pod that was told to leave, or had left, by this time."""
+    """A pod that was being deleted, or was deleted, by this time."""
 
     key: str
     at: float

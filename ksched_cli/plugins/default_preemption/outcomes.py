@@ -71,7 +71,7 @@ class Outcomes:
         self.list_victims(np.array([row]), np.array(candidate.victims, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
     def put_empty(self, row: int) -> None:
-        """A candidate that nobody has to leave, which is better than any other."""
+        """A candidate without victims, which is better than any other."""
         self.tried[row] = self.helps[row] = True
         self.pdb_violations[row] = self.count[row] = self.priorities[row] = 0
         self.highest[row] = np.iinfo(np.int64).min

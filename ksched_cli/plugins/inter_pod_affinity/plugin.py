@@ -128,7 +128,7 @@ class InterPodAffinity(
         super().__init__(args, handle)
         self._parser, self._matching, self._versions = TermParser(), PodMatching(handle.cluster.pods), count()
         self._answers = _answers(handle.release)
-        # Else a pod that is only nominated to a node is nobody that one can want to be with or apart from.
+        # Otherwise affinity does not count pods that are only nominated to a node.
         self._follows_nominated = InterPodAffinityRules.of(handle.release).follows_nominated_pods
 
     # Queueing hints

@@ -227,7 +227,7 @@ def _named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
 
 
 def _without_paths(problem: SelectorError) -> str:
-    """As it was told up to 1.20: of each term the first thing that is wrong, without where and what it is."""
+    """As reported up to 1.20: of each term the first thing that is wrong, without where and what it is."""
     first: dict[str, str] = {}
     for path, text in problem.problems:
         first.setdefault(path.partition("]")[0], text.rpartition('": ')[2])

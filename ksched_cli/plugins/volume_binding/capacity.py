@@ -14,7 +14,8 @@ from ksched_cli.releases.minors import NEWEST, Release
 
 
 def with_enough_capacity(cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass) -> BoolColumn:
-    """Nodes from which a published pool of the class is reached that holds the claim; all, if nobody publishes."""
+    """Nodes from which a published pool of the class is reached that holds the claim; all nodes if the driver publishes
+    no capacity."""
     size = len(cluster.nodes)
     pools = _large_enough(cluster, claim, storage_class)
     if pools is None:
@@ -39,7 +40,8 @@ def capacity_for(cluster: Cluster, claim: PersistentVolumeClaim, storage_class: 
 def _large_enough(
     cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass
 ) -> list[CSIStorageCapacity] | None:
-    """Published pools of the class that hold the claim; None if nobody publishes, or nothing is asked for."""
+    """Published pools of the class that hold the claim; None if the driver publishes no capacity, or the claim requests
+    none."""
     request = claim.spec.resources.requests.get("storage")
     driver = cluster.catalog.get(CSIDriver, storage_class.provisioner)
     if request is None or driver is None or not driver.spec.storage_capacity:

@@ -42,7 +42,7 @@ class TooLarge(Exception):
 
 
 class Interrupted(Exception):
-    """The connection broke, or what came over it is not whole."""
+    """The connection broke, or the response is cut off."""
 
 
 class _Status(Struct, rename="camel"):

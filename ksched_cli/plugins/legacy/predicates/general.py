@@ -44,7 +44,7 @@ _States = dict[str, Any]
 
 
 class GeneralPredicates(Predicate, PreFilterPlugin[_States], FilterPlugin[_States]):
-    """All four are asked, and a node is told everything that is wrong with it."""
+    """All four are evaluated, and a node gets all reasons."""
 
     name = "GeneralPredicates"
     summary = "Rejects nodes without room, of another name, with ports that are taken, or without the labels asked for."

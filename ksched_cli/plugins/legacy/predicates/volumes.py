@@ -66,7 +66,7 @@ class MaxCSIVolumeCountPred(Predicate, NodeVolumeLimitsPlugin):
 
 
 class CheckVolumeBinding(Predicate, VolumeBindingPlugin):
-    """The scheduler looked for claims that nobody will bind on every node, and ended the cycle there."""
+    """The scheduler looked on every node for claims that no controller will bind, and ended the cycle there."""
 
     name = "CheckVolumeBinding"
 
