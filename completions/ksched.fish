@@ -476,7 +476,7 @@ complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_sub
 complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l time-limit
 complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l greedy
 complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-spot
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s o -l output -x -a 'table wide json yaml name markdown'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s o -l output -x -a 'table wide json yaml name markdown html'
 complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s h -l help
@@ -553,7 +553,7 @@ complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_su
 complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l dask
 complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l out
 complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l resume
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s o -l output -x -a 'table wide json yaml csv jsonl'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s o -l output -x -a 'table wide json yaml html csv jsonl'
 complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s h -l help
@@ -1060,7 +1060,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l time-limit
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l greedy
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-spot
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s o -l output -x -a 'table wide json yaml name markdown'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s o -l output -x -a 'table wide json yaml name markdown html'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s h -l help
@@ -1137,7 +1137,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l dask
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l out
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l resume
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s o -l output -x -a 'table wide json yaml csv jsonl'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s o -l output -x -a 'table wide json yaml html csv jsonl'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s h -l help

@@ -18,6 +18,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from ksched_cli.errors import Problem, UsageError
+from ksched_cli.plan.displayed import display_with
+from ksched_cli.report.notebook import NotebookDisplay
 from ksched_cli.sources.live.options import LiveOptions, parse_seconds, parse_timeout
 from ksched_cli.sources.read_options import ManifestReading
 from ksched_cli.whatif.edits.lib.edit import EditSpec
@@ -82,6 +84,9 @@ __all__ = [
     "settle_limits",
     "swept_edits",
 ]
+
+
+display_with(NotebookDisplay())
 
 
 class Simulator(EditMethods, SizingMethods, WithoutCluster):
@@ -167,6 +172,12 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
     def __repr__(self) -> str:
         version = self._begun.spec.release.version
         return f"<Simulator of Kubernetes {version}: {len(self.nodes)} nodes, {len(self.pods)} pods>"
+
+    def _repr_html_(self) -> str:
+        """The cluster at a glance, for notebooks."""
+        from ksched_cli.plan.overview import cluster_overview
+
+        return NotebookDisplay().html(cluster_overview(self._current))
 
     # Use cases
 

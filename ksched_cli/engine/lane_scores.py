@@ -106,7 +106,7 @@ class TemplateScores:
         self._base = self._fixed_totals + self._weighted(self._following)
         if self._feasible is not None:
             self._base[result.statuses.failed] = FLOOR
-        # The columns of the last table, for as long as somebody holds them.
+        # The columns of the last table, while a caller holds them.
         self._shown: ref[FeasibleColumns] | None = None
 
     # Columns over all nodes

@@ -19,6 +19,7 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.status import Status
+from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.mix import read_mix
 from ksched_cli.plan.node_columns import NodeChanges
@@ -329,8 +330,8 @@ def _why(decision: Decision, shape: str) -> Why:
     return Why("full", shape, "", diagnosis.filter_message())
 
 
-@dataclass(frozen=True)
-class CapacityResult:
+@dataclass(frozen=True, repr=False)
+class CapacityResult(Displayed):
     """How many more fit, of the mix or of each manifest by itself."""
 
     capacities: tuple[Capacity, ...]

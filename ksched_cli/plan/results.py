@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.node_values import Failure, FailureGroup, ScoredNode
 
 if TYPE_CHECKING:
@@ -121,8 +122,8 @@ class Stats:
     timings: tuple[PluginTiming, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Simulation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Simulation(Displayed):
     """A whole run."""
 
     outcomes: tuple[PodOutcome, ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.expectations import CheckedExpectation
 from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.results import GatedPod, PodOutcome, RefusedPod
@@ -47,8 +48,8 @@ class ScenarioResult:
         return tuple(each for each in self.checks if not each.ok)
 
 
-@dataclass(frozen=True)
-class ScenarioRun:
+@dataclass(frozen=True, repr=False)
+class ScenarioRun(Displayed):
     """The result, what the world came to, the cluster after the last step, the scheduler as it was left, and the nodes
     before the first step and after the last."""
 

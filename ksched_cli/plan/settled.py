@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 
 from ksched_cli.engine.queueing.pending import pending
+from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.plan.results import IgnoredPod, Simulation
 from ksched_cli.world.results import WorldResult
 
 
-@dataclass(frozen=True, slots=True)
-class SettledSimulation(WorldResult):
+@dataclass(frozen=True, slots=True, repr=False)
+class SettledSimulation(Displayed, WorldResult):
     """The end of the world, with the last cycle of every pod."""
 
     simulation: Simulation = field(kw_only=True)

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.report.plain_table import plain_lines
+from ksched_cli.report.plain_text import PlainText
 
 # What a table is laid out for where no terminal says how wide it is: pipes, files, CI logs.
 PLAIN_WIDTH = 120
@@ -92,5 +93,13 @@ def make_console(width: int | None = None, out: TextIO | None = None) -> Console
     elif width is None and not terminal:
         width = PLAIN_WIDTH
     return _Console(
-        file=cast(TextIO, _Trimmed(file)), width=width, highlight=False, markup=False, emoji=False, soft_wrap=False
+        # rich would show lines in a notebook by itself and write nothing.
+        force_jupyter=False,
+        force_terminal=False if isinstance(file, PlainText) else None,
+        file=cast(TextIO, _Trimmed(file)),
+        width=width,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
     )

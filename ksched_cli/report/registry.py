@@ -42,6 +42,7 @@ _PURPOSES = {
 }
 
 _renderers: dict[tuple[str, str], Renderer] = {}
+_documents: dict[str, Callable[[Any, RenderOptions], dict[str, Any]]] = {}
 
 
 @dataclass(frozen=True)
@@ -78,15 +79,21 @@ def documents(result: str, *pages: str) -> Callable[[R], R]:
     that report/html makes of a document of its kind; the document then has the command line that made it."""
 
     def register(document: R) -> R:
-        def write(found: Any, out: TextIO, options: RenderOptions) -> None:
+        def make(found: Any, options: RenderOptions) -> dict[str, Any]:
             from ksched_cli.report.entries import run_entry
 
-            made = document(found, options)
-            if pages:
-                warned = {"warnings": list(warnings)} if (warnings := getattr(found, "warnings", ())) else {}
-                made = {**made, **warned, **run_entry(options)}
-            _write_document(made, out, options.format)
+            made: dict[str, Any] = document(found, options)
+            warnings = getattr(found, "warnings", ()) if pages else ()
+            return {
+                **made,
+                **({"warnings": list(warnings)} if warnings else {}),
+                **(run_entry(options) if pages else {}),
+            }
 
+        def write(found: Any, out: TextIO, options: RenderOptions) -> None:
+            _write_document(make(found, options), out, options.format)
+
+        _documents[result] = make
         _renderers.update({(result, each): write for each in (*DOCUMENT_FORMATS, *pages)})
         return document
 
@@ -102,6 +109,14 @@ def _write_document(document: dict[str, Any], out: TextIO, form: str) -> None:
     from ksched_cli.report.encoding import write_json, write_yaml
 
     (write_yaml if form == "yaml" else write_json)(document, out)
+
+
+def document_of(result: object, options: RenderOptions) -> dict[str, Any]:
+    """The document of a result, as json and html are written from it."""
+    name = type(result).__name__
+    if name not in _documents:
+        import_module(_declared()[name, DOCUMENT_FORMATS[0]].module)
+    return _documents[name](result, options)
 
 
 def render(result: object, out: TextIO, options: RenderOptions) -> None:

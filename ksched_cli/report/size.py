@@ -32,7 +32,7 @@ _REASONS = 12
 # The document
 
 
-@documents("Sizing")
+@documents("Sizing", "html")
 def sizing_document(found: Sizing, options: RenderOptions) -> dict[str, Any]:
     bound, gap = found.lower_bound, found.gap
     document: dict[str, Any] = {

@@ -44,7 +44,7 @@ _UNITS = {"spread": 100, "strandedMilliCpu": 1000, "strandedMemory": 1 << 30}
 # The document
 
 
-@documents("SweepRun")
+@documents("SweepRun", "html")
 def sweep_document(run: SweepRun, options: RenderOptions) -> dict[str, Any]:
     found = run.result()
     return {

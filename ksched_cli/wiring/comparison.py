@@ -11,6 +11,7 @@ from ksched_cli.api.core import Node
 from ksched_cli.api.node_facts import zone_of
 from ksched_cli.plan.coverage import coverage_of
 from ksched_cli.plan.diff import Diff, Side, diff
+from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.results import refused_pods
 from ksched_cli.plan.scenario import play_scenario
@@ -22,8 +23,8 @@ from ksched_cli.wiring.loading import check_not_empty, check_scenario_held, load
 from ksched_cli.wiring.options import RunOptions
 
 
-@dataclass(frozen=True)
-class DiffResult:
+@dataclass(frozen=True, repr=False)
+class DiffResult(Displayed):
     """The difference, and what there is to say of each side's input. `zones` of the nodes of both sides."""
 
     diff: Diff

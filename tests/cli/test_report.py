@@ -9,7 +9,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.cli.transcripts import DEMO, FLEET
-from tests.report.html.test_every_page import CHECKED, DEPLOYED, DRAINED, SCENARIO
+from tests.report.html.test_every_page import CHECKED, DEPLOYED, DRAINED, SCENARIO, SHAPES
 
 COMMANDS = {
     "Simulation": ["simulate", "--from", DEMO, "--detail", "nodes"],
@@ -21,11 +21,14 @@ COMMANDS = {
     "Drain": ["drain", "east-1", "--from", DRAINED, "--ignore-daemonsets"],
     "DrainList": ["drain", "--each", "node", "--from", DRAINED],
     "Diff": ["diff", "--from", DRAINED, "--drain", "east-1"],
+    "SweepResult": ["sweep", "--fail", "node", "--from", DRAINED],
+    "Sizing": ["size", "--from", DEMO, "--catalog", SHAPES],
 }
 
 
 def without_run(page: str) -> str:
     """Command line, times and memory differ from run to run."""
+    page = re.sub(r"(<dt>Ran on</dt><dd>)[^<]*", r"\1", page)
     head, _, rest = page.partition('<section id="made"')
     return re.sub(r'<span class="when">.*?</span>', "", head) + rest.partition("</main>")[2]
 

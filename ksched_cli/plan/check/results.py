@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ksched_cli.errors import Level
+from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.evicted import WorkloadLoss
 from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.results import Stats
@@ -96,8 +97,8 @@ class WorkloadCheck:
         return "warns" if "warning" in levels else "fits"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+@dataclass(frozen=True, slots=True, repr=False)
+class Check(Displayed):
     """All of it. `evicted`: pods that others had to make room for, `losses`: the same by workload, with what became of
     them. `world`: the cluster at rest, before any pod of a Job has finished. `inputs`: what is wrong with the
     files. `ignored`: findings that are accepted; they are in none of the other fields."""

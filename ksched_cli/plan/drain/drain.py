@@ -9,6 +9,7 @@ from typing import Any
 
 from ksched_cli.api.label_query import read_query
 from ksched_cli.errors import UsageError
+from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.in_turn import drain_in_turn
 from ksched_cli.plan.drain.results import DrainTrial
@@ -37,8 +38,8 @@ class TrialSequence:
             yield self._done[at]
 
 
-@dataclass(frozen=True)
-class DrainTrials:
+@dataclass(frozen=True, repr=False)
+class DrainTrials(Displayed):
     """All nodes drained together in a single trial, or each node or zone (`each`) in a trial of its own."""
 
     trials: TrialSequence

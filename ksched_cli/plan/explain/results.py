@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.rejections import RejectionGuide
+from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.fixes.values import Fixes
 from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.results import PodOutcome
@@ -178,8 +179,8 @@ class Explanation:
         return self.standing == "pending" and (self.outcome is None or self.outcome.unplaced)
 
 
-@dataclass(frozen=True)
-class ExplainResult:
+@dataclass(frozen=True, repr=False)
+class ExplainResult(Displayed):
     explanation: Explanation
     coverage: Mapping[str, Any]
     warnings: tuple[str, ...] = ()

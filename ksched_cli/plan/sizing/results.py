@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal
 
+from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.results import Stats
 
 # optimal: the cost is the lower bound; local: no exchange of two nodes makes the set cheaper; time: the time limit
@@ -58,8 +59,8 @@ class CheaperSet:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sizing:
+@dataclass(frozen=True, slots=True, repr=False)
+class Sizing(Displayed):
     """The nodes to add. `gap`: how far the cost may be above the optimum, in per cent of the cost; None without a
     bound. `held_back`: pods that are gated or that another scheduler places, with the reason. `ties`: pods for which
     several nodes scored alike, so that kube-scheduler draws."""

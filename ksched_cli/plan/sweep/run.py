@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 
+from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.sweep.executors.executor import Executor, RanSpan
 from ksched_cli.plan.sweep.results import SweepResult, SweepStats
 from ksched_cli.plan.sweep.rows import VariantRow, decode_rows
@@ -21,7 +22,7 @@ from ksched_cli.progress import steps
 SweepProgress = Callable[[int, int], None]
 
 
-class SweepRun:
+class SweepRun(Displayed):
     """The variants of a sweep, run when they are read: iterate for the rows as they come, or call `result`."""
 
     def __init__(

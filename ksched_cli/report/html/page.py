@@ -41,7 +41,7 @@ def write_page(document: Mapping[str, Any], out: TextIO) -> None:
 
 def page_html(document: Mapping[str, Any]) -> str:
     """The page. UsageError for a document that has none."""
-    document = _with_visible_texts(document)
+    document = with_visible_texts(document)
     page = page_of(document)
     style, script = _asset(STYLES), _asset(SCRIPTS)
     text = (
@@ -61,7 +61,7 @@ def page_html(document: Mapping[str, Any]) -> str:
     return text.encode("ascii", "xmlcharrefreplace").decode()
 
 
-def _with_visible_texts(document: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_visible_texts(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """The document with every character visible that is not printable: a bidi mark would reorder the page's text."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return document if is_plain(text) and not _CONTROL.search(text) else with_texts(document, visible)

@@ -28,6 +28,9 @@ _PAGES = {
     "Drain": "drain",
     "DrainList": "drain.list_page",
     "Diff": "diff",
+    "Cluster": "cluster",
+    "SweepResult": "sweep",
+    "Sizing": "sizing",
 }
 
 

@@ -14,6 +14,7 @@ from tests.report.html.opened import NARROW, WIDE, OpenedPage
 DRAINED = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 CHECKED = str(ROOT / "fixtures" / "check" / "cluster.yaml")
 DEPLOYED = str(ROOT / "fixtures" / "check" / "deploy")
+SHAPES = str(ROOT / "fixtures" / "catalogs" / "shop.yaml")
 SCENARIO = str(ROOT / "fixtures" / "scenarios" / "lose-east-2.yaml")
 PAGES = {
     "simulate": ("simulate", "--from", DEMO),
@@ -28,6 +29,8 @@ PAGES = {
     "drain --each node": ("drain", "--each", "node", "--from", DRAINED, "--ignore-daemonsets"),
     "drain --each zone": ("drain", "--each", "zone", "--from", DRAINED, "--ignore-daemonsets", "--force"),
     "diff": ("diff", "--from", DRAINED, "--drain", "east-1"),
+    "sweep": ("sweep", "--fail", "node", "--kube-version", "1.35..1.36", "--from", DRAINED),
+    "size": ("size", "--from", DEMO, "--catalog", SHAPES),
     "diff of versions": ("diff", "--from", DEMO, "--kube-version", "1.20", "--to-kube-version", "1.36"),
 }
 # Every page in both sizes and both schemes; the first in every combination.

@@ -53,6 +53,7 @@ COMMANDS = {
     "drain": ("drain", "-l", "kubernetes.io/os!=none", "--from", "{drain}", "--ignore-daemonsets"),
     "drain --each node": ("drain", "--each", "node", "--from", "{drain}"),
     "diff": ("diff", "--from", "{demo}", "--to", "{fleet}"),
+    "sweep": ("sweep", "--fail", "node", "--from", "{drain}"),
 }
 
 

@@ -26,7 +26,7 @@ function filled(made, attributes, children) {
 }
 
 function number(value) {
-  return Number.isInteger(value) ? value.toLocaleString("en-US") : value.toLocaleString("en-US", { maximumFractionDigits: 2 });
+  return Number.isInteger(value) ? value.toLocaleString("en-US") : value.toLocaleString("en-US", { maximumFractionDigits: Math.abs(value) < 10 ? 4 : 2 });
 }
 
 function counted(value, what) {

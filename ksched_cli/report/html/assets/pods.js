@@ -37,7 +37,7 @@ class Pods {
   show(row, byReader) {
     const pod = this.data.pods[this.data.order[row]];
     const cells = this.data.table.rows[row];
-    if (byReader) history.replaceState(null, "", `#${new URLSearchParams([[this.name, cells[0]]])}`);
+    if (byReader && location.protocol !== "about:") history.replaceState(null, "", `#${new URLSearchParams([[this.name, cells[0]]])}`);
     const answers = pod.answers && nodes.names ? answersOf(this.data.pods, this.data.order[row], this.cache) : null;
     this.detail.replaceChildren(...podDetail(cells, pod, answers, this));
     this.detail.scrollTop = 0;

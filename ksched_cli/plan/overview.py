@@ -1,0 +1,31 @@
+"""A cluster at a glance: its nodes with what runs on them, and the pods that wait for a node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ksched_cli.engine.queueing.pending import pending
+from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.node_columns import NodeChanges
+from ksched_cli.plan.prepared import PreparedRun
+
+
+@dataclass(frozen=True)
+class ClusterOverview:
+    """`pending` by name; `running` counts the pods that have a node."""
+
+    nodes: NodeChanges
+    pending: tuple[str, ...]
+    running: int
+    coverage: Mapping[str, Any]
+
+
+def cluster_overview(source: LoadedInput) -> ClusterOverview:
+    """The cluster before any pending pod is placed."""
+    prepared = PreparedRun.of(source)
+    cluster = prepared.scheduler.cluster
+    waiting = sorted(cluster.pods.infos[row].key for row in pending(cluster))
+    running = int(prepared.nodes.pods.sum())
+    return ClusterOverview(NodeChanges(prepared.nodes, prepared.nodes), tuple(waiting), running, prepared.coverage)

@@ -1,0 +1,179 @@
+"""The page of `sweep`: how often each result occurs, which settings are best, and which variants are worst."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ksched_cli.report.html.model import Bar, Column, Figure, Page, Section, Tone, bars, facts, table
+from ksched_cli.report.html.words import capitalised, count, joined
+
+_RESULTS: Mapping[str, Tone] = {"safe": "good", "evicts others": "warn"}
+_COLOURS = {"safe": 0, "evicts others": 2, "loses pods": 3, "no place": 1, "error": 5, "failed expectation": 6}
+_WORDS = {
+    "placed": "pods placed",
+    "unschedulable": "pods without a node",
+    "lost": "pods lost",
+    "preempted": "pods preempted",
+    "evicted": "pods that lost their node",
+    "nodes": "nodes",
+    "nodesUsed": "nodes used",
+    "spread": "spread of requested cpu, %",
+    "strandedMilliCpu": "stranded cpu, cores",
+    "strandedMemory": "stranded memory, GiB",
+}
+# Figures of a document are in units that are whole numbers.
+_UNITS = {"spread": 100, "strandedMilliCpu": 1000, "strandedMemory": 1 << 30}
+_OF_SETTING = ("paretoFront", "outcomes", "figures")
+_MOST_BARS = 30
+
+
+def page(document: Mapping[str, Any]) -> Page:
+    outcomes, variants = document["outcomes"], document["variants"]
+    safe = outcomes.get("safe", {}).get("variants", 0)
+    tone: Tone = "good" if document["safe"] else "bad" if safe == 0 or document["result"] not in _RESULTS else "warn"
+    sections = [
+        _outcomes(document),
+        *_settings(document["settings"]),
+        *_figures(document),
+        *_worst(document["worst"]),
+        *_pods(document["pods"]),
+        facts("dimensions", "What was varied", list(_dimensions(document))),
+    ]
+    figures = [Figure("variants", f"{variants:,}")]
+    figures += [Figure(name, f"{each['variants']:,}", _RESULTS.get(name, "bad")) for name, each in outcomes.items()]
+    verdict = f"{safe:,} of {count(variants, 'variant')} are safe." if variants != 1 else _single(document["result"])
+    return Page("sweep", tone, verdict, list(_notes(document)), figures, sections)
+
+
+def _single(result: str) -> str:
+    return f"The variant ends as: {result}."
+
+
+def _notes(document: Mapping[str, Any]) -> Iterator[str]:
+    if document["variants"] < document["product"]:
+        drawn = f"{document['variants']:,} of {document['product']:,}"
+        yield f"{drawn} variants were drawn (seed {document.get('seed', 0)})."
+    if document["worst"]:
+        worst = document["worst"][0]
+        why = worst.get("error") or worst.get("reason") or "; ".join(worst.get("failed", []))
+        yield f"The worst is {_at(worst['at'])}{f': {why}' if why else ''}"
+
+
+def _at(at: Mapping[str, Any]) -> str:
+    """`fail west-2, addNode 3`."""
+    return ", ".join(f"{name} {_text(value)}" for name, value in at.items()) or "the cluster as it is"
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
+
+
+def _outcomes(document: Mapping[str, Any]) -> Section:
+    rows = [Bar(name, [(name, each["share"])], _share(each, document)) for name, each in document["outcomes"].items()]
+    rows += [
+        Bar(f"failed: {text}", [("failed expectation", each["share"])], _share(each, document))
+        for text, each in document.get("failedExpectations", {}).items()
+    ]
+    return bars("outcomes", "How often each result occurs", rows, whole=1.0, colours=_COLOURS)
+
+
+def _share(each: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+    """The number of variants; with the 95 % interval where they were drawn."""
+    drawn = document["variants"] < document["product"] or {"orders", "ties"} & document["dimensions"].keys()
+    interval = f" ({100 * each['low']:.1f} to {100 * each['high']:.1f} %)" if drawn else ""
+    return f"{each['variants']:,}, {100 * each['share']:.1f} %{interval}"
+
+
+def _settings(settings: Sequence[Mapping[str, Any]]) -> list[Section]:
+    """Each setting with the share of its variants that is safe; bars, and a table with all figures."""
+    if len(settings) < 2:
+        return []
+    names = [_at({key: value for key, value in each.items() if key not in _OF_SETTING}) for each in settings]
+    rows = [
+        Bar(name, [(outcome, share["share"]) for outcome, share in each["outcomes"].items()], _safe(each))
+        for name, each in zip(names, settings, strict=True)
+    ]
+    columns = [Column("Setting"), Column("Pareto front", "badge", filters=True), Column("Safe", "share")]
+    columns += [Column(capitalised(_WORDS[name]), "number") for name in settings[0]["figures"]]
+    cells = [
+        [name, "best" if each["paretoFront"] else "", each["outcomes"].get("safe", {}).get("share", 0.0), *_means(each)]
+        for name, each in zip(names, settings, strict=True)
+    ]
+    intro = (
+        "Means over the variants of a setting. On the Pareto front no other setting is as good in every figure and "
+        "better in one."
+    )
+    return [
+        bars("by-setting", "Results by setting", rows[:_MOST_BARS], whole=1.0, colours=_COLOURS),
+        table("settings", "Settings", columns, cells, intro=intro, tones={"best": "good"}),
+    ]
+
+
+def _safe(setting: Mapping[str, Any]) -> str:
+    return f"{100 * setting['outcomes'].get('safe', {}).get('share', 0.0):.0f} % safe"
+
+
+def _means(setting: Mapping[str, Any]) -> list[float]:
+    return [_amount(name, each["mean"]) for name, each in setting["figures"].items()]
+
+
+def _amount(name: str, value: float) -> float:
+    return round(value / _UNITS.get(name, 1), 2)
+
+
+def _figures(document: Mapping[str, Any]) -> list[Section]:
+    columns = [Column("Figure"), *(Column(name, "number") for name in ("Now", "Least", "Mean", "Most"))]
+    rows = [
+        [
+            _WORDS[name],
+            *(_amount(name, value) for value in (document["base"][name], each["least"], each["mean"], each["most"])),
+        ]
+        for name, each in document["figures"].items()
+        if each["most"] or document["base"][name]
+    ]
+    return [table("figures", "Figures over all variants", columns, rows)] if rows else []
+
+
+def _worst(worst: Sequence[Mapping[str, Any]]) -> list[Section]:
+    columns = [Column("Variant"), Column("Result", "badge", filters=True), Column("Lost their node", "number")]
+    columns += [Column("No node", "number"), Column("Lost", "number"), Column("Why", wide=True)]
+    rows = []
+    for each in worst:
+        numbers = (
+            [each["figures"][name] for name in ("evicted", "unschedulable", "lost")]
+            if each.get("figures")
+            else ["", "", ""]
+        )
+        why = each.get("error") or each.get("reason") or "; ".join(each.get("failed", []))
+        rows.append([_at(each["at"]), each["outcome"], *numbers, why])
+    tones = {each["outcome"]: _RESULTS.get(each["outcome"], "bad") for each in worst}
+    return [table("worst", "Worst variants", columns, rows, tones=tones)] if rows else []
+
+
+def _pods(pods: Sequence[Mapping[str, Any]]) -> list[Section]:
+    """Where each pod is, and how often it has no node."""
+    columns = [Column("Pod"), Column("Variants", "number"), Column("Has a node", "share")]
+    columns += [Column("Results", wide=True), Column("Nodes", wide=True)]
+    rows = [
+        [each["pod"], each["variants"], _placed(each), _odds(each["results"]), _odds(each["nodes"])] for each in pods
+    ]
+    rows.sort(key=lambda row: row[2])
+    return [table("pods", "Pods that variants move", columns, rows)] if rows else []
+
+
+def _placed(pod: Mapping[str, Any]) -> float:
+    return sum((float(each["share"]) for each in pod["nodes"].values()), 0.0)
+
+
+def _odds(shares: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {100 * each['share']:.0f} %" for name, each in shares.items())
+
+
+def _dimensions(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, values in document["dimensions"].items():
+        several = isinstance(values, list) and values
+        yield capitalised(name), joined(list(map(_text, values))) if several else _text(values)
+    stats = document["stats"]
+    rate = f"{stats['variantsPerSecond']:,} variants per second"
+    yield "Ran on", f"{count(stats['workers'], 'worker')} ({stats['executor']}), {rate}"

@@ -1,0 +1,31 @@
+"""Results in a terminal of Python and in a notebook.
+
+In a notebook a result is a sentence, figures and the first rows, which need no code, and the whole page in a frame that
+may run the page's own code and reach nothing of the notebook.
+"""
+
+from __future__ import annotations
+
+from ksched_cli.report.plain_text import PlainText
+from ksched_cli.report.registry import RenderOptions, document_of, render
+
+# Lines of a table; more are in `print` of the command line, the JSON document and the page.
+_MOST_LINES = 40
+_WIDTH = 100
+
+
+class NotebookDisplay:
+    """What `repr` and `_repr_html_` of results show."""
+
+    def text(self, result: object) -> str:
+        """The table of the command line, as far as it is short."""
+        out = PlainText()
+        render(result, out, RenderOptions("table", width=_WIDTH))
+        lines = out.getvalue().rstrip("\n").split("\n")
+        more = [f"… and {len(lines) - _MOST_LINES} more lines"] if len(lines) > _MOST_LINES else []
+        return "\n".join([*lines[:_MOST_LINES], *more])
+
+    def html(self, result: object) -> str:
+        from ksched_cli.report.html.fragment import fragment_html
+
+        return fragment_html(document_of(result, RenderOptions("html", timeline=True, node_answers=True)))

@@ -1,0 +1,112 @@
+"""Results in a notebook and in a terminal of Python, and the example notebook."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli import Simulator
+from ksched_cli.simulator import RunOptions
+from tests.cli.transcripts import DEMO, FLEET, ROOT
+
+NOTEBOOK = ROOT / "fixtures" / "notebook" / "what-if.ipynb"
+DRAINED = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
+WEB = str(ROOT / "fixtures" / "check" / "deploy" / "web.yaml")
+SHAPES = str(ROOT / "fixtures" / "catalogs" / "shop.yaml")
+RESULTS: dict[str, Callable[[], Any]] = {
+    "Simulator": lambda: Simulator.load(DEMO),
+    "Simulation": lambda: Simulator.load(DEMO).run(),
+    "SettledSimulation": lambda: Simulator.load(DRAINED).drain("east-1").settle(),
+    "ScenarioRun": lambda: Simulator.load(FLEET).scenario(str(ROOT / "fixtures" / "scenarios" / "lose-east-2.yaml")),
+    "ExplainResult": lambda: Simulator.load(DEMO).explain("shop/db-0"),
+    "Check": lambda: Simulator.load(str(ROOT / "fixtures" / "check" / "cluster.yaml")).check(WEB),
+    "CapacityResult": lambda: Simulator.load(DEMO).capacity(WEB),
+    "DrainTrials": lambda: Simulator.load(DRAINED).drain_nodes("east-1", ignore_daemonsets=True),
+    "DiffResult": lambda: Simulator.compare(
+        RunOptions(sources=[DEMO]), RunOptions(sources=[DEMO], edits=[("cordon", "east-2")])
+    ),
+    "SweepRun": lambda: Simulator.load(DRAINED).sweep(fail="node"),
+    "Sizing": lambda: Simulator.load(DEMO).size(SHAPES),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_shows_itself(name: str) -> None:
+    result = RESULTS[name]()
+    assert type(result).__name__ == name
+    shown = result._repr_html_()
+    assert re.search(r"<p><strong>.+\.</strong>", shown)
+    assert '<iframe title="ksched' in shown
+    assert 'sandbox="allow-scripts"' in shown
+    (page,) = re.findall(r'srcdoc="([^"]*)"', shown)
+    assert html.unescape(page).startswith("<!DOCTYPE html>")
+    text = repr(result)
+    assert f"{name}(" not in text
+    assert 1 <= len(text.splitlines()) <= 41
+    assert all(len(line) <= 100 for line in text.splitlines())
+
+
+def test_a_long_table_is_cut(tmp_path: Path) -> None:
+    nodes = [
+        {
+            "kind": "Node",
+            "apiVersion": "v1",
+            "metadata": {"name": "n"},
+            "status": {"allocatable": {"cpu": "1", "pods": "9"}},
+        }
+    ]
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}
+    pods = [
+        {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": f"p{number}"}, "spec": {"containers": [container]}}
+        for number in range(60)
+    ]
+    lines = repr(Simulator.load(*nodes, *pods).run()).splitlines()
+    assert len(lines) == 41 or len(lines) < 20
+    if len(lines) == 41:
+        assert re.fullmatch(r"… and \d+ more lines", lines[-1])
+
+
+def test_markup_of_a_cluster_is_text_in_a_notebook() -> None:
+    node = {
+        "kind": "Node",
+        "apiVersion": "v1",
+        "metadata": {"name": "n"},
+        "status": {"allocatable": {"cpu": "1", "pods": "9"}},
+    }
+    name = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
+    container = {"name": "c", "image": name, "resources": {"requests": {"cpu": "2"}}}
+    pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}, "spec": {"containers": [container]}}
+    shown = Simulator.load(node, pod).run()._repr_html_()
+    assert "<script" not in shown
+    assert "<img" not in shown
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_the_example_notebook_runs() -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(NOTEBOOK.parent)}}).execute()
+    outputs = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
+    assert len(outputs) >= 8
+    for found in outputs[:-1]:
+        (shown,) = [each for each in found if each.output_type == "execute_result"]
+        assert "<iframe" in shown.data["text/html"]
+        assert shown.data["text/plain"]
+        assert "\x1b" not in shown.data["text/plain"]
+    assert "shop/db-0" in outputs[-1][0].data["text/plain"]
+
+
+def test_the_example_notebook_has_no_output() -> None:
+    """Its results are those of the version that runs it."""
+    import nbformat
+
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    assert [cell.id for cell in notebook.cells if cell.get("outputs")] == []
