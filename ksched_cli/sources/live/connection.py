@@ -23,8 +23,14 @@ _TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 
 def connect(options: LiveOptions) -> LiveApiServer:
-    """Nothing is asked of the server yet."""
-    from kubernetes.client import ApiClient, Configuration
+    """Nothing is asked of the server yet. ClusterUnreadable if the Kubernetes client is not installed: everything but a
+    live cluster does without it."""
+    try:
+        from kubernetes.client import ApiClient, Configuration
+    except ImportError as missing:
+        hint = "pip install kubernetes; --from FILE reads a dump or a snapshot without it"
+        text = f"a live cluster needs the Python package kubernetes: {_one_line(missing)}"
+        raise ClusterUnreadable(Problem(text, hint=hint)) from None
 
     configuration = Configuration()
     with _complaints() as complaints:
