@@ -68,7 +68,7 @@ def situations(draw: st.DrawFn) -> tuple[list[Node], list[Pod], Pod]:
 @given(situations(), st.integers(1, 4))
 @settings(max_examples=400, deadline=None)
 def test_a_run_goes_where_single_cycles_go(drawn: tuple[list[Node], list[Pod], Pod], first: int) -> None:
-    expected = rows_with_cycles(*drawn, COUNT)
+    expected = rows_with_cycles(*drawn, first + COUNT)
     found, _ = rows_foreseen(*drawn, first, COUNT)
     assert found == expected[: len(found)]
 

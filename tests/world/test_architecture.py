@@ -70,9 +70,9 @@ def test_all_drivers_are_known() -> None:
     found = {
         str(path.relative_to(PACKAGE / "plan").with_suffix(""))
         for path in files("plan")
-        if re.search(r"world\.run\(|World\(", path.read_text())
+        if re.search(r"world\.run\(|\bWorld\(", path.read_text())
     }
-    assert found - {"settle_world", "check/trial", "fixes/trial"} == set(WORLD_DRIVERS)
+    assert found - {"settle_world", "check/trial", "fixes/trial"} == set(WORLD_DRIVERS) - {"drain/in_turn"}
 
 
 def test_no_driver_has_rounds_of_its_own() -> None:

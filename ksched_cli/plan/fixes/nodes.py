@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ksched_cli.api.amounts import quantity_text
 from ksched_cli.api.core import Node, Pod
@@ -36,6 +36,7 @@ class NodeProposals:
         self._requests = {name: amount for name, amount in requests_of(pod, use_status=False).items() if amount}
         self._daemons = [daemon_spec(each) for each in loaded.of(DaemonSet) if each.spec.template is not None]
         self._waiting = _waiting(loaded, pod, placed)
+        self._others = [each for each in loaded.of(Pod) if each is not pod and _is_without_a_node(each, placed)]
 
     def of_makes(self, rejected: Sequence[ExplainedNode]) -> Iterator[tuple[FixChange, ...]]:
         """Of each make that would do if it were empty, the smallest first: one node, and enough for all replicas."""
@@ -53,8 +54,8 @@ class NodeProposals:
                 yield (edited(text, "node", cost, CloneNode(name, many)),)
 
     def new(self) -> Iterator[tuple[FixChange, ...]]:
-        """A node with the labels that the pod selects, as large as the pod, or all replicas that wait, and the pods of
-        DaemonSets on it need."""
+        """A node with the labels that the pod selects, as large as the pod, or all replicas that wait, or all pods that
+        wait and may go there, and the pods of DaemonSets on it need."""
         labels = _selected_labels(self._pod)
         if labels is None:
             return
@@ -62,23 +63,36 @@ class NodeProposals:
         where = "".join(
             f",{word}={labels.pop(key)}" for word, key in (("zone", _ZONE), ("region", _REGION)) if key in labels
         )
-        for rank, many in enumerate(dict.fromkeys((1, self._waiting))):
-            amounts = self._needed(name, where, labels, many)
+        alone = self._requests or {"cpu": 1000}
+        waiting = {each: amount * self._waiting for each, amount in alone.items()}
+        tried: list[str] = []
+        for rank, needed in enumerate((alone, waiting, _sum([alone, *self._requests_of_others()]))):
+            amounts = self._amounts(name, where, labels, needed)
             if amounts is None:
                 return
+            if amounts in tried:
+                continue
+            tried.append(amounts)
             words = f"name={name},{amounts}{where}"
             node = edited(f"a new node with {amounts}", "node", 6 + rank, AddNode(read_template(words), text=words))
             yield (node, *(label_node(name, key, value) for key, value in labels.items()))
 
-    def _needed(self, name: str, where: str, labels: Mapping[str, str], many: int) -> str | None:
-        """`cpu=2,memory=4Gi`; None for a resource that the words of --add-node do not have."""
-        needed = {each: amount * many for each, amount in (self._requests or {"cpu": 1000}).items()}
+    def _requests_of_others(self) -> Iterator[Amounts]:
+        """Of the other pods without a node that the new node would take, too."""
+        labels = dict(_selected_labels(self._pod) or {})
+        for each in self._others:
+            selected = _selected_labels(each)
+            if selected is not None and selected.items() <= labels.items():
+                yield requests_of(each, use_status=False)
+
+    def _amounts(self, name: str, where: str, labels: Mapping[str, str], needed: Amounts) -> str | None:
+        """`cpu=2,memory=4Gi` for what is needed and the pods of DaemonSets; None for a resource that the words of
+        --add-node do not have."""
         try:
             empty = read_template(f"name={name}{where}")
             empty.metadata.labels = {**empty.metadata.labels, **labels}
             daemons, _ = self._daemon_requests(empty)
-            for each, amount in daemons.items():
-                needed[each] = needed.get(each, 0) + amount
+            needed = _sum([needed, daemons])
             amounts = ",".join(f"{each}={quantity_text(each, amount)}" for each, amount in needed.items() if amount)
             read_template(f"name={name},{amounts}{where}")
         except EditMistake:
@@ -94,12 +108,20 @@ class NodeProposals:
 
     def _daemon_requests(self, node: Node) -> tuple[Amounts, int]:
         """What the pods of DaemonSets ask of the node, and how many there are."""
-        total: Amounts = {}
         running = [spec for spec in self._daemons if should_run(spec, node)]
-        for spec in running:
-            for name, amount in requests_of(Pod(spec=spec), use_status=False).items():
-                total[name] = total.get(name, 0) + amount
-        return total, len(running)
+        return _sum(requests_of(Pod(spec=spec), use_status=False) for spec in running), len(running)
+
+
+def _sum(every: Iterable[Amounts]) -> Amounts:
+    total: Amounts = {}
+    for amounts in every:
+        for name, amount in amounts.items():
+            total[name] = total.get(name, 0) + amount
+    return total
+
+
+def _is_without_a_node(pod: Pod, placed: set[str]) -> bool:
+    return not pod.spec.node_name and f"{pod.metadata.namespace}/{pod.metadata.name}" not in placed
 
 
 def _waiting(loaded: Loaded, pod: Pod, placed: set[str]) -> int:
@@ -107,8 +129,8 @@ def _waiting(loaded: Loaded, pod: Pod, placed: set[str]) -> int:
     owner = owner_identity(pod)
     if owner is None:
         return 1
-    names = (each.metadata.name for each in loaded.of(Pod) if owner_identity(each) == owner and not each.spec.node_name)
-    return max(sum(f"{pod.metadata.namespace}/{name}" not in placed for name in names), 1)
+    replicas = (each for each in loaded.of(Pod) if owner_identity(each) == owner)
+    return max(sum(_is_without_a_node(each, placed) for each in replicas), 1)
 
 
 def _amount(node: Node, name: str) -> int:
