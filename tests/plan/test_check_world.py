@@ -86,7 +86,7 @@ def test_old_pods_that_are_equal_make_a_deadlock_of_some_orders_a_warning(tmp_pa
     assert (only.orders.tried, only.orders.finished) == (4, 2)
     assert (only.result, codes(found)) == ("warns", [("warning", "KS401")])
     assert only.findings[0].message.startswith("finishes in 2 of 4 orders; in the others the rollout (maxSurge 0, ")
-    assert check_summary(found) == "the workload fits in some orders only: 1 warning (3 nodes)"
+    assert check_summary(found) == "1 workload: fits in some orders only, 1 warning (3 nodes)"
     assert found.world is not None
     assert [draw.what for draw in found.world.draws] == ["deletion order", "deletion order"]
 

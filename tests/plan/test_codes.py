@@ -59,8 +59,8 @@ def test_no_plugin_rejects_a_pod_by_a_text() -> None:
                 calls += 1
                 found += [where for each in node.args if isinstance(each, ast.Constant | ast.JoinedStr)]
     assert calls > 25
-    # What came of giving up a claim's allocation is told after preemption, and about no node.
-    assert found == ["plugins/dynamic_resources/plugin.py"] * 2
+    # PostFilter says what came of giving up the allocation of a claim. That is about no node.
+    assert found == ["plugins/dynamic_resources/plugin.py"] * 6
 
 
 def test_every_plugin_that_rejects_pods_has_a_code() -> None:

@@ -90,7 +90,7 @@ def test_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     shown = capsys.readouterr().out
     assert "running pods, scheduled again in the order of their bindings: 1 of 3 agree" in shown
     assert "order of bindings: for 3 known by their times" in shown
-    assert "2 of 6 agree (33.3 %)" in shown
+    assert shown.startswith("6 pods: 2 agree, 33.3 %")
     assert run(["verify", "--from", str(tmp_path / "cluster.json"), "-o", "json", "--exit-zero"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["kind"], document["agreeing"], document["compared"]) == ("Verification", 2, 6)
