@@ -45,6 +45,8 @@ complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scenario
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l settle
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l max-time
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l max-cycles
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l orders
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l ties
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name html'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary nodes full'
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l timings
@@ -342,6 +344,8 @@ complete -c ksched -n '__fish_seen_subcommand_from explain' -l drain -x -a '(set
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l scenario
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l orders
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l ties
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-fixes
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name html'
@@ -543,9 +547,9 @@ complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_su
 complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l fail
 complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l orders
 complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l ties
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l fail
 complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l grid
 complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l sample
 complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l keep
@@ -629,6 +633,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scenario
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l settle
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l max-time
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l max-cycles
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l orders
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l ties
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name html'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary nodes full'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l timings
@@ -926,6 +932,8 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l drain -x 
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scenario
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l orders
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l ties
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-fixes
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name html'
@@ -1127,9 +1135,9 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l fail
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l orders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l ties
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l fail
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l grid
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l sample
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l keep

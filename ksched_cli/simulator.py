@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.simulate import SimulationStream
     from ksched_cli.plan.sizing.results import Sizing
     from ksched_cli.plan.snapshot import SnapshotResult
+    from ksched_cli.plan.sweep.odds import DrawOdds
     from ksched_cli.plan.sweep.results import SweepResult
     from ksched_cli.plan.sweep.run import SweepProgress, SweepRun
     from ksched_cli.plan.verify.verify import VerifyResult
@@ -192,13 +193,29 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         """The same, one outcome after the other: what has been read is not kept."""
         return self.prepared().stream(detail=detail, top=top)
 
-    def prepared(self) -> PreparedRun:
-        """A scheduler over a cluster of its own, ready to run."""
+    def prepared(self, *, orders: int = 0, ties: int = 0) -> PreparedRun:
+        """A scheduler over a cluster of its own, ready to run; with `odds` of so many random orders and tie-breaks."""
         from ksched_cli.plan.prepared import PreparedRun
 
         source = self._current.without_rollouts()
         self._check_not_empty()
-        return PreparedRun.of(source)
+        return replace(PreparedRun.of(source), odds=self._odds(orders, ties))
+
+    def _odds(self, orders: int, ties: int) -> DrawOdds | None:
+        """What becomes of the pending pods that are wanted, in so many random orders and tie-breaks."""
+        from ksched_cli.api.core import Pod
+        from ksched_cli.api.pod_facts import pod_key
+        from ksched_cli.plan.sweep.odds import DrawOdds
+
+        if not orders and not ties:
+            return None
+        words: SweepKeywords = {"seed": self._options.seed}
+        words |= {"orders": orders} if orders else {}
+        words |= {"ties": ties} if ties else {}
+        found = self.sweep(workers=0, **words).result()
+        current = self._current
+        wanted = {pod_key(pod) for pod in current.loaded.of(Pod) if current.wanted(pod) and not pod.spec.node_name}
+        return DrawOdds(orders, ties, {each.pod: each for each in found.pods if each.pod in wanted})
 
     def settle(self, limits: Limits | None = None, *, detail: bool = False, top: int = 0) -> SettledSimulation:
         """All changes made at once, and then everything that follows from them until nothing moves: `final` has the
@@ -216,15 +233,19 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
 
         return play_scenario(path, self._begun, *self._changes, limits=limits or DEFAULT_LIMITS)
 
-    def explain(self, pod: str | None = None, *, node: str = "", fixes: bool = True) -> ExplainResult:
+    def explain(
+        self, pod: str | None = None, *, node: str = "", fixes: bool = True, orders: int = 0, ties: int = 0
+    ) -> ExplainResult:
         """Why a pod is Pending, or why it went where it is. `node`: why not there. `fixes`: the smallest changes that
-        make it fit. Without `pod` it is a pod of the manifests, or the first pending pod that finds no place."""
+        make it fit. Without `pod` it is a pod of the manifests, or the first pending pod that finds no place. `orders`
+        and `ties`: with what becomes of it in so many random orders and tie-breaks."""
         from ksched_cli.plan.explain.explain import explain_pod
 
         self._check_manifests(need_pods=pod is None)
         manifests = [changes.manifests for changes in self._changes]
         namespace = self._options.namespace
-        return explain_pod(self._current, pod, namespace, node=node, fixes=fixes, manifests=manifests)
+        found = explain_pod(self._current, pod, namespace, node=node, fixes=fixes, manifests=manifests)
+        return replace(found, odds=self._odds(orders, ties))
 
     def check(
         self,

@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 import typer
 
 from ksched_cli.cli import options
+from ksched_cli.cli.draw_options import DrawOptions
 from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, run_options, takes_groups
 from ksched_cli.cli.printing import warn
@@ -73,6 +74,7 @@ def explain(
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
     edits: EditOptions,
+    draws: DrawOptions,
     pod: PodArgument = None,
     node: NodeOption = "",
     no_fixes: NoFixes = False,
@@ -83,7 +85,7 @@ def explain(
     from ksched_cli.simulator import Simulator
 
     simulator = Simulator.of(run_options(cluster, live, scheduler, edits))
-    found = simulator.explain(pod, node=node, fixes=not no_fixes)
+    found = simulator.explain(pod, node=node, fixes=not no_fixes, orders=draws.orders or 0, ties=draws.ties or 0)
     warn(found.warnings)
     show(found, output, headers=not no_headers, zones=simulator.zones)
     raise typer.Exit(SOME_DO_NOT_FIT if found.explanation.unplaced and not exit_zero else 0)

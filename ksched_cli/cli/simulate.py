@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ksched_cli.cli import options
+from ksched_cli.cli.draw_options import DrawOptions
 from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, run_options, takes_groups
 from ksched_cli.cli.printing import complain, warn
@@ -15,6 +16,7 @@ from ksched_cli.cli.scenario import run_scenario_and_show
 from ksched_cli.cli.settle import SettleOptions, settle_and_show
 from ksched_cli.cli.showing import collector_off, show, top_nodes
 from ksched_cli.cli.verdict import Verdict
+from ksched_cli.errors import UsageError
 from ksched_cli.progress import listen
 
 if TYPE_CHECKING:
@@ -76,6 +78,7 @@ def simulate(
     scheduler: SchedulerOptions,
     edits: EditOptions,
     settling: SettleOptions,
+    draws: DrawOptions,
     output: Output = "table",
     detail: options.DetailOption = options.Detail.SUMMARY,
     timings: options.Timings = False,
@@ -85,18 +88,26 @@ def simulate(
 ) -> None:
     run = run_options(cluster, live, scheduler, edits, timings=timings)
     settling.check()
+    if draws and (settling.settle or run.scenario is not None):
+        raise UsageError("--orders and --ties go with one cycle for each pod, not with --settle or --scenario")
     verdict, headers = Verdict(fail_on, exit_zero), not no_headers
     if run.scenario is not None:
         code = run_scenario_and_show(run, settling, verdict, output, headers=headers)
     elif settling.settle:
         code = settle_and_show(run, settling, verdict, output, detail, headers=headers)
     else:
-        code = simulate_and_show(run, verdict, output, detail, headers=headers)
+        code = simulate_and_show(run, verdict, output, detail, draws, headers=headers)
     raise typer.Exit(code)
 
 
 def simulate_and_show(
-    run: RunOptions, verdict: Verdict, output: str, detail: options.Detail, *, headers: bool = True
+    run: RunOptions,
+    verdict: Verdict,
+    output: str,
+    detail: options.Detail,
+    draws: DrawOptions | None = None,
+    *,
+    headers: bool = True,
 ) -> int:
     """The exit code. JSON is written pod by pod: a document of a million verdicts is never held in memory."""
     from ksched_cli.simulator import Simulator
@@ -107,7 +118,8 @@ def simulate_and_show(
         listen(None)
     with collector_off():
         simulator = Simulator.of(run)
-        prepared = simulator.prepared()
+        draws = draws or DrawOptions()
+        prepared = simulator.prepared(orders=draws.orders or 0, ties=draws.ties or 0)
     warn(prepared.source.warnings)
     if output == "html":
         detail = options.Detail.NODES

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from ksched_cli.cli import options
+from ksched_cli.cli.draw_options import DrawOptions
 from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
 from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, run_options, takes_groups
 from ksched_cli.cli.printing import print_row, print_text, warn
@@ -90,14 +91,6 @@ Fail = Annotated[
         help="Every node, zone, region or value of label=KEY fails; with :2 every pair of them fails together.",
     ),
 ]
-Orders = Annotated[
-    Optional[int],  # noqa: UP045  # typer reads the annotation at run time
-    typer.Option("--orders", metavar="N", show_default=False, help="N random orders of arrival of the pending pods."),
-]
-Ties = Annotated[
-    Optional[int],  # noqa: UP045
-    typer.Option("--ties", metavar="N", show_default=False, help="N random choices among nodes with equal scores."),
-]
 Grid = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
@@ -161,9 +154,8 @@ def sweep(
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
     edits: EditOptions,
+    draws: DrawOptions,
     fail: Fail = "",
-    orders: Orders = None,
-    ties: Ties = None,
     grid: Grid = None,
     sample: Sample = None,
     keep: KeepWorst = None,
@@ -184,8 +176,8 @@ def sweep(
         raise UsageError(f"one sweep file at a time: {', '.join(files)}")
     words: dict[str, Any] = {
         "fail": fail,
-        "orders": orders,
-        "ties": ties,
+        "orders": draws.orders,
+        "ties": draws.ties,
         "grid": grid,
         "sample": sample,
         "seed": scheduler.seed,

@@ -17,6 +17,7 @@ from ksched_cli.plan.missing_kinds import MissingKinds
 from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
 from ksched_cli.plan.results import GatedPod, PluginTiming, PodOutcome, Simulation, Stats
 from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStream, place
+from ksched_cli.plan.sweep.odds import DrawOdds
 from ksched_cli.world.results import FinalPod
 
 
@@ -30,6 +31,7 @@ class PreparedRun:
     _coverage: Mapping[str, Any]
     # The nodes before the run.
     nodes: NodeColumns
+    odds: DrawOdds | None = None
 
     @classmethod
     def of(cls, source: LoadedInput) -> PreparedRun:
@@ -81,6 +83,7 @@ class PreparedRun:
             self.source.gone,
             lambda: self._final({outcome.pod: outcome for outcome in outcomes}, run.gated),
             self.node_changes(),
+            self.odds,
         )
 
     def node_changes(self) -> NodeChanges:

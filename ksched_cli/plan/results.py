@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ksched_cli.controlplane.api_server import PodRefusal as Refused
     from ksched_cli.plan.node_columns import NodeChanges
     from ksched_cli.plan.node_detail import NodeDetail
+    from ksched_cli.plan.sweep.odds import DrawOdds
     from ksched_cli.whatif.changes import GonePod
     from ksched_cli.world.results import FinalPod
 
@@ -140,6 +141,8 @@ class Simulation(Displayed):
     final_pods: Callable[[], tuple[FinalPod, ...]] = field(default=tuple, compare=False)
     # The nodes before and after the run.
     nodes: NodeChanges | None = field(default=None, compare=False, repr=False)
+    # What becomes of the pods under random orders and tie-breaks, where that was asked for.
+    odds: DrawOdds | None = None
 
     @property
     def placements(self) -> dict[str, str]:

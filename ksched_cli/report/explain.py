@@ -17,6 +17,7 @@ from ksched_cli.plan.node_values import Score, ScoredNode
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.grid import Column, Grid
+from ksched_cli.report.odds import odds_sentence
 from ksched_cli.report.registry import RenderOptions, renders
 from ksched_cli.report.rows import pod_and_node, write_row
 from ksched_cli.report.short_names import shows_nodes
@@ -46,6 +47,8 @@ def print_explanation(result: ExplainResult, out: TextIO, options: RenderOptions
     console.print()
     for sentence in found.summary:
         console.print(Text(sentence))
+    if result.odds is not None:
+        console.print(Text(odds_sentence(result.odds, found.pod)))
     for note in found.notes:
         console.print(Text(note, style="dim"))
     for line in found.focus.text if found.focus else ():

@@ -16,6 +16,7 @@ from ksched_cli.plan.explain.results import (
 from ksched_cli.plan.fixes.values import Fix, ManifestChange
 from ksched_cli.report.entries import API_VERSION
 from ksched_cli.report.node_table import node_table_entry
+from ksched_cli.report.odds import odds_entry
 from ksched_cli.report.registry import RenderOptions, documents
 from ksched_cli.report.simulate_document import pod_entry
 
@@ -54,7 +55,8 @@ def explanation_document(result: ExplainResult, options: RenderOptions) -> dict[
         "retriedOn": {each.plugin: list(each.events) for each in found.retries},
     }
     document = {key: value for key, value in document.items() if value not in ("", None, [], {})}
-    return {**document, **node_table_entry(found.columns), "coverage": dict(result.coverage)}
+    columns, odds = node_table_entry(found.columns), odds_entry(result.odds)
+    return {**document, **columns, **odds, "coverage": dict(result.coverage)}
 
 
 def _queue(found: Explanation) -> dict[str, Any] | None:

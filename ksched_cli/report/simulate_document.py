@@ -20,6 +20,7 @@ from ksched_cli.report.encoding import compact_json, json_text
 from ksched_cli.report.entries import API_VERSION, final_entry, run_entry, stats_entry
 from ksched_cli.report.node_answers import NodeAnswers
 from ksched_cli.report.node_table import node_table_entry
+from ksched_cli.report.odds import odds_entry
 from ksched_cli.report.registry import RenderOptions, documents, renders
 
 KIND = "Simulation"
@@ -97,6 +98,7 @@ def _rest(simulation: Simulation) -> dict[str, Any]:
         "final": [final_entry(each) for each in simulation.final_pods()],
         **node_table_entry(simulation.nodes),
         **({"warnings": list(simulation.warnings)} if simulation.warnings else {}),
+        **odds_entry(simulation.odds),
         "coverage": dict(simulation.coverage),
         "stats": stats_entry(simulation.stats),
     }

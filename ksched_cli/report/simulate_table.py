@@ -18,6 +18,7 @@ from ksched_cli.releases.minors import NEWEST
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.grid import Column, Grid
+from ksched_cli.report.odds import odds_sentence
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, renders
 from ksched_cli.report.rows import pod_and_node, write_row
@@ -69,6 +70,7 @@ def print_simulation(simulation: Simulation, out: TextIO, options: RenderOptions
     print_others(simulation, console)
     print_groups(simulation, console)
     _print_gone(simulation.gone, console)
+    _print_odds(simulation, console)
     print_omissions(simulation.coverage, console)
     if simulation.stats.timings:
         console.print()
@@ -83,6 +85,15 @@ def _alike(outcomes: Sequence[PodOutcome], wide: bool) -> Iterator[list[PodOutco
         key = outcome.pod if same else (outcome.failures, outcome.pre_filter, outcome.message, outcome.missing)
         groups.setdefault(key, []).append(outcome)
     yield from groups.values()
+
+
+def _print_odds(simulation: Simulation, console: Console) -> None:
+    """Print a sentence for each pod that was tried."""
+    if simulation.odds is None:
+        return
+    console.print()
+    for outcome in simulation.outcomes:
+        print_hanging(console, Text(odds_sentence(simulation.odds, outcome.pod)))
 
 
 def print_others(simulation: Simulation, console: Console) -> None:

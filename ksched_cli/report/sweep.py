@@ -16,6 +16,7 @@ from ksched_cli.plan.sweep.statistics import FigureRange, PodOdds, SettingSummar
 from ksched_cli.plan.sweep.swept_pods import VariantEnd
 from ksched_cli.report.console import make_console
 from ksched_cli.report.entries import API_VERSION
+from ksched_cli.report.odds import percent, pod_entry, share_entry
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.settle import settlement_entries
@@ -68,7 +69,7 @@ def sweep_document(run: SweepRun, options: RenderOptions) -> dict[str, Any]:
         "worst": [msgspec.to_builtins(row) for row in found.worst],
         **({"kept": [variant_document(each) for each in found.kept]} if found.kept else {}),
         "settings": [_setting(each) for each in found.settings],
-        "pods": [_pod(each) for each in found.pods],
+        "pods": [pod_entry(each) for each in found.pods],
         "coverage": dict(found.coverage),
         "stats": _stats(found.stats),
     }
@@ -81,11 +82,6 @@ def variant_document(end: VariantEnd) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": "SweepVariant", **row, **whole}
 
 
-def share_entry(each: Share) -> dict[str, Any]:
-    low, high = each.interval
-    return {"variants": each.count, "share": round(each.share, 6), "low": round(low, 6), "high": round(high, 6)}
-
-
 def _figures(figures: Mapping[str, FigureRange]) -> dict[str, Any]:
     return {
         name: {"least": each.least, "mean": round(each.mean, 4), "most": each.most} for name, each in figures.items()
@@ -95,15 +91,6 @@ def _figures(figures: Mapping[str, FigureRange]) -> dict[str, Any]:
 def _setting(each: SettingSummary) -> dict[str, Any]:
     outcomes = {name: share_entry(share) for name, share in each.outcomes.items()}
     return {**each.at, "paretoFront": each.best, "outcomes": outcomes, "figures": _figures(each.figures)}
-
-
-def _pod(each: PodOdds) -> dict[str, Any]:
-    return {
-        "pod": each.pod,
-        "variants": each.variants,
-        "results": {name: share_entry(share) for name, share in each.results},
-        "nodes": {name: share_entry(share) for name, share in each.nodes},
-    }
 
 
 def _stats(stats: SweepStats) -> dict[str, Any]:
@@ -262,10 +249,6 @@ def _amount(name: str, value: float) -> str:
     if unit is not None:
         return f"{value / unit:,.2f}"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
-
-
-def percent(share: float) -> str:
-    return f"{share * 100:.1f} %"
 
 
 def _interval(each: Share) -> str:

@@ -37,7 +37,7 @@ def test_the_command_prints_the_script(capsys: pytest.CaptureFixture[str]) -> No
     [
         pytest.param("ksched sim", ["simulate"], id="a command"),
         pytest.param("ksched config v", ["view", "validate"], id="a subcommand"),
-        pytest.param("ksched simulate --tie", ["--tie-break"], id="an option"),
+        pytest.param("ksched simulate --tie-", ["--tie-break"], id="an option"),
         pytest.param("ksched simulate -o w", ["wide"], id="a value"),
         pytest.param("ksched simulate --fail-on p", ["preemption"], id="one of several values"),
         pytest.param("ksched completion z", ["zsh"], id="an argument"),

@@ -13,6 +13,7 @@ from ksched_cli.plan.fixes.values import Fixes
 from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.rules import guide_of
+from ksched_cli.plan.sweep.odds import DrawOdds
 
 # How the pod stands before anything is worked out. "running": it has a node already and is looked at as if it had none.
 Standing = Literal["pending", "running", "gated", "ignored", "refused"]
@@ -184,3 +185,5 @@ class ExplainResult(Displayed):
     explanation: Explanation
     coverage: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
+    # What becomes of the pod under random orders and tie-breaks, where that was asked for.
+    odds: DrawOdds | None = None
