@@ -21,6 +21,7 @@ from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import write_row
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import BAD, GOOD, counted, summary_line
+from ksched_cli.report.usage_bars import print_usage
 from ksched_cli.report.visible import shows_visible
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def print_capacities(found: CapacityResult, out: TextIO, options: RenderOptions)
         if index:
             console.print()
         _print(each, console, options)
+    print_usage(console, found.nodes, options.nodes, headers=options.headers)
     print_omissions(found.coverage, console)
 
 

@@ -31,6 +31,7 @@ from ksched_cli.report.rows import write_row
 from ksched_cli.report.settle import ending_line
 from ksched_cli.report.short_names import print_note
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
+from ksched_cli.report.usage_bars import print_usage
 from ksched_cli.report.visible import shows_visible, visible
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ def print_trials(found: DrainTrials, out: TextIO, options: RenderOptions) -> Non
             if index:
                 console.print()
             _print_drain(options.nodes.shown(trial.drain), console, options)
+            print_usage(console, trial.changes, options.nodes, headers=options.headers)
     print_omissions(found.coverage, console)
     if options.nodes.suffix:
         print_note(out, options)

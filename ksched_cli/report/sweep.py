@@ -20,6 +20,7 @@ from ksched_cli.report.odds import percent, pod_entry, share_entry
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.settle import settlement_entries
+from ksched_cli.report.usage_bars import sparkline
 from ksched_cli.report.visible import shows_visible
 
 if TYPE_CHECKING:
@@ -166,6 +167,11 @@ def _print_settings(settings: Iterable[SettingSummary], console: Console, header
         table.add_row(at_text(each.at), "*" if each.best else "", percent(safe.share if safe else 0.0), *amounts)
     console.print()
     console.print(table)
+    means = [each.figures["unschedulable"].mean if each.figures else 0.0 for each in shown]
+    if line := sparkline(means, console):
+        console.print(
+            Text.assemble("pods without a node, setting by setting: ", (line, "red"), f" (most {max(means):g})")
+        )
     console.print(Text("* no other setting is as good in every column from NO NODE on and better in one", style="dim"))
 
 

@@ -125,9 +125,9 @@ class DataTable {
   cell(value, column, at, row) {
     if (at === 0) {
       const content = this.choose ? element("button", { type: "button", "aria-pressed": row === this.chosen, "data-row": row }, value) : value;
-      return element("th", { scope: "row", class: classOf(column) }, content);
+      return element("th", { scope: "row", class: classOf(column) || oneLine(value) }, content);
     }
-    return element("td", { class: classOf(column) }, shown(value, column, this.spec.tones));
+    return element("td", { class: classOf(column) || oneLine(value) }, shown(value, column, this.spec.tones));
   }
 
   // Choose a row; `go` to its page if it is on another one.
@@ -156,6 +156,11 @@ class DataTable {
 function short(value) {
   const text = String(value);
   return text.length > 60 ? `${text.slice(0, 59)}\u2026` : text;
+}
+
+// Names do not break at their hyphens if they are short.
+function oneLine(value) {
+  return String(value).length <= 34 ? "line" : null;
 }
 
 function classOf(column) {

@@ -1,0 +1,127 @@
+"""Bars and lines of characters on a terminal with colours: use of nodes and zones, and a row of values.
+
+Without colours nothing is shown: a log or a pipe has the numbers. A terminal without UTF-8 gets ASCII.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TypeAlias
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from ksched_cli.plan.node_columns import NodeChanges
+from ksched_cli.report.grid import Column, Grid
+from ksched_cli.report.shown_nodes import ShownNodes
+from ksched_cli.report.visible import visible
+
+_WIDTH = 16
+_MOST_NODES, _MOST_ZONES = 12, 12
+_RESOURCES = ("cpu", "memory")
+_BLOCKS, _ASCII = "\u2588\u2593\u2591", "#+."
+_LINE, _ASCII_LINE = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588", "_.-=+*#@"
+
+
+@dataclass(frozen=True)
+class _Use:
+    """Of a node or of a zone: requested before and after, and what there is."""
+
+    before: int
+    after: int
+    whole: int
+
+
+def print_usage(console: Console, changes: NodeChanges | None, nodes: ShownNodes, *, headers: bool = True) -> None:
+    """A line for each zone, and for the nodes that the run changes most."""
+    if changes is None or console.color_system is None:
+        return
+    uses = _uses(changes)
+    rows = [*_zones(uses, changes), *_nodes(uses, nodes)]
+    if not rows:
+        return
+    grid = Grid(Column("USE"), *(Column(each.upper()) for each in _RESOURCES), headers=headers)
+    for name, each in rows:
+        grid.add(visible(name), *(_bar(use, console) for use in each))
+    console.print()
+    console.print(Padding(grid, (0, 0, 0, 2)))
+
+
+def sparkline(values: Sequence[float], console: Console) -> str:
+    """A character for each value, as high as the value is between 0 and the highest; empty without colours."""
+    if console.color_system is None or not values:
+        return ""
+    steps = _LINE if _is_unicode(console) else _ASCII_LINE
+    top = max(values) or 1
+    return "".join(steps[round(max(0.0, value) / top * (len(steps) - 1))] for value in values)
+
+
+def _bar(use: _Use, console: Console) -> Text:
+    """`████▓▓░░░░ 40 % -> 60 %`."""
+    blocks = _BLOCKS if _is_unicode(console) else _ASCII
+    before, after = (min(1.0, amount / use.whole) if use.whole else 0.0 for amount in (use.before, use.after))
+    kept, top = round(_WIDTH * min(before, after)), round(_WIDTH * max(before, after))
+    shares = list(dict.fromkeys(f"{100 * amount / (use.whole or 1):.0f} %" for amount in (use.before, use.after)))
+    return Text.assemble(
+        (blocks[0] * kept, "blue"),
+        (blocks[1] * (top - kept), "green" if after >= before else "dim"),
+        (blocks[2] * (_WIDTH - top), "dim"),
+        f" {' -> '.join(shares)}",
+    )
+
+
+def _is_unicode(console: Console) -> bool:
+    return console.encoding.lower().replace("-", "").startswith("utf")
+
+
+def _nodes(uses: Mapping[str, Sequence[_Use]], shown: ShownNodes) -> Iterator[tuple[str, Sequence[_Use]]]:
+    """The nodes whose use changes most; all nodes of a small cluster."""
+    names = list(uses)
+    if len(names) > _MOST_NODES:
+        changed = [name for name in names if any(use.before != use.after for use in uses[name])]
+        names = sorted(changed, key=lambda name: -max(_change(use) for use in uses[name]))[:_MOST_NODES]
+    return ((shown.text(name), uses[name]) for name in sorted(names))
+
+
+def _change(use: _Use) -> float:
+    return abs(use.after - use.before) / use.whole if use.whole else 0.0
+
+
+def _zones(uses: Mapping[str, Sequence[_Use]], changes: NodeChanges) -> Iterator[tuple[str, Sequence[_Use]]]:
+    zone_of = {
+        name: zone
+        for side in (changes.before, changes.after)
+        for name, zone in zip(side.table.names, side.zones, strict=True)
+    }
+    zones = sorted(set(zone_of.values()))
+    if 1 < len(zones) <= _MOST_ZONES:
+        for zone in zones:
+            members = [uses[name] for name in uses if zone_of[name] == zone]
+            yield zone or "no zone", [_sum(each) for each in zip(*members, strict=True)]
+
+
+def _sum(uses: Iterable[_Use]) -> _Use:
+    found = list(uses)
+    return _Use(*(sum(getattr(use, each.name) for use in found) for each in fields(_Use)))
+
+
+def _uses(changes: NodeChanges) -> dict[str, list[_Use]]:
+    """Of each node, by resource. A node that comes or goes has requests on one side only."""
+    columns = [
+        [(side.table.row_of, *side.amounts(resource)) for side in (changes.before, changes.after)]
+        for resource in _RESOURCES
+    ]
+    return {name: [_use(name, *sides) for sides in columns] for name in changes.names}
+
+
+_Side: TypeAlias = tuple[Mapping[str, int], Sequence[int], Sequence[int]]
+
+
+def _use(name: str, before: _Side, after: _Side) -> _Use:
+    (has_before, took), (has_after, takes) = (
+        (has[row], takes[row]) if (row := rows.get(name)) is not None else (0, 0)
+        for rows, has, takes in (before, after)
+    )
+    return _Use(took, takes, has_after or has_before)
