@@ -74,6 +74,7 @@ def test_validate_tells_all_mistakes_of_all_files(capsys: pytest.CaptureFixture[
     ]
 
 
+@pytest.mark.slow
 def test_the_schema_is_one_and_accepts_what_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["config", "schema"]) == 0
     document = json.loads(capsys.readouterr().out)

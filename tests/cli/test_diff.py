@@ -76,6 +76,7 @@ def test_configurations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert {**yaml.safe_load(capsys.readouterr().out), "run": document["run"]} == document
 
 
+@pytest.mark.slow
 def test_an_upgrade_in_a_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diff", "--from", DEVICES, *UPGRADE, "-o", "json"]) == 1
     document = json.loads(capsys.readouterr().out)

@@ -227,6 +227,7 @@ def test_many_trials_are_printed_one_by_one(
     assert summary == "4 nodes, each drained by itself: 0 safe, 3 blocked, 1 no place"
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=40, deadline=None)
 def test_a_node_in_turn_is_the_node_by_itself_where_pods_wait(data: st.DataObject) -> None:

@@ -232,6 +232,7 @@ def test_no_budget_is_ever_broken(drawn: Any) -> None:
         assert preempted or change.lowest >= min(change.desired, change.healthy_before)
 
 
+@pytest.mark.slow
 @given(shops())
 @settings(max_examples=60, deadline=None)
 def test_every_pod_is_in_the_end_where_its_fate_says(drawn: Any) -> None:
@@ -253,6 +254,7 @@ def test_every_pod_is_in_the_end_where_its_fate_says(drawn: Any) -> None:
     assert {pod.pod for pod in drain.world.unplaced} == {pod.successor for pod in (*drain.unplaced, *drain.homeless)}
 
 
+@pytest.mark.slow
 @given(shops())
 @settings(max_examples=60, deadline=None)
 def test_no_pod_goes_to_a_node_that_is_drained(drawn: Any) -> None:

@@ -30,7 +30,7 @@ def streamed(outcome: PodOutcome) -> str:
 
 
 @given(workloads())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_every_node_has_its_own_scores_and_its_own_failure(drawn: tuple[list[object], list[object]]) -> None:
     scheduler = make_scheduler(*drawn)  # type: ignore[arg-type]
     names = scheduler.cluster.nodes.names

@@ -218,6 +218,7 @@ requests = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(requests, min_size=1, max_size=12), st.integers(0, 2), st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_simulate_leaves_nothing_pending_with_the_nodes_bought(

@@ -15,6 +15,7 @@ from ksched_cli.plan.sweep.rows import encode_rows
 from tests.plan.sweep.sweeping import MANY, simulator, sorted_lines, stored_lines
 
 
+@pytest.mark.slow
 def test_a_sweep_that_was_left_is_resumed_without_repeating_a_variant(tmp_path: Path) -> None:
     whole = sorted_lines(simulator().sweep(**MANY))
     rows = iter(simulator().sweep(out=str(tmp_path), **MANY))
@@ -37,6 +38,7 @@ def test_a_line_that_was_not_written_to_its_end_is_run_again(tmp_path: Path) -> 
     assert run.result().stats.resumed == len(whole) - 1
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_done_is_only_read(tmp_path: Path) -> None:
     simulator().sweep(fail="node", out=str(tmp_path)).result()
     before = (tmp_path / "rows.jsonl").read_bytes()
@@ -45,6 +47,7 @@ def test_a_sweep_that_is_done_is_only_read(tmp_path: Path) -> None:
     assert (tmp_path / "rows.jsonl").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_driver_is_killed_and_another_one_goes_on(tmp_path: Path) -> None:
     """The process is killed when its first rows are on the disk."""
     code = (
@@ -89,6 +92,7 @@ def test_rows_of_another_version_are_refused(tmp_path: Path, monkeypatch: pytest
         simulator().sweep(fail="zone", out=str(tmp_path), resume=True).result()
 
 
+@pytest.mark.slow
 def test_a_folder_with_rows_is_never_overwritten(tmp_path: Path) -> None:
     simulator().sweep(fail="zone", out=str(tmp_path)).result()
     before = (tmp_path / "rows.jsonl").read_bytes()
@@ -123,6 +127,7 @@ def test_resume_goes_with_out() -> None:
         simulator().sweep(fail="zone", resume=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_sweep_and_leaves_whole_lines(tmp_path: Path) -> None:
     """The size of files is limited to less than all rows take."""
     code = (
