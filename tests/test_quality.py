@@ -1,4 +1,4 @@
-"""Lint, types and layers, so that one line runs every check."""
+"""Length of files and cost of imports. Lint, types and layers are steps of .ci/run."""
 
 from __future__ import annotations
 
@@ -6,25 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
-BIN = Path(sys.executable).parent
-
-CHECKS = {
-    "ruff check": [BIN / "ruff", "check", "--no-cache", "."],
-    "ruff format": [BIN / "ruff", "format", "--no-cache", "--check", "."],
-    "mypy": [BIN / "mypy", "--cache-dir", "{tmp}"],
-    "import-linter": [BIN / "lint-imports", "--no-cache"],
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", [pytest.param(each, id=name) for name, each in CHECKS.items()])
-def test_check(command: list[str | Path], tmp_path: Path) -> None:
-    words = [str(word).replace("{tmp}", str(tmp_path)) for word in command]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_no_file_is_longer_than_500_lines() -> None:
