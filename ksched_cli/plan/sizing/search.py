@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ksched_cli.plan.sizing.components import bound_by_components
 from ksched_cli.plan.sizing.exchange import exchanges, is_allowed, sets_of_cost
 from ksched_cli.plan.sizing.forecast import Forecast
 from ksched_cli.plan.sizing.greedy import buy_greedily, first_fit, one_shape_each
@@ -226,7 +227,7 @@ class PurchaseSearch:
         program = PurchaseProgram(self._problem, half)
         program.relax()
         state, mended = self.state, 0
-        state.bound = min(program.bound, state.cost)
+        state.bound = min(max(program.bound, bound_by_components(self._problem, half)), state.cost)
         while time.perf_counter() < half and state.cost > state.bound:
             found = program.next_set(state.cost, half - time.perf_counter())
             state.bound = min(max(program.bound, state.bound), state.cost)

@@ -1,4 +1,4 @@
-"""Larger instances: a catalog of instance types in zones, workloads of many replicas, and a cluster that is in use."""
+"""Larger instances: instance types in pools and zones, workloads of many replicas, and a cluster that is full."""
 
 from __future__ import annotations
 
@@ -9,35 +9,51 @@ from typing import Any
 from tests.benchmarks.sizing.instances import ZONE, Instance, node_of
 
 LARGE = 10
+POOL = "pool"
 _ZONES = ("eu-1a", "eu-1b", "eu-1c")
-# vCPUs and GiB of memory of a size, and prices of an hour, as public price lists have them.
+# GiB of memory for a vCPU, and the price of a vCPU and hour, as public price lists have them; and the pool of the family.
 _FAMILIES = {
-    "m5": (4, Decimal("0.048")),
-    "c5": (2, Decimal("0.0425")),
-    "r5": (8, Decimal("0.063")),
-    "t3": (4, Decimal("0.0416")),
+    "m5": (4, Decimal("0.048"), "general"),
+    "t3": (4, Decimal("0.0416"), "general"),
+    "c5": (2, Decimal("0.0425"), "compute"),
+    "r5": (8, Decimal("0.063"), "memory"),
 }
 _SIZES = (2, 4, 8, 16)
+# GiB for each core that the pods of a pool request.
+_RATIOS = {"general": (2, 3, 4), "compute": (1, 2), "memory": (6, 7, 8)}
 
 
 def catalog(draw: random.Random, shapes: int) -> dict[str, Any]:
-    """So many instance types. The kubelet keeps a share of each back."""
-    found = []
-    for family, (ratio, per_core) in _FAMILIES.items():
-        for cores in _SIZES:
-            kubelet = {"kubeReserved": {"cpu": "80m", "memory": f"{255 + 11 * cores * 7}Mi"}}
+    """So many instance types, some of each pool. The kubelet keeps a share of each back."""
+    found: list[dict[str, Any]] = []
+    for cores in reversed(_SIZES):
+        for family, (ratio, per_core, pool) in _FAMILIES.items():
+            kubelet = {"kubeReserved": {"cpu": "80m", "memory": f"{255 + 77 * cores}Mi"}}
             capacity = {"cpu": str(cores), "memory": f"{cores * ratio}Gi", "pods": "58" if cores < 16 else "234"}
+            labels = {POOL: pool}
             found.append(
-                {"name": f"{family}.{cores}", "price": str(per_core * cores), "capacity": capacity, "kubelet": kubelet}
+                {
+                    "name": f"{family}.{cores}",
+                    "price": str(per_core * cores),
+                    "capacity": capacity,
+                    "kubelet": kubelet,
+                    "labels": labels,
+                }
             )
-    chosen = sorted(draw.sample(range(len(found)), min(shapes, len(found))))
-    return {"apiVersion": "ksched/v1", "kind": "Catalog", "unit": "USD/h", "shapes": [found[at] for at in chosen]}
+    # The largest of each family, so that every pod fits, and others.
+    others = sorted(draw.sample(range(4, len(found)), max(shapes - 4, 0)))
+    return {
+        "apiVersion": "ksched/v1",
+        "kind": "Catalog",
+        "unit": "USD/h",
+        "shapes": found[:4] + [found[at] for at in others],
+    }
 
 
 def large(number: int) -> Instance:
-    """The instance with this number: 150 to 600 pending pods, 8 to 16 shapes."""
+    """The instance with this number: 150 to 600 pending pods, 7 to 16 shapes."""
     draw = random.Random(f"large-{number}")
-    offered = catalog(draw, 8 + number)
+    offered = catalog(draw, 7 + number)
     if number % 3 == 2:
         for each in offered["shapes"]:
             each["zones"] = list(_ZONES[:2])
@@ -46,42 +62,41 @@ def large(number: int) -> Instance:
 
 
 def cluster(draw: random.Random, nodes: int, pending: int, workloads: int) -> list[dict[str, Any]]:
-    """A DaemonSet, nodes with running pods, and pending pods of several workloads."""
+    """A DaemonSet, nodes that are full of running pods, and pending pods of several workloads."""
     objects: list[dict[str, Any]] = [_daemon_set()]
-    free = {}
-    for number in range(nodes):
-        name = f"node-{number:04}"
-        cores = draw.choice((4, 8, 16))
-        shape = {
-            "name": "m5",
-            "labels": {ZONE: _ZONES[number % 3]},
-            "allocatable": {"cpu": str(cores), "memory": f"{cores * 4}Gi"},
-        }
-        node = node_of(shape, name)
+    templates = [_template(draw) for _ in range(workloads)]
+    number = 0
+    for at in range(nodes):
+        name, cores = f"node-{at:04}", draw.choice((4, 8, 16))
+        family = draw.choice(sorted(_FAMILIES))
+        ratio, _, pool = _FAMILIES[family]
+        labels = {ZONE: _ZONES[at % 3], POOL: pool}
+        node = node_of(
+            {"name": family, "labels": labels, "allocatable": {"cpu": str(cores), "memory": f"{cores * ratio}Gi"}}, name
+        )
         node["metadata"]["labels"]["kubernetes.io/hostname"] = name
         objects += [node, _pod(f"agent-{name}", 100, 128, on=name, owner="agent")]
-        free[name] = [cores * 1000 - 100, cores * 4096 - 128]
-    templates = [_request(draw) for _ in range(workloads)]
-    number = 0
-    for on, (cores, memory) in free.items():
-        # The cluster is full: pods are pending because no node has room for one more of any workload.
-        while fitting := [each for each in templates if each[0] <= cores and each[1] <= memory]:
-            milli, mebi = draw.choice(fitting)
-            cores, memory, number = cores - milli, memory - mebi, number + 1
-            objects.append(_pod(f"run-{number:05}", milli, mebi, on=on))
+        free = [cores * 1000 - 100, cores * ratio * 1024 - 128]
+        # Pods are pending because no node has room for one more of any workload.
+        while fitting := [each for each in templates if each[2] == pool and each[0] <= free[0] and each[1] <= free[1]]:
+            milli, mebi, _ = draw.choice(fitting)
+            free, number = [free[0] - milli, free[1] - mebi], number + 1
+            objects.append(_pod(f"run-{number:05}", milli, mebi, on=name))
     for number in range(pending):
         which = draw.randrange(workloads)
-        pod = _pod(f"w{which:02}-{number:04}", *templates[which])
+        milli, mebi, pool = templates[which]
+        pod = _pod(f"w{which:02}-{number:04}", milli, mebi)
         pod["metadata"]["labels"] = {"app": f"w{which}"}
-        if which % 7 == 3:
-            pod["spec"]["nodeSelector"] = {"kubernetes.io/os": "linux"}
+        pod["spec"]["nodeSelector"] = {POOL: pool}
         objects.append(pod)
     return objects
 
 
-def _request(draw: random.Random) -> tuple[int, int]:
-    milli = draw.choice((100, 250, 250, 500, 500, 1000, 1500, 2000, 3000))
-    return milli, milli * draw.choice((1, 2, 4, 4, 7)) * 1024 // 1000
+def _template(draw: random.Random) -> tuple[int, int, str]:
+    """Thousandths of a core, MiB, and the pool."""
+    milli = draw.choice((100, 250, 250, 500, 500, 1000, 1500, 2000))
+    pool = draw.choice(("general", "general", "compute", "memory"))
+    return milli, milli * draw.choice(_RATIOS[pool]) * 1024 // 1000, pool
 
 
 def _pod(name: str, milli: int, mebi: int, on: str = "", owner: str = "") -> dict[str, Any]:
