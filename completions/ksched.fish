@@ -1,6 +1,6 @@
 # Completion of ksched for fish; `ksched completion fish` prints it.
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -f -a 'simulate capacity consolidate drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config'
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -s h -l help
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -f -a 'simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -149,6 +149,50 @@ complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l time-limit
 complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s o -l output -x -a 'table wide json yaml name markdown'
 complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s h -l help
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l from
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s f -l filename
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s R -l recursive
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l exclude
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l stdin-filename
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l allow-empty
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l pod-template
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l create-namespace
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l assume-namespace
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s k -l kustomize
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l helm
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l values
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l strict -l no-strict
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l context
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l kubeconfig
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l as
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l as-group
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l request-timeout
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l config
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l kube-version
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l feature-gates
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l plugin
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l tie-break -x -a 'name random'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l seed
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l sampling
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l allow-extenders
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l no-reuse
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l add-node
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l delete
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l scale
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l scenario
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l catalog
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s o -l output -x -a 'table wide json yaml markdown'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l exit-zero
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l no-headers
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from drain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l from
 complete -c ksched -n '__fish_seen_subcommand_from drain' -s f -l filename
@@ -587,8 +631,8 @@ complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subco
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
 complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -f -a 'simulate capacity consolidate drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config'
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -s h -l help
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -f -a 'simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
@@ -737,6 +781,50 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l time-
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s o -l output -x -a 'table wide json yaml name markdown'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s h -l help
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l from
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s f -l filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s R -l recursive
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l exclude
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l stdin-filename
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l allow-empty
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l pod-template
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l create-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l assume-namespace
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s k -l kustomize
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l helm
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l values
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l strict -l no-strict
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l context
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l kubeconfig
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l as
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l as-group
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l request-timeout
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l config
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l kube-version
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l feature-gates
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l plugin
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l tie-break -x -a 'name random'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l seed
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l sampling
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l allow-extenders
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l no-reuse
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l add-node
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l delete
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l scale
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l scenario
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l catalog
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s o -l output -x -a 'table wide json yaml markdown'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l exit-zero
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l no-headers
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l from
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s f -l filename

@@ -34,6 +34,7 @@ COMMANDS = {
     "capacity": "How many more pods fit, where, and what runs out first.",
     "size": "The cheapest nodes to add so that every pending pod has a node.",
     "consolidate": "Which nodes can be removed or replaced, in an order in which it can be done.",
+    "rightsize": "How much the pods of a manifest may request and still fit.",
     "drain": "Where the pods of nodes go when they are drained, and what holds them.",
     "sweep": "Thousands of variants at once: failures, orders, counts, versions.",
     "diff": "What moves between two clusters, configurations or versions.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ksched_cli.plan.consolidate.results import Consolidation
     from ksched_cli.plan.loaded_input import LoadedInput
+    from ksched_cli.plan.rightsize import Rightsizing
     from ksched_cli.plan.sizing.derived import DerivedCatalog
     from ksched_cli.plan.sizing.results import Sizing
 
@@ -64,6 +65,15 @@ class SizingMethods:
         flags = Flags(force, ignore_daemonsets=True, delete_emptydir_data=delete_emptydir_data)
         found = load_catalog(catalog) if isinstance(catalog, str) else catalog_of(catalog) if catalog else None
         return consolidate_input(self._current, found, flags, conditions, time_limit=time_limit)
+
+    def rightsize(self, catalog: str | Mapping[str, Any] | None = None) -> Rightsizing:
+        """How much the pods of the manifests may request at most and still fit, now and on each shape of the catalog or
+        of the nodes."""
+        from ksched_cli.plan.rightsize import rightsize_input
+        from ksched_cli.plan.sizing.catalog import catalog_of, load_catalog
+
+        found = load_catalog(catalog) if isinstance(catalog, str) else catalog_of(catalog) if catalog else None
+        return rightsize_input(self._current, found)
 
     def size_catalog(self, *, prices: Sequence[str] = (), rates: str = "") -> DerivedCatalog:
         """A catalog of the instance types of the nodes and of the node groups of autoscalers. `prices` are written

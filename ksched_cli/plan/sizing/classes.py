@@ -83,6 +83,22 @@ class Surveyor:
             problem = self._problem(wanted, usable, probes, others)
         return Survey(problem, misfits, self._unusable)
 
+    def judge_on_shapes(self, pod_row: int) -> list[tuple[NodeShape, Mapping[str, int], str]]:
+        """For each shape what DaemonSets leave free of a node, with the places for pods, and why the pod cannot be on
+        it; empty if it can."""
+        shapes = self._catalog.shapes
+        with self._trials.with_nodes(dict.fromkeys(shapes, 1)) as (shape_of, daemons):
+            rows = {shape: self._cluster.nodes.row_of[name] for name, shape in shape_of.items()}
+            self._place_daemons(daemons, rows)
+            at = np.array([rows[shape] for shape in shapes], dtype=np.int64)
+            verdict = self._trials.scheduler.judge_locally(pod_row, at)
+            names = (*self._cluster.resources.names, "pods")
+            free = self._free(at).tolist()
+            return [
+                (shape, dict(zip(names, own, strict=True)), self._unusable.get(shape.title) or verdict.reason(row))
+                for shape, own, row in zip(shapes, free, at.tolist(), strict=True)
+            ]
+
     def _place_daemons(self, daemons: Sequence[int], rows: Mapping[NodeShape, int]) -> None:
         """The pods of DaemonSets take their share first. A shape on which one of them has no place is of no use."""
         shape_at = {row: shape for shape, row in rows.items()}

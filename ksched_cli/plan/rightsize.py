@@ -1,0 +1,225 @@
+"""`rightsize`: how much the pods of a workload may request at most and still fit, and what their requests strand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Container, Pod
+from ksched_cli.api.quantity import milli_value, value
+from ksched_cli.cluster.undo import UndoLog
+from ksched_cli.controlplane.store import Store
+from ksched_cli.controlplane.workloads import workload_name
+from ksched_cli.errors import InputError, Problem
+from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.results import Stats
+from ksched_cli.plan.sizing.catalog import catalog_of
+from ksched_cli.plan.sizing.classes import Surveyor
+from ksched_cli.plan.sizing.derived import derive_catalog
+from ksched_cli.plan.sizing.shapes import Catalog
+from ksched_cli.plan.sizing.trials import SizingTrials
+from ksched_cli.sources.loaded import Loaded
+
+_RESOURCES = ("cpu", "memory")
+# Requests are looked for in steps of 1m and 1Mi.
+_STEPS = {"cpu": 1, "memory": 2**20}
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimit:
+    """What each pod may request of a resource at most, while its other requests stay; None if the pods fit with no
+    request of it."""
+
+    resource: str
+    requested: int
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeFit:
+    """Pods of the workload on an empty node of a shape. `most`: how much each may request and as many still fit;
+    `one_more`: how much each may request at most for one more to fit; `stranded`: what is free beside them, in amounts
+    and in per cent of what DaemonSets leave. `price`: of the share of one pod. `why_not`: why none fits."""
+
+    shape: str
+    pods: int
+    most: Mapping[str, int]
+    one_more: Mapping[str, int]
+    stranded: Mapping[str, int]
+    stranded_percent: Mapping[str, int]
+    price: Decimal | None = None
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadRequests:
+    """One workload of the manifests. `placed` of its pods have a node with the requests as they are; `limits` are those
+    of the cluster now, all other pending pods placed too."""
+
+    workload: str
+    pods: int
+    placed: int
+    message: str
+    limits: tuple[RequestLimit, ...]
+    shapes: tuple[ShapeFit, ...]
+
+    @property
+    def fits(self) -> bool:
+        return self.placed == self.pods
+
+
+@dataclass(frozen=True, slots=True)
+class Rightsizing:
+    workloads: tuple[WorkloadRequests, ...]
+    unit: str
+    coverage: Mapping[str, Any]
+    stats: Stats
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        return all(each.fits for each in self.workloads)
+
+
+def rightsize_input(source: LoadedInput, catalog: Catalog | None) -> Rightsizing:
+    """Each workload of the manifests. Without a catalog its shapes are the instance types of the nodes."""
+    source = source.without_rollouts()
+    prepared = PreparedRun.of(source)
+    started = time.perf_counter()
+    trials = SizingTrials(source, prepared.scheduler)
+    shapes = catalog or _catalog_of_nodes(source.loaded)
+    found = list(_workloads(trials, source.made))
+    if not found:
+        raise InputError(Problem("the manifests have no pod that is pending: there is no request to size"))
+    rooms = [_Requests(trials, name, rows) for name, rows in found]
+    results = tuple(room.result(shapes, priced=catalog is not None) for room in rooms)
+    seconds = time.perf_counter() - started
+    unit = catalog.unit if catalog else ""
+    stats = prepared.stats(sum(each.pods for each in results), seconds)
+    return Rightsizing(results, unit, prepared.coverage, stats, source.warnings)
+
+
+def _catalog_of_nodes(loaded: Loaded) -> Catalog:
+    """The instance types of the nodes, each once, at no price."""
+    document = dict(derive_catalog(loaded, rates="cpu=0").document)
+    shapes = [{key: each for key, each in shape.items() if key != "zones"} for shape in document["shapes"]]
+    return catalog_of({**document, "shapes": shapes}, "nodes")
+
+
+def _workloads(trials: SizingTrials, made: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
+    """The pending pods of the manifests, by workload. A DaemonSet has one pod a node, whatever it requests."""
+    store, wanted = Store(Loaded(), trials.cluster.catalog), set(made)
+    found: dict[str, list[int]] = {}
+    for row in trials.pending:
+        info = trials.info(row)
+        if info.key in wanted:
+            found.setdefault(workload_name(store, info.pod), []).append(row)
+    yield from ((name, rows) for name, rows in found.items() if not name.startswith("DaemonSet/"))
+
+
+class _Requests:
+    """The pods of one workload, with other requests than they have."""
+
+    def __init__(self, trials: SizingTrials, name: str, rows: list[int]) -> None:
+        self._trials, self._name, self._rows = trials, name, rows
+        self._undo: UndoLog = trials.cluster.undo
+        self._own = {resource: self._requested(resource) for resource in _RESOURCES}
+
+    def _requested(self, resource: str) -> int:
+        info = self._trials.info(self._rows[0])
+        index = self._trials.cluster.resources.find(resource)
+        return dict(info.incoming_requests).get(index if index is not None else -1, 0)
+
+    def result(self, catalog: Catalog, *, priced: bool) -> WorkloadRequests:
+        placed, message = self._place({})
+        limits = tuple(self._limit(resource) for resource in _RESOURCES)
+        surveyor = Surveyor(self._trials, catalog)
+        shapes = tuple(
+            self._on_shape(shape.title, free, why, shape.price if priced else None)
+            for shape, free, why in surveyor.judge_on_shapes(self._rows[0])
+        )
+        return WorkloadRequests(self._name, len(self._rows), placed, message, limits, shapes)
+
+    # The cluster now
+
+    def _limit(self, resource: str) -> RequestLimit:
+        """By bisection: more of the resource never fits where less does not."""
+        step = _STEPS[resource]
+        index = self._trials.cluster.resources.find(resource)
+        largest = int(self._trials.cluster.nodes.allocatable[index].max(initial=0)) if index is not None else 0
+        most = _largest(largest // step, lambda steps: self._fits({resource: steps * step}))
+        return RequestLimit(resource, self._own[resource], None if most is None else most * step)
+
+    def _fits(self, requests: Mapping[str, int]) -> bool:
+        return self._place(requests)[0] == len(self._rows)
+
+    def _place(self, requests: Mapping[str, int]) -> tuple[int, str]:
+        """How many pods of the workload have a node with these requests, and why the first of the others has none."""
+        wanted, placed, message = set(self._rows), 0, ""
+        cluster, scheduler = self._trials.cluster, self._trials.scheduler
+        with self._undo.trial():
+            for row in self._rows if requests else ():
+                cluster.update_pod(row, _with_requests(cluster.pods.infos[row].pod, requests))
+            for decision in scheduler.run(scheduler.enqueue()):
+                if decision.pod_row not in wanted:
+                    continue
+                placed += decision.row is not None
+                if decision.row is None:
+                    message = message or decision.message
+        return placed, message
+
+    # An empty node of a shape
+
+    def _on_shape(self, title: str, free: Mapping[str, int], why: str, price: Decimal | None) -> ShapeFit:
+        info = self._trials.info(self._rows[0])
+        names = self._trials.cluster.resources.names
+        asked = {names[row]: amount for row, amount in info.incoming_requests} | {"pods": 1}
+        count = 0 if why else min(free.get(name, 0) // amount for name, amount in asked.items())
+        if not count:
+            return ShapeFit(title, 0, {}, {}, {}, {}, None, why or "Insufficient resources")
+        left = {name: free[name] - count * asked.get(name, 0) for name in _RESOURCES}
+        return ShapeFit(
+            title,
+            count,
+            {name: free[name] // count for name in _RESOURCES},
+            {name: free[name] // (count + 1) for name in _RESOURCES if asked.get(name, 0) > free[name] // (count + 1)},
+            left,
+            {name: left[name] * 100 // max(free[name], 1) for name in _RESOURCES},
+            None if price is None else price / count,
+        )
+
+
+def _largest(limit: int, fits: Callable[[int], bool]) -> int | None:
+    """The largest number up to the limit that fits, None if 0 does not."""
+    if not fits(0):
+        return None
+    low, high = 0, limit + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _with_requests(pod: Pod, requests: Mapping[str, int]) -> Pod:
+    """The pod with other sums of requests: the container that requests most gets the difference."""
+    containers = list(pod.spec.containers)
+    for resource, wanted in requests.items():
+        amounts = [_amount(each, resource) for each in containers]
+        largest = amounts.index(max(amounts))
+        own = max(wanted - (sum(amounts) - amounts[largest]), 0)
+        text = f"{own}m" if resource == "cpu" else str(own)
+        changed = {**containers[largest].resources.requests, resource: text}
+        resources = replace(containers[largest].resources, requests=changed)
+        containers[largest] = replace(containers[largest], resources=resources)
+    return replace(pod, spec=replace(pod.spec, containers=tuple(containers)))
+
+
+def _amount(container: Container, resource: str) -> int:
+    quantity = container.resources.requests.get(resource, 0)
+    return milli_value(quantity) if resource == "cpu" else value(quantity)

@@ -1,0 +1,46 @@
+"""`ksched rightsize` as a person runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.builders import make_pod
+from tests.cli.transcripts import DEMO, ROOT, same_as_golden, without_stats, write
+
+MANIFESTS = str(ROOT / "fixtures" / "manifests" / "capacity.yaml")
+SHAPES = str(ROOT / "fixtures" / "catalogs" / "shop.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        pytest.param("rightsize", ["-f", MANIFESTS], id="a table"),
+        pytest.param("rightsize-catalog", ["-f", MANIFESTS, "--catalog", SHAPES, "-o", "wide"], id="a catalog"),
+        pytest.param("rightsize-yaml", ["-f", MANIFESTS, "-o", "yaml"], id="yaml"),
+        pytest.param("rightsize-markdown", ["-f", MANIFESTS, "-o", "markdown"], id="markdown"),
+        pytest.param("rightsize-help", ["--help"], id="help"),
+    ],
+)
+def test_transcript(name: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rightsize", "--from", DEMO, *arguments]) == 0
+    is_table = name in ("rightsize", "rightsize-help")
+    same_as_golden(name, without_stats(capsys.readouterr().out), columns=80 if is_table else None)
+
+
+def test_pods_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = write(
+        tmp_path / "m.json", {"apiVersion": "v1", "kind": "Pod", **make_pod("big").requests(cpu="99").doc()}
+    )
+    assert run(["rightsize", "--from", DEMO, "-f", manifest, "-o", "json"]) == 1
+    (workload,) = json.loads(capsys.readouterr().out)["workloads"]
+    assert (workload["placed"], workload["requests"]["cpu"]) == (0, "99")
+    assert run(["rightsize", "--from", DEMO, "-f", manifest, "--exit-zero"]) == 0
+
+
+def test_manifests_are_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rightsize", "--from", DEMO]) == 2
+    assert "-f FILE" in capsys.readouterr().err

@@ -1,0 +1,95 @@
+"""How much pods may request, held against the scheduler."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from ksched_cli.errors import InputError
+from ksched_cli.plan.rightsize import Rightsizing
+from tests.plan.sizing.cases import catalog, daemon_set, load, node, pending, shape
+
+GIB = 2**30
+
+
+def deployment(name: str, replicas: int, cpu: str, memory: str = "1Gi") -> dict[str, Any]:
+    container = {"name": "main", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container]}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def rightsize(objects: list[Any], *manifests: dict[str, Any], offers: Any = None) -> Rightsizing:
+    return load(objects).apply(*manifests).rightsize(offers)
+
+
+def limits(found: Rightsizing) -> dict[str, int | None]:
+    return {each.resource: each.most for each in found.workloads[0].limits}
+
+
+TWO = [node(f"n{at}", cpu="4", memory="16Gi", pods=20) for at in range(2)]
+
+
+def test_the_most_that_fits_now() -> None:
+    found = rightsize(TWO, deployment("web", 4, "1"))
+    assert (found.workloads[0].placed, found.fits) == (4, True)
+    assert limits(found) == {"cpu": 2000, "memory": 8 * GIB}
+
+
+def test_less_is_needed_where_the_pods_do_not_fit() -> None:
+    found = rightsize(TWO, deployment("web", 6, "2"))
+    assert not found.fits
+    assert (found.workloads[0].placed, limits(found)["cpu"]) == (4, 1333)
+    assert "Insufficient cpu" in found.workloads[0].message
+
+
+def test_what_it_finds_fits_and_one_more_does_not() -> None:
+    objects = [*TWO, pending("other", cpu="1500m", memory="1Gi")]
+    most = limits(rightsize(objects, deployment("web", 5, "100m")))["cpu"]
+    assert most is not None
+    fits = load(objects).apply(deployment("web", 5, f"{most}m")).simulate(detail=False)
+    larger = load(objects).apply(deployment("web", 5, f"{most + 1}m")).simulate(detail=False)
+    assert [outcome.pod for outcome in fits.unplaced] == []
+    assert [outcome.pod for outcome in larger.unplaced] != []
+
+
+def test_no_request_helps_pods_that_something_else_keeps_out() -> None:
+    manifest = deployment("web", 1, "1")
+    manifest["spec"]["template"]["spec"]["nodeSelector"] = {"disk": "ssd"}
+    assert limits(rightsize(TWO, manifest)) == {"cpu": None, "memory": None}
+
+
+def test_an_odd_request_strands_the_rest_of_a_node() -> None:
+    offers = catalog(shape("m", "0.12"), shape("tainted", 1, taints=[{"key": "gpu", "effect": "NoSchedule"}]))
+    (web,) = rightsize([*TWO, daemon_set("agent", "100m")], deployment("web", 1, "1300m"), offers=offers).workloads
+    fit, closed = web.shapes
+    assert (fit.pods, fit.price) == (3, Decimal("0.04"))
+    assert (fit.most["cpu"], fit.one_more, fit.stranded["cpu"], fit.stranded_percent["cpu"]) == (
+        1300,
+        {"cpu": 975},
+        0,
+        0,
+    )
+    assert (closed.pods, closed.why_not) == (0, "node(s) had untolerated taint(s)")
+    (odd,) = rightsize(TWO, deployment("web", 1, "1100m"), offers=offers).workloads
+    assert (odd.shapes[0].pods, odd.shapes[0].stranded["cpu"], odd.shapes[0].stranded_percent["cpu"]) == (3, 700, 17)
+
+
+def test_without_a_catalog_the_shapes_are_those_of_the_nodes() -> None:
+    (web,) = rightsize(TWO, deployment("web", 1, "1")).workloads
+    assert [(each.shape, each.pods, each.price) for each in web.shapes] == [("cpu4-memory16", 4, None)]
+
+
+def test_the_container_that_requests_most_gets_the_difference() -> None:
+    manifest = deployment("web", 2, "1")
+    sidecar = {"name": "proxy", "image": "i", "resources": {"requests": {"cpu": "500m"}}}
+    manifest["spec"]["template"]["spec"]["containers"].append(sidecar)
+    assert limits(rightsize(TWO, manifest))["cpu"] == 4000
+
+
+def test_a_daemon_set_has_no_request_to_size() -> None:
+    with pytest.raises(InputError, match="no pod that is pending"):
+        rightsize(TWO, daemon_set("agent", "100m"))
