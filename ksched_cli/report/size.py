@@ -157,6 +157,8 @@ def search_lines(found: Sizing) -> Iterator[str]:
         yield f"searched {found.seconds:.1f} s, {found.sets_tried:,} sets of nodes tried with the scheduler"
     if found.ended == "time":
         yield f"the time limit of {found.time_limit:g} s ended the search: this is the best set found so far"
+    if found.ended == "stalled":
+        yield "the search ended because it found no cheaper set for 30 % of the time limit"
     if found.ended == "local":
         yield "the scheduler rejected every cheaper set of the program, and all that differ from this one by two nodes"
 

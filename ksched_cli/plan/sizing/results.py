@@ -10,9 +10,9 @@ from typing import Any, Literal
 from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.results import Stats
 
-# optimal: the cost is the lower bound; local: no exchange of two nodes makes the set cheaper; time: the time limit
-# ended the search; greedy: no solver searched.
-SearchEnd = Literal["optimal", "local", "time", "greedy"]
+# optimal: the cost is the lower bound; local: no exchange of two nodes makes the set cheaper; stalled: no cheaper set
+# was found for 30 % of the time limit; time: the time limit ended the search; greedy: no solver searched.
+SearchEnd = Literal["optimal", "local", "stalled", "time", "greedy"]
 
 
 @dataclass(frozen=True, slots=True)

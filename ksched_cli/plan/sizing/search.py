@@ -26,6 +26,8 @@ _MENDS = 12
 # So many rejected sets of the program are mended: after that only sets that hold everything count.
 _MENDED_SETS = 12
 _ZONE_SPREADS = 4
+# The share of the time limit after which a search without a better set ends.
+_PATIENCE = 0.3
 # Starts with one shape, if there are no more choices than this.
 _STARTS = 40
 # All sets of a cost are tried if there are few choices, and so many sets of one cost at most.
@@ -52,7 +54,8 @@ class RejectedSet:
 @dataclass
 class SearchState:
     """The cheapest set so far, and what was tried. `ended`: `optimal` if the cost is the lower bound, `local` if no
-    exchange of two nodes makes it cheaper, `time` if the time limit ended it, `greedy` if no solver searched."""
+    exchange of two nodes makes it cheaper, `stalled` if no better set was found for long, `time` if the time limit
+    ended it, `greedy` if no solver searched."""
 
     best: Attempt | None = None
     cost: int = 0
@@ -69,10 +72,16 @@ class PurchaseSearch:
         self._known: dict[frozenset[tuple[NodeShape, int]], Attempt] = {}
         self._forecast = Forecast(problem)
         self._tried: set[tuple[tuple[int, int], ...]] = set()
+        # The search ends when no better set was found for so long.
+        self._patience = (deadline - time.perf_counter()) * _PATIENCE
+        self._last_better = time.perf_counter()
         self.state = SearchState()
 
     def _has_time(self) -> bool:
-        return time.perf_counter() < self._deadline
+        return time.perf_counter() < self._deadline and not self._has_stalled()
+
+    def _has_stalled(self) -> bool:
+        return time.perf_counter() > self._last_better + self._patience
 
     def run(self, *, with_solver: bool) -> SearchState:
         """A first answer, whatever the time; then cheaper ones as long as there is time."""
@@ -94,7 +103,9 @@ class PurchaseSearch:
     def _ending(self) -> SearchEnd:
         if self.state.cost <= self.state.bound:
             return "optimal"
-        return "local" if self._has_time() else "time"
+        if self._has_time():
+            return "local"
+        return "time" if time.perf_counter() >= self._deadline else "stalled"
 
     # A first answer
 
@@ -144,6 +155,7 @@ class PurchaseSearch:
         if not self._trials.accepts(attempt) or (self.state.best is not None and cost >= self.state.cost):
             return False
         self.state.best, self.state.cost = attempt, cost
+        self._last_better = time.perf_counter()
         return True
 
     def _mended(self, attempt: Attempt, *, gives_up: bool) -> Attempt:
@@ -224,6 +236,7 @@ class PurchaseSearch:
     def _search(self) -> None:
         """Sets of the program, the cheapest first, for half of the time; the other half is for sets near the best."""
         half = time.perf_counter() + (self._deadline - time.perf_counter()) / 2
+        self._last_better = time.perf_counter()
         program = PurchaseProgram(self._problem, half)
         program.relax()
         state, mended = self.state, 0
@@ -309,6 +322,7 @@ class PurchaseSearch:
             if self.state.cost <= cost:
                 return
         draw = Random(0)
+        self._last_better = time.perf_counter()
         for size in (1, 2):
             improved = True
             while improved and self._has_time() and self.state.cost > self.state.bound:
