@@ -392,6 +392,7 @@ complete -c ksched -n '__fish_seen_subcommand_from explain' -l orders
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l ties
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-fixes
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l catalog
 complete -c ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name html'
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l exit-zero
 complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-headers
@@ -1024,6 +1025,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l orders
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l ties
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-fixes
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l catalog
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name html'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l exit-zero
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-headers

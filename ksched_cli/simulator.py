@@ -35,7 +35,7 @@ from ksched_cli.wiring.options import (
     paths_and_objects,
     settle_limits,
 )
-from ksched_cli.wiring.sizing_methods import SizingMethods
+from ksched_cli.wiring.sizing_methods import SizingMethods, read_shapes_of
 from ksched_cli.wiring.without_cluster import WithoutCluster
 
 if TYPE_CHECKING:
@@ -234,17 +234,26 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         return play_scenario(path, self._begun, *self._changes, limits=limits or DEFAULT_LIMITS)
 
     def explain(
-        self, pod: str | None = None, *, node: str = "", fixes: bool = True, orders: int = 0, ties: int = 0
+        self,
+        pod: str | None = None,
+        *,
+        node: str = "",
+        fixes: bool = True,
+        orders: int = 0,
+        ties: int = 0,
+        catalog: str | Mapping[str, Any] | None = None,
     ) -> ExplainResult:
         """Why a pod is Pending, or why it went where it is. `node`: why not there. `fixes`: the smallest changes that
         make it fit. Without `pod` it is a pod of the manifests, or the first pending pod that finds no place. `orders`
-        and `ties`: with what becomes of it in so many random orders and tie-breaks."""
+        and `ties`: with what becomes of it in so many random orders and tie-breaks. `catalog`: with the cheapest node
+        of it that helps."""
         from ksched_cli.plan.explain.explain import explain_pod
 
         self._check_manifests(need_pods=pod is None)
         manifests = [changes.manifests for changes in self._changes]
         namespace = self._options.namespace
-        found = explain_pod(self._current, pod, namespace, node=node, fixes=fixes, manifests=manifests)
+        shapes = read_shapes_of(catalog)
+        found = explain_pod(self._current, pod, namespace, node=node, fixes=fixes, manifests=manifests, catalog=shapes)
         return replace(found, odds=self._odds(orders, ties))
 
     def check(

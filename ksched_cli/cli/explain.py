@@ -65,6 +65,16 @@ NoFixes = Annotated[
 ]
 
 
+CatalogFile = Annotated[
+    str,
+    typer.Option(
+        "--catalog",
+        metavar="FILE",
+        help="Also name the cheapest node of this catalog that would help.",
+        show_default=False,
+    ),
+]
+
 Output = Annotated[str, options.FormatOption("ExplainResult")]
 
 
@@ -78,6 +88,7 @@ def explain(
     pod: PodArgument = None,
     node: NodeOption = "",
     no_fixes: NoFixes = False,
+    catalog: CatalogFile = "",
     output: Output = "table",
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
@@ -85,7 +96,14 @@ def explain(
     from ksched_cli.simulator import Simulator
 
     simulator = Simulator.of(run_options(cluster, live, scheduler, edits))
-    found = simulator.explain(pod, node=node, fixes=not no_fixes, orders=draws.orders or 0, ties=draws.ties or 0)
+    found = simulator.explain(
+        pod,
+        node=node,
+        fixes=not no_fixes,
+        orders=draws.orders or 0,
+        ties=draws.ties or 0,
+        catalog=catalog or None,
+    )
     warn(found.warnings)
     show(found, output, headers=not no_headers, zones=simulator.zones)
     raise typer.Exit(SOME_DO_NOT_FIT if found.explanation.unplaced and not exit_zero else 0)

@@ -17,6 +17,7 @@ from ksched_cli.plan.node_values import Score, ScoredNode
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.grid import Column, Grid
+from ksched_cli.report.money import plain_money
 from ksched_cli.report.odds import odds_sentence
 from ksched_cli.report.registry import RenderOptions, renders
 from ksched_cli.report.rows import pod_and_node, write_row
@@ -55,6 +56,7 @@ def print_explanation(result: ExplainResult, out: TextIO, options: RenderOptions
         console.print(Text(line, style="bold"))
     sections = (
         _fixes(found, options),
+        _helping_node(result),
         _answers(found),
         _rejections(found, options),
         _scores(found, options),
@@ -66,6 +68,20 @@ def print_explanation(result: ExplainResult, out: TextIO, options: RenderOptions
             if not index:
                 console.print()
             console.print(part)
+
+
+def _helping_node(result: ExplainResult) -> Iterator[Text]:
+    """The cheapest node of the catalog that would help."""
+    node = result.helping_node
+    if node is None:
+        return
+    if node.shape:
+        price = f"{plain_money(node.price)} {node.unit}".rstrip()
+        yield Text.assemble("The cheapest node that would help: ", (node.shape, "bold"), f" for {price}.")
+        return
+    yield Text("No single node of the catalog would help:")
+    for shape, reason in node.reasons.items():
+        yield Text(f"  {shape}: {reason}", style="dim")
 
 
 def _asks(found: Explanation) -> Text:

@@ -15,6 +15,7 @@ from ksched_cli.plan.explain.results import (
 )
 from ksched_cli.plan.fixes.values import Fix, ManifestChange
 from ksched_cli.report.entries import API_VERSION
+from ksched_cli.report.money import plain_money
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.odds import odds_entry
 from ksched_cli.report.registry import RenderOptions, documents
@@ -52,11 +53,21 @@ def explanation_document(result: ExplainResult, options: RenderOptions) -> dict[
         "fixes": [_fix(each) for each in found.fixes.found] if found.fixes else None,
         "fixesOn": found.fixes.on if found.fixes else "",
         "fixesTried": found.fixes.tried if found.fixes else None,
+        "helpingNode": _helping_node(result),
         "retriedOn": {each.plugin: list(each.events) for each in found.retries},
     }
     document = {key: value for key, value in document.items() if value not in ("", None, [], {})}
     columns, odds = node_table_entry(found.columns), odds_entry(result.odds)
     return {**document, **columns, **odds, "coverage": dict(result.coverage)}
+
+
+def _helping_node(result: ExplainResult) -> dict[str, Any] | None:
+    """`shape` is absent if no single node helps."""
+    node = result.helping_node
+    if node is None:
+        return None
+    found = {"shape": node.shape, "price": plain_money(node.price), "unit": node.unit} if node.shape else {}
+    return {**found, "reasons": dict(node.reasons)}
 
 
 def _queue(found: Explanation) -> dict[str, Any] | None:

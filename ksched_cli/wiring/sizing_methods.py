@@ -11,6 +11,16 @@ if TYPE_CHECKING:
     from ksched_cli.plan.rightsize import Rightsizing
     from ksched_cli.plan.sizing.derived import DerivedCatalog
     from ksched_cli.plan.sizing.results import Sizing
+    from ksched_cli.plan.sizing.shapes import Catalog
+
+
+def read_shapes_of(catalog: str | Mapping[str, Any] | None) -> Catalog | None:
+    """The catalog of a file or a document."""
+    if catalog is None:
+        return None
+    from ksched_cli.plan.sizing.catalog import catalog_of, load_catalog
+
+    return load_catalog(catalog) if isinstance(catalog, str) else catalog_of(catalog)
 
 
 class SizingMethods:
@@ -34,12 +44,12 @@ class SizingMethods:
     ) -> Sizing:
         """The cheapest nodes of a catalog, a file or a document, to add so that the scheduler places every pending pod.
         `greedy`: without a solver. `spot`: with the spot shapes. The search ends after `time_limit` seconds."""
-        from ksched_cli.plan.sizing.catalog import catalog_of, load_catalog
         from ksched_cli.plan.sizing.sizing import size_input
 
         source = self._current
         self._check_not_empty(allow_empty=allow_empty)
-        found = load_catalog(catalog) if isinstance(catalog, str) else catalog_of(catalog)
+        found = read_shapes_of(catalog)
+        assert found is not None
         return size_input(source, found if spot else found.without_spot(), time_limit=time_limit, greedy=greedy)
 
     def consolidate(
@@ -59,21 +69,17 @@ class SizingMethods:
         from ksched_cli.plan.consolidate.conditions import read_conditions
         from ksched_cli.plan.consolidate.consolidate import consolidate_input
         from ksched_cli.plan.drain.filters import Flags
-        from ksched_cli.plan.sizing.catalog import catalog_of, load_catalog
 
         conditions = read_conditions(keep_headroom, survive, only)
         flags = Flags(force, ignore_daemonsets=True, delete_emptydir_data=delete_emptydir_data)
-        found = load_catalog(catalog) if isinstance(catalog, str) else catalog_of(catalog) if catalog else None
-        return consolidate_input(self._current, found, flags, conditions, time_limit=time_limit)
+        return consolidate_input(self._current, read_shapes_of(catalog), flags, conditions, time_limit=time_limit)
 
     def rightsize(self, catalog: str | Mapping[str, Any] | None = None) -> Rightsizing:
         """How much the pods of the manifests may request at most and still fit, now and on each shape of the catalog or
         of the nodes."""
         from ksched_cli.plan.rightsize import rightsize_input
-        from ksched_cli.plan.sizing.catalog import catalog_of, load_catalog
 
-        found = load_catalog(catalog) if isinstance(catalog, str) else catalog_of(catalog) if catalog else None
-        return rightsize_input(self._current, found)
+        return rightsize_input(self._current, read_shapes_of(catalog))
 
     def size_catalog(self, *, prices: Sequence[str] = (), rates: str = "") -> DerivedCatalog:
         """A catalog of the instance types of the nodes and of the node groups of autoscalers. `prices` are written

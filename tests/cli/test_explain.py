@@ -15,6 +15,7 @@ from tests.cli.transcripts import DEMO, FLEET, ROOT, same_as_golden, write
 from tests.pod_groups import GANG, member
 
 API = "fixtures/clusters/api-deployment.yaml"
+SHAPES = "fixtures/catalogs/shop.yaml"
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,12 @@ API = "fixtures/clusters/api-deployment.yaml"
     [
         pytest.param("explain-help", ["--help"], 0, id="help"),
         pytest.param("explain-unschedulable", ["report-1", "--from", DEMO], 1, id="a pod that lacks cpu"),
+        pytest.param(
+            "explain-catalog",
+            ["report-1", "--from", DEMO, "--no-fixes", "--catalog", SHAPES],
+            1,
+            id="a node that would help",
+        ),
         pytest.param("explain-scheduled", ["shop/web-1", "--from", DEMO], 0, id="a pod that has the choice"),
         pytest.param("explain-gated", ["canary-1", "--from", DEMO], 1, id="a pod that is held back"),
         pytest.param("explain-manifest", ["--from", FLEET, "-f", API], 1, id="a manifest of three pods"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ksched_cli.plan.explain.results import ExplainResult
 from ksched_cli.plan.explain.run import explain
@@ -10,6 +11,9 @@ from ksched_cli.plan.explain.subject import find_refused, find_subject, pick_pod
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.sources.loaded import Loaded
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.sizing.shapes import Catalog
 
 
 def explain_pod(
@@ -20,9 +24,10 @@ def explain_pod(
     node: str = "",
     fixes: bool = True,
     manifests: Sequence[Loaded] = (),
+    catalog: Catalog | None = None,
 ) -> ExplainResult:
     """The named pod; without a name a pod of the manifests, or the first pending pod that finds no place. Fixes of a
-    pod that comes from one of the manifests are changes of that manifest."""
+    pod that comes from one of the manifests are changes of that manifest. With a catalog: which node would help."""
     prepared = PreparedRun.of(source)
     scheduler = prepared.scheduler
     with scheduler.cluster.undo.trial():
@@ -33,4 +38,9 @@ def explain_pod(
         # A pod that has a node is explained in another cluster, in which it waits.
         again = scheduler if subject.loaded is source.loaded else source.scheduler(subject.loaded)
         found = explain(subject, source.scheduler, node, fixes=fixes, scheduler=again, manifests=manifests)
-    return ExplainResult(found, prepared.coverage, source.warnings)
+    helping = None
+    if catalog is not None and found.unplaced:
+        from ksched_cli.plan.sizing.helping import find_helping_node
+
+        helping = find_helping_node(source, catalog, found.pod)
+    return ExplainResult(found, prepared.coverage, source.warnings, helping_node=helping)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.rejections import RejectionGuide
@@ -14,6 +14,9 @@ from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.rules import guide_of
 from ksched_cli.plan.sweep.odds import DrawOdds
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.sizing.helping import HelpingNode
 
 # How the pod stands before anything is worked out. "running": it has a node already and is looked at as if it had none.
 Standing = Literal["pending", "running", "gated", "ignored", "refused"]
@@ -182,8 +185,11 @@ class Explanation:
 
 @dataclass(frozen=True, repr=False)
 class ExplainResult(Displayed):
+    """`helping_node`: the cheapest node of the catalog that helps, if a catalog is given and the pod waits."""
+
     explanation: Explanation
     coverage: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
     # What becomes of the pod under random orders and tie-breaks, where that was asked for.
     odds: DrawOdds | None = None
+    helping_node: HelpingNode | None = None
