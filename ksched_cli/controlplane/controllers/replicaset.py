@@ -73,11 +73,12 @@ class ReplicaSetController(Controller):
         if item is None or item.metadata.deletion_timestamp is not None or item.spec.template is None:
             return
         active = [pod for pod in self.claimed(item) if is_active(pod)]
+        changed = True
         try:
-            self._manage_replicas(item, active)
+            changed = self._manage_replicas(item, active)
         finally:
             self._check_availability_later(item)
-            self.api.statuses.set(item, self._count(item))
+            self.api.statuses.set(item, self._count(item, None if changed else active))
 
     def claimed(self, item: Replicated) -> list[Pod]:
         """PodControllerRefManager.ClaimPods: the set's own pods, and those without a controller that it adopts."""
@@ -86,20 +87,22 @@ class ReplicaSetController(Controller):
         orphans = self.store.orphans(item.metadata.namespace)
         return [*own, *(pod for pod in orphans if is_active(pod) and selector.matches(pod.metadata.labels))]
 
-    def _manage_replicas(self, item: Replicated, active: list[Pod]) -> None:
+    def _manage_replicas(self, item: Replicated, active: list[Pod]) -> bool:
+        """Create or delete pods. Whether there was anything to do."""
         surplus = len(active) - wanted_replicas(item)
         if surplus > 0:
             related = [pod for pod in self._related(item) if is_active(pod)]
             count = min(surplus, _BURST)
             for pod in pods_to_delete(active, related, count, self.api.now(), self.api.draws, identity_of(item)):
                 self.api.delete(pod, why=f"surplus of {type(item).__name__} {item.metadata.name}")
-            return
+            return True
         assert item.spec.template is not None
         if not selector_of(item).matches(item.spec.template.metadata.labels):
             # The API server accepts no such set. It would create pods without end, for it would find none of them.
-            return
+            return False
         missing = range(min(-surplus, _BURST))
         self.api.create_all(item, (self._new_pod(item, number) for number in missing))
+        return bool(missing)
 
     def _new_pod(self, item: Replicated, number: int) -> Pod:
         metadata = item.metadata
@@ -127,10 +130,13 @@ class ReplicaSetController(Controller):
             return known
         return self._count(item)
 
-    def _count(self, item: Replicated) -> ReplicaStatus:
-        active = [pod for pod in self.claimed(item) if is_active(pod)]
-        available = sum(is_available(pod, item.spec.min_ready_seconds, self.api.now()) for pod in active)
-        return ReplicaStatus(len(active), sum(map(is_ready, active)), available)
+    def _count(self, item: Replicated, active: list[Pod] | None = None) -> ReplicaStatus:
+        """`active` are its active pods, where these are known. Only ready pods are available."""
+        if active is None:
+            active = [pod for pod in self.claimed(item) if is_active(pod)]
+        ready, least, now = [pod for pod in active if is_ready(pod)], item.spec.min_ready_seconds, self.api.now()
+        available = sum(is_available(pod, least, now) for pod in ready) if least else len(ready)
+        return ReplicaStatus(len(active), len(ready), available)
 
     def _check_availability_later(self, item: Replicated) -> None:
         least = item.spec.min_ready_seconds
