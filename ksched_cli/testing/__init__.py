@@ -1,4 +1,4 @@
-"""Test manifests with pytest: fixtures `cluster` and `expect`, mark `workloads`.
+"""Test manifests with pytest: fixtures `cluster` and `expect`, mark `workloads`, option `--ksched-html`.
 
     @pytest.mark.workloads("deploy/")
     def test_deploy(cluster, expect):

@@ -18,6 +18,30 @@ if TYPE_CHECKING:
 
 MARK = "workloads"
 _PARAMETER = "ksched_workload"
+_CHECKS = pytest.StashKey["Checks"]()
+_PAGES = pytest.StashKey[list[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("ksched", "ksched: tests of manifests")
+    group.addoption(
+        "--ksched-html",
+        metavar="FOLDER",
+        help="write an HTML page of each check of manifests, also of the losses that they do not survive",
+    )
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    folder, checks = session.config.getoption("--ksched-html"), session.config.stash.get(_CHECKS, None)
+    if folder and checks is not None:
+        from ksched_cli.testing.pages import write_pages
+
+        session.config.stash[_PAGES] = write_pages(checks, folder)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for path in config.stash.get(_PAGES, ()):
+        terminalreporter.write_line(f"ksched: {path}")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -81,11 +105,11 @@ def cluster(request: pytest.FixtureRequest) -> Callable[..., Simulator]:
 
 
 @pytest.fixture(scope="session")
-def ksched_checks() -> Checks:
+def ksched_checks(request: pytest.FixtureRequest) -> Checks:
     """The checks of the session, so that tests of single workloads share them."""
     from ksched_cli.testing.expectation import Checks
 
-    return Checks()
+    return request.config.stash.setdefault(_CHECKS, Checks())
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from pathlib import Path
 FORMATS = ("annotations", "summary", "sarif", "html", "comment")
 # The format of ksched, and the file that it goes to.
 FILES = {
-    "sarif": ("check", "sarif", "ksched.sarif"),
-    "html": ("simulate", "html", "ksched.html"),
-    "comment": ("check", "markdown", "ksched.md"),
+    "sarif": ("sarif", "ksched.sarif"),
+    "html": ("html", "ksched.html"),
+    "comment": ("markdown", "ksched.md"),
 }
 
 
@@ -26,36 +26,33 @@ def main() -> None:
     unknown = sorted(set(wanted) - set(FORMATS))
     if unknown:
         raise SystemExit(f"format: {', '.join(unknown)}: there are {', '.join(FORMATS)}")
-    arguments = input_arguments()
+    arguments = check_arguments()
     folder = Path(os.environ.get("RUNNER_TEMP", "."), "ksched")
     folder.mkdir(parents=True, exist_ok=True)
     code = annotate(arguments, wanted)
     outputs = {"exit-code": str(code)}
     for name in wanted:
         if name in FILES:
-            command, form, file = FILES[name]
-            ending = ksched(command, *arguments, "-o", form, into=folder / file)
-            # What has no page, such as input that is wrong, has its reasons in the log.
-            if ending in (0, 1) or command == "check":
-                outputs[name] = str(folder / file)
+            form, file = FILES[name]
+            write_check(arguments, form, folder / file)
+            outputs[name] = str(folder / file)
     with open(os.environ["GITHUB_OUTPUT"], "a", encoding="utf-8") as out:
         out.writelines(f"{name}={value}\n" for name, value in outputs.items())
 
 
-def input_arguments() -> list[str]:
-    """Options of both commands."""
+def check_arguments() -> list[str]:
     arguments = ["--from", os.environ["KSCHED_SNAPSHOT"]]
     for path in os.environ["KSCHED_PATHS"].splitlines():
         arguments += ["-f", path.strip()] if path.strip() else []
     for option, variable in (("--config", "KSCHED_CONFIG"), ("--kube-version", "KSCHED_KUBE_VERSION")):
         arguments += [option, os.environ[variable]] if os.environ.get(variable) else []
+    for each in os.environ.get("KSCHED_FAIL_ON", "").split(","):
+        arguments += ["--fail-on", each.strip()] if each.strip() else []
     return arguments
 
 
 def annotate(arguments: list[str], wanted: list[str]) -> int:
     """The exit code of the check. ksched writes annotations and the summary of the step in one run."""
-    for each in os.environ.get("KSCHED_FAIL_ON", "").split(","):
-        arguments = [*arguments, "--fail-on", each.strip()] if each.strip() else arguments
     environment = dict(os.environ)
     if "summary" not in wanted:
         environment.pop("GITHUB_STEP_SUMMARY", None)
@@ -65,9 +62,10 @@ def annotate(arguments: list[str], wanted: list[str]) -> int:
     return subprocess.run(command, env=environment, stdout=shown, check=False).returncode
 
 
-def ksched(command: str, *arguments: str, into: Path) -> int:
-    with into.open("wb") as file:
-        return subprocess.run(["ksched", command, *arguments], stdout=file, check=False).returncode
+def write_check(arguments: list[str], form: str, path: Path) -> None:
+    """Wrong input is a document, too: it has the mistakes."""
+    with path.open("wb") as file:
+        subprocess.run(["ksched", "check", *arguments, "-o", form], stdout=file, check=False)
 
 
 if __name__ == "__main__":
