@@ -20,8 +20,8 @@ _ksched() {
         "capacity -o") found="table wide json yaml name html" ;;
         "capacity --output") found="table wide json yaml name html" ;;
         "consolidate --tie-break") found="name random" ;;
-        "consolidate -o") found="table wide json yaml name markdown" ;;
-        "consolidate --output") found="table wide json yaml name markdown" ;;
+        "consolidate -o") found="table wide json yaml name markdown html" ;;
+        "consolidate --output") found="table wide json yaml name markdown html" ;;
         "rightsize --tie-break") found="name random" ;;
         "rightsize -o") found="table wide json yaml markdown" ;;
         "rightsize --output") found="table wide json yaml markdown" ;;

@@ -146,7 +146,7 @@ complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l only
 complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l force
 complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l delete-emptydir-data
 complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l time-limit
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s o -l output -x -a 'table wide json yaml name markdown'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s o -l output -x -a 'table wide json yaml name markdown html'
 complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l no-headers
 complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s h -l help
 complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l from
@@ -779,7 +779,7 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l only
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l force
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l delete-emptydir-data
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l time-limit
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s o -l output -x -a 'table wide json yaml name markdown'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s o -l output -x -a 'table wide json yaml name markdown html'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l no-headers
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s h -l help
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l from

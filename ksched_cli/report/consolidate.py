@@ -28,7 +28,7 @@ _REASONS = 8
 _NODES = 6
 
 
-@documents("Consolidation")
+@documents("Consolidation", "html")
 def consolidation_document(found: Consolidation, options: RenderOptions) -> dict[str, Any]:
     return {
         "apiVersion": API_VERSION,

@@ -22,6 +22,7 @@ COMMANDS = {
     "DrainList": ["drain", "--each", "node", "--from", DRAINED],
     "Diff": ["diff", "--from", DRAINED, "--drain", "east-1"],
     "SweepResult": ["sweep", "--fail", "node", "--from", DRAINED],
+    "Consolidation": ["consolidate", "--from", FLEET, "--force"],
     "Sizing": ["size", "--from", DEMO, "--catalog", SHAPES],
 }
 

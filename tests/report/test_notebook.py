@@ -31,6 +31,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
         RunOptions(sources=[DEMO]), RunOptions(sources=[DEMO], edits=[("cordon", "east-2")])
     ),
     "SweepRun": lambda: Simulator.load(DRAINED).sweep(fail="node"),
+    "Consolidation": lambda: Simulator.load(FLEET).consolidate(force=True),
     "Sizing": lambda: Simulator.load(DEMO).size(SHAPES),
 }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
+from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.results import Stats
 
 # local: no single step is left that saves money; time: the time limit ended the search; optimal: the cost is the bound.
@@ -45,8 +46,8 @@ class KeptNode:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Consolidation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Consolidation(Displayed):
     """`cordon` are the nodes to cordon before the first step, so that no pod moves twice, and `uncordon` those to open
     again after the last. `lower_bound`: no cluster of these nodes and shapes that holds the pods costs less."""
 

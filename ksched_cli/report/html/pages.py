@@ -31,6 +31,7 @@ _PAGES = {
     "Cluster": "cluster",
     "SweepResult": "sweep",
     "Sizing": "sizing",
+    "Consolidation": "consolidation",
 }
 
 

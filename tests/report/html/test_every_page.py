@@ -30,6 +30,7 @@ PAGES = {
     "drain --each zone": ("drain", "--each", "zone", "--from", DRAINED, "--ignore-daemonsets", "--force"),
     "diff": ("diff", "--from", DRAINED, "--drain", "east-1"),
     "sweep": ("sweep", "--fail", "node", "--kube-version", "1.35..1.36", "--from", DRAINED),
+    "consolidate": ("consolidate", "--from", FLEET, "--force"),
     "size": ("size", "--from", DEMO, "--catalog", SHAPES),
     "diff of versions": ("diff", "--from", DEMO, "--kube-version", "1.20", "--to-kube-version", "1.36"),
 }

@@ -193,7 +193,7 @@ class NodeMap {
   write(context, node, now, before, after, x, y, width) {
     const left = x + (this.cordoned.has(node) ? 12 : 7);
     const off = this.cordoned.has(node) ? ", cordoned" : "";
-    const texts = [nodes.names[node], now === null ? (before === null ? "not there yet" : "removed") : before !== null && after !== null && percent(before) !== percent(after) ? `${percent(before)} \u2192 ${percent(after)}` : percent(now) + off];
+    const texts = [nodes.names[node], now === null ? (before === null ? "not there yet" : "removed") : !this.data.side && before !== null && after !== null && percent(before) !== percent(after) ? `${percent(before)} \u2192 ${percent(after)}` : percent(now) + off];
     texts.forEach((text, line) => {
       context.font = `${line ? "" : "600 "}12px system-ui, sans-serif`;
       const room = x + width - left - 5;

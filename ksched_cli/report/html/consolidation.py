@@ -1,0 +1,107 @@
+"""The page of `consolidate`: the nodes that can go, in their order, and what that saves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ksched_cli.report.html.model import Bar, Column, Figure, Page, Section, Step, Tone, bars, steps, table
+from ksched_cli.report.html.words import count, joined
+
+_MOST_MOVES = 12
+_TONES: Mapping[str, Tone] = {"remove": "good", "replace": "warn"}
+
+
+def page(document: Mapping[str, Any]) -> Page:
+    done = document["steps"]
+    sections = [*_costs(document), *_plan(document), *_moves(document), *_kept(document)]
+    figures = [
+        Figure("nodes before", f"{document['nodesBefore']:,}"),
+        Figure("nodes after", f"{document['nodesAfter']:,}", "good" if done else "plain"),
+        Figure(f"saved, {document['unit']}".rstrip(", "), document["saving"], "good" if done else "plain"),
+    ]
+    return Page(
+        "consolidate", "good" if done else "plain", _verdict(document), list(_notes(document)), figures, sections
+    )
+
+
+def _verdict(document: Mapping[str, Any]) -> str:
+    counts = Counter(each["action"] for each in document["steps"])
+    parts = [f"{count(counts['remove'], 'node')} can go"] if counts["remove"] else []
+    parts += [f"{count(counts['replace'], 'node')} can be replaced"] if counts["replace"] else []
+    if not parts:
+        return f"No node can go: the cluster costs {_price(document, 'costBefore')}."
+    return f"{joined(parts)}: {_price(document, 'costBefore')} now, {_price(document, 'costAfter')} after."
+
+
+def _price(document: Mapping[str, Any], key: str) -> str:
+    return f"{document[key]} {document['unit']}".rstrip()
+
+
+def _notes(document: Mapping[str, Any]) -> Iterator[str]:
+    gap = document["gap"]
+    yield (
+        f"Proven lower bound {_price(document, 'lowerBound')}, gap {gap:g} %."
+        if gap
+        else "Proven: no cheaper cluster is possible."
+    )
+    for condition in document["conditions"]:
+        yield f"Kept to: {condition}."
+
+
+def _costs(document: Mapping[str, Any]) -> list[Section]:
+    names = {"costBefore": "now", "costAfter": "after", "lowerBound": "proven lower bound"}
+    rows = [Bar(text, [("cost", float(document[key]))], _price(document, key)) for key, text in names.items()]
+    return [bars("costs", "What the nodes cost", rows)]
+
+
+def _plan(document: Mapping[str, Any]) -> list[Section]:
+    """The commands, in the order in which a person runs them."""
+    done = [
+        Step(_title(each), list(_lines(each)), f"saves {each['saving']} {document['unit']}".rstrip())
+        for each in document["steps"]
+    ]
+    cordon = (
+        [Step("Cordon first", [("plain", f"kubectl cordon {' '.join(document['cordon'])}")])]
+        if document["cordon"]
+        else []
+    )
+    last: list[tuple[Tone, str]] = [("plain", f"kubectl uncordon {' '.join(document['uncordon'])}")]
+    uncordon = [Step("Uncordon in the end", last)] if document["uncordon"] else []
+    return [steps("plan", "Step by step", [*cordon, *done, *uncordon])] if done else []
+
+
+def _title(step: Mapping[str, Any]) -> str:
+    if step["action"] == "replace":
+        return f"Replace {step['node']} by {step['newNode']} ({step['shape']})"
+    return f"Remove {step['node']}"
+
+
+def _lines(step: Mapping[str, Any]) -> Iterator[tuple[Tone, str]]:
+    for command in step["commands"]:
+        yield "plain", command
+    for move in step["moves"][:_MOST_MOVES]:
+        yield "good", f"{move['pod']} moves to {move['to']}"
+    left = len(step["moves"]) - _MOST_MOVES
+    if left > 0:
+        yield "good", f"and {count(left, 'more pod')}"
+
+
+def _moves(document: Mapping[str, Any]) -> list[Section]:
+    columns = [
+        Column("Pod"),
+        Column("Step", "badge", filters=True),
+        Column("From", filters=True),
+        Column("To", filters=True),
+    ]
+    rows = [
+        [move["pod"], step["action"], step["node"], move["to"]] for step in document["steps"] for move in step["moves"]
+    ]
+    return [table("moves", "Where pods go", columns, rows, tones=_TONES)] if rows else []
+
+
+def _kept(document: Mapping[str, Any]) -> list[Section]:
+    columns = [Column("Node"), Column("Why it stays", filters=True, wide=True)]
+    rows = [[each["node"], each["why"]] for each in document["kept"]]
+    return [table("kept", "Nodes that stay", columns, rows)] if rows else []
