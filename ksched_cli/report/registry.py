@@ -79,16 +79,14 @@ def documents(result: str, *pages: str) -> Callable[[R], R]:
     that report/html makes of a document of its kind; the document then has the command line that made it."""
 
     def register(document: R) -> R:
-        def make(found: Any, options: RenderOptions) -> dict[str, Any]:
+        def make(found: Any, options: RenderOptions) -> Any:
             from ksched_cli.report.entries import run_entry
 
-            made: dict[str, Any] = document(found, options)
-            warnings = getattr(found, "warnings", ()) if pages else ()
-            return {
-                **made,
-                **({"warnings": list(warnings)} if warnings else {}),
-                **(run_entry(options) if pages else {}),
-            }
+            made = document(found, options)
+            if not pages:
+                return made
+            warnings = getattr(found, "warnings", ())
+            return {**made, **({"warnings": list(warnings)} if warnings else {}), **run_entry(options)}
 
         def write(found: Any, out: TextIO, options: RenderOptions) -> None:
             _write_document(make(found, options), out, options.format)

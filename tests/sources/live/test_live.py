@@ -336,7 +336,8 @@ def test_a_live_cluster_its_snapshot_and_its_dump_give_the_same_document(
 def _document(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
     assert run(["simulate", *arguments, "-o", "json", "--detail", "full", "--exit-zero"]) == 0
     document = json.loads(capsys.readouterr().out)
-    del document["stats"]
+    assert document["run"]["command"].startswith("ksched simulate ")
+    del document["stats"], document["run"]
     return document
 
 
