@@ -18,6 +18,7 @@ from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import Logged
 from ksched_cli.engine.changes import node_changes, pod_changes
+from ksched_cli.engine.node_check import node_check
 from ksched_cli.engine.queueing.scheduling_queue import PreCheck, SchedulingQueue
 from ksched_cli.engine.waiting import WaitingPods
 from ksched_cli.framework.events import (
@@ -118,7 +119,8 @@ class EventHandlers(Logged):
             self._update_node(self._cluster.nodes.objects[row], node)
             return
         self._cluster.add_node(node)
-        self._tell(ClusterEvent("Node", Action.ADD), None, node)
+        check = node_check(self._cluster, node.metadata.name, self._gates)
+        self._tell(ClusterEvent("Node", Action.ADD), None, node, check)
 
     def _update_node(self, old: Node, new: Node) -> None:
         self._cluster.update_node(new)
@@ -127,8 +129,9 @@ class EventHandlers(Logged):
         if not EngineRules.of(self._cluster.release).all_node_changes_wake_pods:
             # These minors report one change of a node per update, and no change of annotations.
             events = [each for each in events if each.action is not Action.UPDATE_NODE_ANNOTATION][:1]
+        check = node_check(self._cluster, new.metadata.name, self._gates)
         for event in events:
-            self._tell(event, old, new)
+            self._tell(event, old, new, check)
 
     def _delete_node(self, name: str) -> None:
         row = self._cluster.nodes.row_of.get(name)

@@ -155,6 +155,31 @@ class EngineRules(ReleaseRules):
             "allocatable, labels, taints and conditions."
         ),
     )
+    taints_checked_before_waking = Change(
+        "1.22",
+        before=frozenset[str](),
+        now=frozenset({"NoSchedule", "NoExecute"}),
+        about="queue",
+        sentence=(
+            "News of a node wake pods that have room there, may go there and tolerate its taints; before, all that "
+            "waited for such news."
+        ),
+    ).then(
+        "1.24",
+        now=frozenset({"NoSchedule"}),
+        about="queue",
+        sentence="News of a node wake pods that do not tolerate its NoExecute taints, too; before, they did not.",
+    )
+    hints_replace_node_check = Change(
+        "1.32",
+        before=False,
+        now=True,
+        about="queue",
+        sentence=(
+            "With queueing hints, news of a node wake pods that have no room there as well, if a hint says so; "
+            "before, such pods were passed over first."
+        ),
+    )
     ended_nomination_wakes_pods = Change(
         "1.33",
         before=False,

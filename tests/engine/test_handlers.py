@@ -11,6 +11,7 @@ import pytest
 from ksched_cli.api.core import Namespace, Node, Pod, Service
 from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.engine.loop import SchedulingLoop
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import make_scheduler
 from tests.plugins.lib.devices.resources import make_claim, make_class, make_slice
@@ -299,3 +300,48 @@ def test_a_nomination_that_ends_helps_pods_that_are_not_stronger(priority: int, 
     loop.handlers.delete(nominated.obj())
     assert loop.told[-1] == ("AssignedPodDelete", "default/strong")
     assert (where(loop, "weak") == "active") is helped
+
+
+NO_HINTS = "SchedulerQueueingHints=false"
+
+
+@pytest.mark.parametrize(
+    ("minor", "gates", "woken"),
+    [
+        pytest.param("1.21", "", True, id="1.21, without a check"),
+        pytest.param("1.22", "", False, id="1.22, with the check"),
+        pytest.param("1.31", "", False, id="1.31, with the check"),
+        pytest.param("1.31", "SchedulerQueueingHints=true", False, id="1.31, with hints and the check"),
+        pytest.param("1.32", NO_HINTS, False, id="1.32, without hints"),
+    ],
+)
+@pytest.mark.parametrize("lacks", ["resources", "pods", "labels", "port", "toleration"])
+def test_a_node_that_a_pod_cannot_use_does_not_wake_it(minor: str, gates: str, woken: bool, lacks: str) -> None:
+    """The pod lacks resources on the only node, so that a node that is added is news for it."""
+    pod = make_pod("p").requests(cpu="2")
+    new = make_node("new").allocatable(cpu=4, pods=5)
+    if lacks == "resources":
+        new = make_node("new").allocatable(cpu=1, pods=5)
+    elif lacks == "pods":
+        new = make_node("new").allocatable(cpu=4, pods=0)
+    elif lacks == "labels":
+        pod = pod.spec(nodeSelector={"disk": "ssd"})
+    elif lacks == "toleration":
+        new = new.taint("dedicated", "x", "NoSchedule")
+    else:
+        ports = [{"containerPort": 80, "hostPort": 80}]
+        pod = make_pod("p").spec(
+            containers=[{"name": "c", "image": "i", "ports": ports, "resources": {"requests": {"cpu": "2"}}}]
+        )
+    objects: list[Any] = [make_node("small").allocatable(cpu=1, pods=5).label(disk="ssd").obj(), pod.obj()]
+    if lacks == "port":
+        objects.append(
+            make_pod("holder").spec(containers=[{"name": "c", "image": "i", "ports": ports}]).on("new").obj()
+        )
+    loop = loop_over(*objects, current=RELEASES[minor], gates=gates)
+    run(loop)
+    assert where(loop, "p") == "unschedulable"
+    loop.handlers.add(new.obj())
+    assert (where(loop, "p") != "unschedulable") is woken
+    loop.handlers.add(make_node("fits").allocatable(cpu=4, pods=5).label(disk="ssd").obj())
+    assert where(loop, "p") != "unschedulable"
