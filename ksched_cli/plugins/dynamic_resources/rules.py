@@ -43,6 +43,11 @@ class DynamicResourcesRules(ReleaseRules, plugins="DynamicResources"):
             ),
         ),
         GateNote(
+            "DRADeviceTaintRules",
+            about="filter queue score",
+            sentence="The taints of DeviceTaintRules count; without the gate, those that drivers publish alone.",
+        ),
+        GateNote(
             "DRADeviceTaints",
             about="filter queue score",
             sentence="Tainted devices want a toleration; without the gate, they are free.",
@@ -80,6 +85,14 @@ class DynamicResourcesRules(ReleaseRules, plugins="DynamicResources"):
             "DRASchedulerFilterTimeout",
             about="filter",
             sentence="The search for devices has a time limit; without the gate, it has none.",
+        ),
+        GateNote(
+            "DRAWorkloadResourceClaims",
+            about="filter preemption",
+            sentence=(
+                "A claim may belong to a pod group and be reserved for all its pods; without the gate, a claim that "
+                "was made for a group is no claim of its pods."
+            ),
         ),
         GateNote(
             "DynamicResourceAllocation",
