@@ -64,8 +64,8 @@ _ksched() {
         "size catalog -o") found="json yaml" ;;
         "size catalog --output") found="json yaml" ;;
         "sweep --tie-break") found="name random" ;;
-        "sweep -o") found="table wide json yaml html csv jsonl" ;;
-        "sweep --output") found="table wide json yaml html csv jsonl" ;;
+        "sweep -o") found="table wide json yaml html csv jsonl parquet" ;;
+        "sweep --output") found="table wide json yaml html csv jsonl parquet" ;;
         "config view -o") found="json yaml" ;;
         "config view --output") found="json yaml" ;;
         "config migrate -o") found="json yaml" ;;

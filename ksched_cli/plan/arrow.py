@@ -1,20 +1,24 @@
-"""A simulation as columns for notebooks (pyarrow, an optional dependency). The only importer of `pyarrow`."""
+"""Results as columns for notebooks (pyarrow, an optional dependency). The only importer of `pyarrow`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+import msgspec
 import numpy as np
 
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.node_values import Failure
+from ksched_cli.plan.sweep.rows import FIGURES, VariantRow
 
 if TYPE_CHECKING:
     from ksched_cli.plan.node_detail import NodeDetail
     from ksched_cli.plan.results import PodOutcome
 
+_BATCH = 10_000
 _KINDS = ("raw", "normalized", "weighted")
 
 
@@ -31,6 +35,34 @@ def pods_table(outcomes: Iterable[PodOutcome]) -> Any:
         ]
     )
     return pa.Table.from_pylist(rows, schema=schema)
+
+
+def write_variants(rows: Iterable[VariantRow], out: BinaryIO) -> None:
+    """Write the rows of a sweep as Parquet, some thousand at a time. Coordinates are JSON."""
+    pa = _pyarrow()
+    from pyarrow.parquet import ParquetWriter
+
+    pod = pa.struct([(name, pa.string()) for name in ("pod", "result", "node")])
+    texts = [(name, pa.string()) for name in ("at", "outcome", "reason", "error")]
+    lists = [("failed", pa.list_(pa.string())), ("pods", pa.list_(pod))]
+    schema = pa.schema([("variant", pa.int64()), *texts, *((name, pa.int64()) for name in FIGURES), *lists])
+    waiting = iter(rows)
+    with ParquetWriter(out, schema) as writer:
+        while batch := [_variant_row(row) for row in islice(waiting, _BATCH)]:
+            writer.write_batch(pa.RecordBatch.from_pylist(batch, schema=schema))
+
+
+def _variant_row(row: VariantRow) -> dict[str, Any]:
+    return {
+        "variant": row.variant,
+        "at": msgspec.json.encode(row.at).decode(),
+        "outcome": row.outcome,
+        "reason": row.reason,
+        "error": row.error,
+        "failed": list(row.failed),
+        "pods": [msgspec.structs.asdict(pod) for pod in row.pods],
+        **(msgspec.to_builtins(row.figures) if row.figures is not None else {}),
+    }
 
 
 def _pod_row(outcome: PodOutcome) -> dict[str, Any]:

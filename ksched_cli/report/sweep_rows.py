@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
+from ksched_cli.errors import UsageError
 from ksched_cli.plan.sweep.rows import FIGURE_FIELDS, FIGURES, VariantRow
 from ksched_cli.report.encoding import compact_json
 from ksched_cli.report.registry import RenderOptions, renders
@@ -33,6 +34,17 @@ def write_csv(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
         writer.writerow(COLUMNS)
     for row in run:
         writer.writerow([visible(each) if isinstance(each, str) else each for each in flat(row)])
+
+
+@renders("SweepRun", "parquet", help="for pandas, DuckDB and Spark (pip install 'ksched-cli[arrow]')")
+def write_parquet(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
+    from ksched_cli.plan.arrow import write_variants
+
+    if out.isatty():
+        raise UsageError("parquet is no text for a terminal: write it to a file, as in -o parquet > rows.parquet")
+    out.flush()
+    write_variants(run, out.buffer)
+    out.buffer.flush()
 
 
 def flat(row: VariantRow) -> Iterator[Any]:

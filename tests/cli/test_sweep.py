@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -248,3 +250,24 @@ def test_the_worst_variants_are_kept_in_full(tmp_path: Path, capsys: pytest.Capt
 def test_what_can_be_kept(keep: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["sweep", "--from", SHOP, "--fail", "node", "--keep", keep]) == 2
     assert f"--keep {keep}: write worst=N" in capsys.readouterr().err
+
+
+def test_parquet_has_the_rows_with_their_pods(tmp_path: Path) -> None:
+    from pyarrow.parquet import read_table
+
+    arguments = ["sweep", "--fail", "node", "--from", SHOP, "-o"]
+    made = [
+        subprocess.run([sys.executable, "-m", "ksched_cli", *arguments, form], capture_output=True, check=False)
+        for form in ("parquet", "jsonl")
+    ]
+    assert [done.returncode for done in made] == [1, 1]
+    (tmp_path / "rows.parquet").write_bytes(made[0].stdout)
+    found = read_table(tmp_path / "rows.parquet").to_pylist()
+    rows = [json.loads(line) for line in made[1].stdout.splitlines()]
+    assert [(each["variant"], json.loads(each["at"]), each["outcome"]) for each in found] == [
+        (row["variant"], row["at"], row["outcome"]) for row in rows
+    ]
+    assert [[list(pod.values()) for pod in each["pods"]] for each in found] == [row["pods"] for row in rows]
+    assert all(
+        each[name] == value for each, row in zip(found, rows, strict=True) for name, value in row["figures"].items()
+    )
