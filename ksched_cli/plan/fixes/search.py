@@ -73,6 +73,9 @@ class _Bench:
 
     def _fix(self, proposal: Proposal, found: TrialResult) -> Fix:
         commands = [each.command for each in proposal.changes if each.command]
+        if pods := self._trials.deleted_by_hand(proposal):
+            names = (pod.metadata.name for pod in pods)
+            commands.append(kubectl("-n", self._subject.pod.metadata.namespace, "delete", "pod", *names))
         patch_commands = [] if self.manifest is not None else _patch_command(self._subject, proposal.operations)
         unplaced = {pod.pod for pod in found.world.unplaced} - {pod.pod for pod in self.unchanged.world.unplaced}
         return Fix(

@@ -150,10 +150,16 @@ class FixTrials:
             if item is None:
                 return
             plane.api.update(replace(item, spec=replace(item.spec, template=template)))
-            if isinstance(item, StatefulSet):
-                # The controller waits for a pod that is not ready, whatever its template is.
-                for pod in plane.store.pods_of(item):
-                    if not pod.spec.node_name:
-                        plane.api.delete(pod)
+            for pod in self.deleted_by_hand(proposal):
+                plane.api.delete(pod)
 
         return change
+
+    def deleted_by_hand(self, proposal: Proposal) -> list[Pod]:
+        """The pending pods that somebody has to delete: the StatefulSet controller waits for a pod that is not ready,
+        whatever its template is."""
+        if not isinstance(self._controller, StatefulSet) or not proposal.operations:
+            return []
+        if self._patched_template(proposal) is None:
+            return []
+        return [pod for pod in self.store.pods_of(self._controller) if not pod.spec.node_name]
