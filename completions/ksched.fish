@@ -233,12 +233,18 @@ complete -c ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a '(set -
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l delete
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l scale
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l scenario
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l dry-run -x -a 'none client server'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l chunk-size
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l skip-wait-for-delete-timeout
 complete -c ksched -n '__fish_seen_subcommand_from drain' -s l -l selector
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l each -x -a 'node zone'
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l force
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l ignore-daemonsets
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l delete-emptydir-data
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l delete-emptydir-data -l delete-local-data
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l pod-selector
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l disable-eviction
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l grace-period
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l timeout
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l ignore-pending
 complete -c ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name html'
 complete -c ksched -n '__fish_seen_subcommand_from drain' -l exit-zero
@@ -866,12 +872,18 @@ complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l delete
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l scale
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l scenario
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l dry-run -x -a 'none client server'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l chunk-size
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l skip-wait-for-delete-timeout
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s l -l selector
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l each -x -a 'node zone'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l force
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l ignore-daemonsets
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l delete-emptydir-data
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l delete-emptydir-data -l delete-local-data
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l pod-selector
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l disable-eviction
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l grace-period
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l timeout
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l ignore-pending
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name html'
 complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l exit-zero

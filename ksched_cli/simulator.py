@@ -336,17 +336,22 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         ignore_daemonsets: bool = False,
         delete_emptydir_data: bool = False,
         pod_selector: str = "",
+        disable_eviction: bool = False,
+        grace_period: float | None = None,
+        timeout: float | None = None,
         ignore_pending: bool = False,
         every_pod: bool = False,
     ) -> DrainTrials:
         """What `kubectl drain` would do with these nodes, those that the selector matches, or all nodes; with `each`
-        every node or zone in a trial of its own. `every_pod`: the end has also the pods to which nothing happened."""
+        every node or zone in a trial of its own. `grace_period` and `timeout` in seconds. `every_pod`: the end has also
+        the pods to which nothing happened."""
         from ksched_cli.api.label_query import read_query
         from ksched_cli.plan.drain.drain import drain_nodes
         from ksched_cli.plan.drain.filters import Flags
 
         self._check_manifests()
-        flags = Flags(force, ignore_daemonsets, delete_emptydir_data, read_query(pod_selector, "--pod-selector"))
+        query = read_query(pod_selector, "--pod-selector")
+        flags = Flags(force, ignore_daemonsets, delete_emptydir_data, query, disable_eviction, grace_period, timeout)
         return drain_nodes(
             self._current, nodes, selector, flags, each=each, pending_first=not ignore_pending, every_pod=every_pod
         )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
+from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, run_options, takes_groups
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
@@ -24,10 +24,7 @@ of the cluster.
 
 The cluster's pending pods are placed first, as `ksched simulate` would; --ignore-pending counts as if there were none.
 Replicas never preempt: what is counted is the room that there is, not the room that could be made. Stranded is what
-stays free on nodes that took some or are short of a resource; nodes that are closed to the pods do not count.
-
-"""
-HELP += EDITS_HELP
+stays free on nodes that took some or are short of a resource; nodes that are closed to the pods do not count."""
 
 EPILOG = """Examples:
 

@@ -46,14 +46,14 @@ def commands_of(command: Any, path: str = "") -> Iterator[Command]:
     children = {name: child for name, child in getattr(command, "commands", {}).items() if not child.hidden}
     options = tuple(
         Option(
-            (*param.opts, *param.secondary_opts), _choices(param), _kind(param), not getattr(param, "is_flag", False)
+            (*param.opts, *param.secondary_opts), choices_of(param), _kind(param), not getattr(param, "is_flag", False)
         )
         for param in command.params
         if param.param_type_name == "option"
     )
     help_option = Option(("-h", "--help"))
     arguments = [param for param in command.params if param.param_type_name == "argument"]
-    choices = tuple(value for param in arguments for value in _choices(param))
+    choices = tuple(value for param in arguments for value in choices_of(param))
     kinds = [kind for param in arguments if (kind := _kind(param))]
     yield Command(path, tuple(children), choices, (*options, help_option), kinds[0] if kinds else "")
     for name, child in children.items():
@@ -65,7 +65,7 @@ def _kind(param: Any) -> str:
     return found[1].lower() if found else ""
 
 
-def _choices(param: Any) -> tuple[str, ...]:
+def choices_of(param: Any) -> tuple[str, ...]:
     """The values of an option that takes one of an enumeration, or several. Newer versions of typer keep the
     annotation, older ones leave the type to click."""
     annotation = getattr(getattr(param, "type_descriptor", None), "annotation", None)

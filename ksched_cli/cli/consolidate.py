@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
+from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, run_options, takes_groups
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import show
 
 SHORT = "Which nodes can be removed or replaced, in an order in which it can be done."
-HELP = f"""Which nodes can be drained and deleted, one after the other, with every pod placed again by the scheduler.
+HELP = """Which nodes can be drained and deleted, one after the other, with every pod placed again by the scheduler.
 
 Each step is carried out in a simulated cluster: the node is drained as `kubectl drain` does it, budgets are kept, and
 no other pod is preempted. A step that is not safe is taken back, and the node stays. The steps are commands in an
@@ -25,9 +25,7 @@ costs 1. The cost comes with a proven lower bound.
 Nodes stay if a pod on them has cluster-autoscaler.kubernetes.io/safe-to-evict: "false" or karpenter.sh/do-not-disrupt:
 "true", or if kubectl refuses to drain them: pods without a controller need --force, and pods with local storage need
 --delete-emptydir-data. Nodes annotated karpenter.sh/do-not-disrupt or
-cluster-autoscaler.kubernetes.io/scale-down-disabled stay too.
-
-{EDITS_HELP}"""
+cluster-autoscaler.kubernetes.io/scale-down-disabled stay too."""
 
 EPILOG = """Examples:
 

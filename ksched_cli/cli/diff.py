@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
+from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, run_options, takes_groups
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from ksched_cli.simulator import RunOptions
 
 SHORT = "What moves between two clusters, configurations or versions."
-HELP = (
-    """Where each pod goes before and after a change: what moves, fails, fits, comes and goes, how workloads are spread
-and nodes are used.
+HELP = """Where each pod goes before and after a change: what moves, fails, fits, comes and goes, how workloads are
+spread and nodes are used.
 
 The two sides differ by whatever is given twice: --from and --to, --config and --to-config, --kube-version and
 --to-kube-version, --feature-gates and --to-feature-gates, -f and --to-filename. Manifests and what-if edits are then on
@@ -31,11 +30,7 @@ that run already stay where they are. A pod with a generated name is taken for t
 
 Where versions, gates or configurations are all that differs, each pod is told together with the rule that moved it: on
 the side before, every pod of interest is also tried by the rules after, with all others in the same place. A pod that
-would stay there follows from others that moved. Not with --scenario and --allow-extenders.
-
-"""
-    + EDITS_HELP
-)
+would stay there follows from others that moved. Not with --scenario and --allow-extenders."""
 
 EPILOG = """Examples:
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Optional
+from typing import Annotated, ClassVar, Optional
 
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
-from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.edit_options import EditOptions
+from ksched_cli.cli.groups import (
+    LiveClusterOptions,
+    ManifestOptions,
+    Panel,
+    SchedulerOptions,
+    run_options,
+    takes_groups,
+)
+from ksched_cli.cli.help_layout import OWN
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import UsageError
@@ -23,8 +32,9 @@ for at once, and again every 5 s for those whose budget does not allow it. Contr
 scheduled and count as ready 0.2 s later, so that budgets may allow more. A round is a moment at which evictions were
 granted. The next node follows when nothing moves any more; a node where pods are stuck is tried again after the
 others. A node with a pod that kubectl refuses (see --force, --ignore-daemonsets, --delete-emptydir-data) is left
-as it is. Evictions go by the rules of the eviction API and never take a budget below what it needs; preemption, where
-a new pod needs it, does not ask budgets.
+as it is. With --timeout, a node that takes longer is given up, and the next one follows. Evictions go by the rules of
+the eviction API and never take a budget below what it needs; with --disable-eviction pods are deleted and budgets are
+not checked. Preemption, where a new pod needs it, does not ask budgets.
 
 The result is the worst that happens: safe; evicts others (pods of other nodes are preempted, and all of them have a
 place in the end); loses pods (no controller recreates an evicted or preempted pod); no place (a recreated pod finds
@@ -32,16 +42,15 @@ no node, or the pods do not come to rest); blocked (kubectl refuses to drain, or
 
 The cluster's pending pods are placed first; --ignore-pending drains as if there were none. With --each they are placed
 once for all trials: in each trial the pods that took a place on its nodes look for another one. A budget whose status
-says nothing yet, and a pod without conditions, are taken as the controllers would: a pod that runs is ready.
-
-"""
-HELP += EDITS_HELP
+says nothing yet, and a pod without conditions, are taken as the controllers would: a pod that runs is ready."""
 
 EPILOG = """Examples:
 
   ksched drain node-1 --from cluster.json --ignore-daemonsets
 
   ksched drain node-1 node-2 --from cluster.json --ignore-daemonsets --force
+
+  ksched drain node-1 --ignore-daemonsets --delete-emptydir-data --force --timeout 5m
 
   ksched drain -l pool=old --from cluster.json --ignore-daemonsets -o json
 
@@ -77,12 +86,61 @@ IgnoreDaemonSets = Annotated[
     bool, typer.Option("--ignore-daemonsets", help="Leave the pods of DaemonSets where they are.")
 ]
 DeleteEmptyDirData = Annotated[
-    bool, typer.Option("--delete-emptydir-data", help="Evict pods with emptyDir volumes, whose data is lost.")
+    bool,
+    typer.Option(
+        "--delete-emptydir-data",
+        "--delete-local-data",
+        help="Evict pods with emptyDir volumes, whose data is lost. The second name is kubectl's old one.",
+    ),
 ]
 PodSelector = Annotated[
     str,
     typer.Option("--pod-selector", metavar="QUERY", help="Evict pods with these labels only.", show_default=False),
 ]
+DisableEviction = Annotated[
+    bool, typer.Option("--disable-eviction", help="Delete the pods: no PodDisruptionBudget is checked.")
+]
+GracePeriod = Annotated[
+    int,
+    typer.Option(
+        "--grace-period",
+        metavar="SECONDS",
+        help="How long each pod has to end. A negative number: as long as the pod itself names.",
+    ),
+]
+Timeout = Annotated[
+    str,
+    typer.Option("--timeout", metavar="TIME", help="kubectl gives a node up after this, as 30s or 5m. 0s: never."),
+]
+
+
+class DryRun(StrEnum):
+    NONE = "none"
+    CLIENT = "client"
+    SERVER = "server"
+
+
+@dataclass(frozen=True)
+class KubectlOptions:
+    """Options of kubectl drain that change nothing here, so that its line can be pasted."""
+
+    panel: ClassVar[Panel] = Panel(OWN, set())
+    dry_run: Annotated[
+        DryRun, typer.Option("--dry-run", help="Of kubectl; it changes nothing, for nothing is ever evicted.")
+    ] = DryRun.NONE
+    chunk_size: Annotated[
+        int, typer.Option("--chunk-size", metavar="N", help="Of kubectl; it changes nothing here.")
+    ] = 500
+    skip_wait: Annotated[
+        int,
+        typer.Option(
+            "--skip-wait-for-delete-timeout",
+            metavar="SECONDS",
+            help="Of kubectl; it changes nothing here: kubectl waits less for pods that are being deleted already.",
+        ),
+    ] = 0
+
+
 IgnorePending = Annotated[bool, typer.Option("--ignore-pending", help="Drain as if no pods were pending.")]
 
 
@@ -95,6 +153,7 @@ def drain(
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
     edits: EditOptions,
+    of_kubectl: KubectlOptions,
     nodes: Nodes = None,
     selector: NodeSelector = "",
     each: EachOption = None,
@@ -102,12 +161,15 @@ def drain(
     ignore_daemonsets: IgnoreDaemonSets = False,
     delete_emptydir_data: DeleteEmptyDirData = False,
     pod_selector: PodSelector = "",
+    disable_eviction: DisableEviction = False,
+    grace_period: GracePeriod = -1,
+    timeout: Timeout = "0s",
     ignore_pending: IgnorePending = False,
     output: Output = "table",
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    from ksched_cli.simulator import Simulator
+    from ksched_cli.simulator import Simulator, parse_seconds
 
     if nodes and selector:
         raise UsageError("cannot specify both a node name and a --selector option")
@@ -122,6 +184,9 @@ def drain(
         ignore_daemonsets=ignore_daemonsets,
         delete_emptydir_data=delete_emptydir_data,
         pod_selector=pod_selector,
+        disable_eviction=disable_eviction,
+        grace_period=None if grace_period < 0 else grace_period,
+        timeout=parse_seconds(timeout, "--timeout") or None,
         ignore_pending=ignore_pending,
         every_pod=output in ("json", "yaml") and each is None,
     )

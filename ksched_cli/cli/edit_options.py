@@ -10,14 +10,10 @@ import typer
 
 from ksched_cli.simulator import EditSpec, edit_specs
 
-EDITS_HELP = """What-if edits change the cluster before pods are tried; the files stay as they are. They are made in
-the order in which their options are listed below. A pod that has to leave its node and has a controller comes back as a
-new pending pod; a pod without a controller is deleted for good. DaemonSets run on new nodes too."""
-
 _SCENARIO = typer.Option(
     metavar="FILE",
-    help="Steps of edits and expectations, run one after the other; `ksched scenario schema` prints the fields of the "
-    "file. Exit code 4 when an expectation fails.",
+    help="Steps of edits and expectations. They run one after the other; `ksched scenario schema` prints the fields of "
+    "the file. Exit code 4 when an expectation fails.",
 )
 
 

@@ -8,7 +8,7 @@ import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.draw_options import DrawOptions
-from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
+from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, run_options, takes_groups
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
@@ -19,12 +19,13 @@ with all plugins that reject it and the numbers behind it, the scores, what pree
 would make the scheduler try again. No change is named that was not tried in a run of its own.
 
 The pods before it in the queue are placed first, so that the answer is that of `ksched simulate`. A pod that runs
-already is looked at as if it were pending, with its place given back.
-
-"""
-HELP += EDITS_HELP
+already is looked at as if it were pending, with its place given back."""
 
 EPILOG = """Examples:
+
+  ksched explain --from cluster.json
+
+  ksched explain deployment/web -n shop --from cluster.json
 
   ksched explain shop/web-1 --from cluster.json
 
@@ -44,9 +45,9 @@ Exit codes: 0 the pod has a place, 1 it has none, 2 the input or the command lin
 PodArgument = Annotated[
     Optional[str],  # noqa: UP045  # typer reads the annotation at run time
     typer.Argument(
-        metavar="POD",
-        help="NAME or NAMESPACE/NAME. Without it a pod of -f, or a pending one that -n and -l select: of several the "
-        "first that finds no place.",
+        metavar="[POD|KIND/NAME]",
+        help="A pod, a workload as deploy/web or sts/db, or the beginning of a name. Without it a pod of -f, or a "
+        "pending one that -n and -l select. Of several pods the first that finds no place.",
         show_default=False,
     ),
 ]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
+from copy import copy
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
 
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EditOptions
+from ksched_cli.cli.help_layout import EDITS, INPUT, RARE, RULES
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,9 +24,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Panel:
+    """The group of the help that options are shown in. `described` have a line each; the others are named only."""
+
+    name: str
+    described: Set[str]
+
+    def of(self, field: str) -> str:
+        return self.name if field in self.described else self.name + RARE
+
+
+@dataclass(frozen=True)
 class LiveClusterOptions:
     """The cluster of a kubeconfig, in kubectl's own words."""
 
+    panel: ClassVar[Panel] = Panel(INPUT, {"context"})
     context: options.Context = None
     kubeconfig: options.Kubeconfig = None
     as_user: options.As = ""
@@ -44,6 +58,7 @@ class LiveClusterOptions:
 class ManifestOptions:
     """The cluster, and manifests for it."""
 
+    panel: ClassVar[Panel] = Panel(INPUT, {"sources", "filenames", "namespace"})
     sources: options.From = field(default_factory=list)
     filenames: options.Filename = field(default_factory=list)
     namespace: options.ManifestNamespace = ""
@@ -92,6 +107,7 @@ class ManifestOptions:
 class ClusterOptions(ManifestOptions):
     """The cluster, the manifests to place in it, and which pods to show."""
 
+    panel: ClassVar[Panel] = Panel(INPUT, {"sources", "filenames", "namespace", "selector"})
     namespace: options.Namespace = ""
     all_namespaces: options.AllNamespaces = False
     selector: options.Selector = ""
@@ -105,6 +121,7 @@ class ClusterOptions(ManifestOptions):
 class PodOptions:
     """The cluster as it is, and which of its pods to look at."""
 
+    panel: ClassVar[Panel] = Panel(INPUT, {"sources", "namespace", "selector"})
     sources: options.From = field(default_factory=list)
     namespace: options.OfNamespace = ""
     all_namespaces: options.AllNamespaces = False
@@ -123,6 +140,7 @@ def _one_namespace_or_all(namespace: str, all_namespaces: bool) -> None:
 class SchedulerOptions:
     """The scheduler that is asked."""
 
+    panel: ClassVar[Panel] = Panel(RULES, {"config", "kube_version", "tie_break"})
     config: options.Config = None
     kube_version: options.KubeVersion = "auto"
     feature_gates: options.FeatureGates = ""
@@ -205,9 +223,23 @@ def _parameters(signature: inspect.Signature, hints: Mapping[str, Any]) -> Itera
         if is_dataclass(group):
             of_group = get_type_hints(group, include_extras=True)
             for each in fields(group):
-                yield _keyword(each.name, _default(each), of_group[each.name])
+                annotation = of_group[each.name]
+                if (panel := _PANELS.get(group) or getattr(group, "panel", None)) is not None:
+                    annotation = _in_panel(annotation, panel.of(each.name))
+                yield _keyword(each.name, _default(each), annotation)
         else:
             yield _keyword(name, parameter.default, group)
+
+
+# The options of edits are made of the declared edits.
+_PANELS: dict[Any, Panel] = {EditOptions: Panel(EDITS, {"scenario"})}
+
+
+def _in_panel(annotation: Any, panel: str) -> Any:
+    """The annotation with a copy of its option that is shown in the group."""
+    option = copy(annotation.__metadata__[0])
+    option.rich_help_panel = panel
+    return Annotated[annotation.__origin__, option]
 
 
 def _keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:

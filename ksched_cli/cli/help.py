@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from importlib.resources import files
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,6 +38,8 @@ TOPICS = {
     "stability": "what stays the same between releases",
 }
 
+OPTIONS = "options"
+
 Topic = Annotated[str, typer.Argument(metavar="[TOPIC]", show_default=False, help="A page of the manual or a command.")]
 
 
@@ -47,17 +49,30 @@ def help(topic: Topic = "") -> object:  # the command's name
     if not topic:
         width = max(map(len, TOPICS))
         lines = (f"  {name:<{width}}  {about}" for name, about in TOPICS.items())
-        print_text("\n".join(["Pages of the manual (ksched help TOPIC):", "", *lines]))
+        options = f"  {OPTIONS:<{width}}  every option of every command"
+        print_text("\n".join(["Pages of the manual (ksched help TOPIC):", "", *lines, options]))
         return 0
     if topic in TOPICS:
         _show(topic)
         return 0
+    if topic == OPTIONS:
+        _show_options()
+        return 0
     if topic in COMMANDS:
         return run([topic, "--help"])
-    names = [*TOPICS, *COMMANDS]
+    names = [*TOPICS, OPTIONS, *COMMANDS]
     close = difflib.get_close_matches(topic, names, 1)
     hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(TOPICS)}, and the commands"
     raise UsageError(Problem(f'the manual has no page "{topic}"', hint=hint))
+
+
+def _show_options() -> None:
+    from ksched_cli.cli.help_layout import all_options, terminal_width
+    from ksched_cli.cli.main import whole_app
+
+    program: Any = typer.main.get_command(whole_app())
+    commands = {name: command for name, command in program.commands.items() if not hasattr(command, "commands")}
+    print_text("\n".join(["Options of all commands", *all_options(commands, terminal_width())]))
 
 
 def page(topic: str) -> str:

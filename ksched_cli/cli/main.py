@@ -10,6 +10,7 @@ import shlex
 import sys
 from collections.abc import Collection
 from importlib import import_module
+from types import ModuleType
 from typing import NoReturn
 
 import typer
@@ -25,6 +26,7 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 # A full disk, a failing disk, a limit of the file's size, a quota, a descriptor that is not open for writing.
 _UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF)
+NO_COLOUR = "--no-color"
 # What shells and kubectl ask for; it is none of the commands that people see.
 COMPLETE = "__complete"
 
@@ -75,10 +77,16 @@ def make_app(wanted: Collection[str]) -> typer.Typer:
         if hasattr(module, "app"):
             app.add_typer(module.app, name=name, short_help=short)
         else:
-            epilog = getattr(module, "EPILOG", None)
-            command = getattr(module, name.replace("-", "_"))
-            app.command(name, help=module.HELP, short_help=short, epilog=epilog)(command)
+            _add_command(app, name, module)
     return app
+
+
+def _add_command(app: typer.Typer, name: str, module: ModuleType) -> None:
+    from ksched_cli.cli.help_layout import HelpCommand
+
+    command = getattr(module, name.replace("-", "_"))
+    epilog = getattr(module, "EPILOG", None)
+    app.command(name, cls=HelpCommand, help=module.HELP, short_help=COMMANDS[name], epilog=epilog)(command)
 
 
 def _named_only() -> None:
@@ -137,7 +145,8 @@ def run(arguments: list[str]) -> int:
 
 
 def _dispatch(arguments: list[str]) -> object:
-    if arguments == ["version"]:
+    arguments = _without_colour(arguments)
+    if arguments in (["version"], ["--version"]):
         # Nothing to parse, and typer's parser would import pydantic for it, which takes longer than all the rest.
         from ksched_cli.cli.version import version
 
@@ -148,6 +157,15 @@ def _dispatch(arguments: list[str]) -> object:
 
         return print_completion(arguments[1:], typer.main.get_command(whole_app()))
     return _invoke(arguments)
+
+
+def _without_colour(arguments: list[str]) -> list[str]:
+    """The arguments before `--` without --no-color, which counts as NO_COLOR=1 does."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    kept = [each for each in arguments[:end] if each != NO_COLOUR]
+    if len(kept) < end:
+        os.environ["NO_COLOR"] = "1"
+    return [*kept, *arguments[end:]]
 
 
 def _unwritable(problem: OSError) -> int:
@@ -209,9 +227,22 @@ def _usage_error(mistake: Exception) -> int:
         return 0
     complain(text)
     context = getattr(mistake, "ctx", None)
-    if context is not None:
+    if hint := _hint(text):
+        complain(hint)
+    elif context is not None:
         complain(f"see `{context.command_path} --help`")
     return UsageError.exit_code
+
+
+def _hint(text: str) -> str:
+    """What may have been meant by an argument that the command does not take."""
+    if found := re.search(r"unexpected extra argument\S* \((\S+?)[ )]", text):
+        path = found[1]
+        if os.path.exists(path):
+            return f"a cluster is read with --from {path}, manifests with -f {path}"
+    if (found := re.search(r"No such command '(.+?)'", text)) and os.path.exists(found[1]):
+        return f"name a command first, as in: {_program()} simulate --from {found[1]}"
+    return ""
 
 
 def _program() -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
+from ksched_cli.cli.help_layout import OUTPUT, RARE
 from ksched_cli.releases import NEWEST_VERSION
 
 
@@ -29,7 +30,7 @@ class FormatOption:
         # kubectl's templates are filled in from the document.
         text += _TEMPLATES if {"json", "yaml"} <= purposes.keys() else "."
         choices = StrEnum("Output", {name.upper(): name for name in purposes})  # type: ignore[misc]  # made at run time
-        return Annotated[choices, typer.Option("-o", "--output", help=text)]
+        return Annotated[choices, typer.Option("-o", "--output", help=text, rich_help_panel=OUTPUT)]
 
 
 _TEMPLATES = (
@@ -215,7 +216,8 @@ DetailOption = Annotated[
     Detail,
     typer.Option(
         help="In json and yaml: nodes for every node's first failure in short form, which the node map of `ksched "
-        "report` needs; full for every node's first failure and every plugin's score."
+        "report` needs; full for every node's first failure and every plugin's score.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 TieBreakOption = Annotated[
@@ -236,14 +238,28 @@ AllowExtenders = Annotated[
         help="Call the configuration's extenders over HTTP: filter, prioritize and preempt, never bind.",
     ),
 ]
-ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 although some pod does not fit.")]
-ExitZeroAnyway = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 although some pod does not agree.")]
-FailOnOption = Annotated[
-    list[FailOn], typer.Option("--fail-on", help="Exit with 1 also for a pod that has to preempt, or for a warning.")
+ExitZero = Annotated[
+    bool, typer.Option("--exit-zero", help="Exit with 0 although some pod does not fit.", rich_help_panel=OUTPUT)
 ]
-NoHeaders = Annotated[bool, typer.Option("--no-headers", help="Leave out the header of the table.")]
+ExitZeroAnyway = Annotated[
+    bool, typer.Option("--exit-zero", help="Exit with 0 although some pod does not agree.", rich_help_panel=OUTPUT)
+]
+FailOnOption = Annotated[
+    list[FailOn],
+    typer.Option(
+        "--fail-on", help="Exit with 1 also for a pod that has to preempt, or for a warning.", rich_help_panel=OUTPUT
+    ),
+]
+NoHeaders = Annotated[
+    bool, typer.Option("--no-headers", help="Leave out the header of the table.", rich_help_panel=OUTPUT + RARE)
+]
 NoReuse = Annotated[
     bool,
     typer.Option("--no-reuse", help="Work everything out afresh for every pod: slow, and the answer is the same."),
 ]
-Timings = Annotated[bool, typer.Option("--timings", help="Also say how long each plugin took, by extension point.")]
+Timings = Annotated[
+    bool,
+    typer.Option(
+        "--timings", help="Also show how long each plugin took, by extension point.", rich_help_panel=OUTPUT + RARE
+    ),
+]

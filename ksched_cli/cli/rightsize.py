@@ -7,22 +7,20 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
+from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, run_options, takes_groups
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import UsageError
 
 SHORT = "How much the pods of a manifest may request and still fit."
-HELP = f"""How much cpu and memory the pods of -f may request at most and still fit, now and on each shape of node.
+HELP = """How much cpu and memory the pods of -f may request at most and still fit, now and on each shape of node.
 
 The scheduler tries every replica with larger and smaller requests, all other pending pods among them. For each shape
 the table shows how many pods fit on an empty node, how much each of them may request without one less, how little it
 must request for one more, and what stays free beside them: the odd request strands it.
 
-Shapes are those of --catalog, or the instance types of the nodes. No usage metrics are read.
-
-{EDITS_HELP}"""
+Shapes are those of --catalog, or the instance types of the nodes. No usage metrics are read."""
 
 EPILOG = """Examples:
 

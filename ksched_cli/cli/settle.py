@@ -29,14 +29,14 @@ MaxTime = Annotated[
     typer.Option(
         "--max-time",
         metavar="DURATION",
-        help="With --settle: stop after so much virtual time, such as 90s or 1h30m. Without it: 1h.",
+        help="Stop --settle after so much virtual time. It is written 90s or 1h30m; without it: 1h.",
         show_default=False,
     ),
 ]
 MaxCycles = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(
-        "--max-cycles", metavar="N", help="With --settle: stop after N cycles. Without it: 100000.", show_default=False
+        "--max-cycles", metavar="N", help="Stop --settle after N cycles. Without it: 100000.", show_default=False
     ),
 ]
 

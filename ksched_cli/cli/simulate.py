@@ -9,7 +9,7 @@ import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.draw_options import DrawOptions
-from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
+from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, run_options, takes_groups
 from ksched_cli.cli.printing import complain, warn
 from ksched_cli.cli.scenario import run_scenario_and_show
@@ -27,12 +27,8 @@ _LARGE = 100_000_000
 SHORT = "Place every pending pod and show why."
 HELP = """Every pending pod through one scheduling cycle: which nodes fail and why, the scores, the chosen node.
 
-Pods are tried in kube-scheduler's order, each with the placements before it in force. Nothing is bound.
-Workloads of -f become pods, as far as they do not run already, and go through admission first; those of --from are
-left alone, for a cluster that was read has its pending pods.
-
-"""
-HELP += EDITS_HELP + " `ksched diff` shows what an edit moves."
+Pods are tried in kube-scheduler's order, each with the placements before it in force. Nothing is bound. Workloads of -f
+become pods, as far as their pods do not run already."""
 
 EPILOG = """Examples:
 
@@ -48,24 +44,18 @@ EPILOG = """Examples:
 
   ksched simulate --from dump/ --config scheduler.yaml -o json --detail full
 
-  ksched simulate --from cluster.json --kube-version 1.33
-
   helm template shop | ksched simulate --from cluster.json -f -
 
   ksched simulate --from cluster.json --drain node-1 --clone-node node-2=3
 
-  ksched simulate --from cluster.json --scale deployment/web=5 --add-node cpu=8,memory=32Gi,zone=a
+  ksched simulate --from cluster.json --scale deployment/web=5 --add-node cpu=8
 
   ksched simulate --from cluster.json --scenario lose-a-zone.yaml
 
   ksched simulate --from cluster.json -f urgent.yaml --settle --max-time 30m
 
-  ksched simulate --from cluster.json --config scheduler.yaml --allow-extenders
-
-  ksched simulate --from cluster.json --config scheduler.yaml --plugin fast_disk:FastDisk
-
 Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command line is wrong,
-3 the cluster could not be read, 4 an expectation of the scenario failed."""
+3 the cluster could not be read, 4 an expectation failed."""
 
 
 Output = Annotated[str, options.FormatOption("Simulation")]

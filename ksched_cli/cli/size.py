@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
+from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.groups import (
     LiveClusterOptions,
     ManifestOptions,
@@ -22,16 +22,14 @@ from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import UsageError
 
 SHORT = "The cheapest nodes to add so that every pending pod has a node."
-HELP = f"""The cheapest nodes of a catalog to add so that kube-scheduler places every pending pod and every manifest.
+HELP = """The cheapest nodes of a catalog to add so that kube-scheduler places every pending pod and every manifest.
 
 A mixed-integer program proposes sets of nodes in the order of their cost, and the scheduler tries each of them: a set
 that leaves a pod without a node is no answer. The cost comes with a proven lower bound, and with the reason why the
 next cheaper set fails. DaemonSets take their share of each new node.
 
 --catalog names the shapes that can be bought. `ksched size catalog` makes a catalog of the cluster's own nodes and of
-the node groups of its autoscalers, and `ksched size schema` prints a JSON Schema.
-
-{EDITS_HELP}"""
+the node groups of its autoscalers, and `ksched size schema` prints a JSON Schema."""
 
 EPILOG = """Examples:
 

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from ksched_cli.cli import options
 from ksched_cli.cli.draw_options import DrawOptions
-from ksched_cli.cli.edit_options import EDITS_HELP, EditOptions
+from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, run_options, takes_groups
 from ksched_cli.cli.printing import print_row, print_text, warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
@@ -34,10 +34,7 @@ goes on until nothing moves. Pending pods of the input that had found a place on
 
 The result of a variant is the worst that happens: safe; evicts others (pods are preempted, and all of them have a
 place in the end); loses pods (no controller recreates a pod); no place (a pod finds no node, or the pods do not come
-to rest); error.
-
-"""
-HELP += EDITS_HELP
+to rest); error."""
 
 EPILOG = """Examples:
 

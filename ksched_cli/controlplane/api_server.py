@@ -79,6 +79,8 @@ class ApiServer(Logged):
         self.reasons: dict[str, str] = LoggedDict(self.undo)
         # Pods that were deleted for a reason for which the control plane gives them the condition DisruptionTarget.
         self.disrupted: set[str] = LoggedSet(self.undo)
+        # By uid the grace period of pods that were deleted with one of their own.
+        self.graces: dict[str, float] = LoggedDict(self.undo)
         # Pods that controllers could not create at their last try, by owner and by name.
         self.refusals: LoggedIndex[Identity, str, PodRefusal] = LoggedIndex(self.undo)
         self.budgets = Budgets(self)
@@ -173,17 +175,20 @@ class ApiServer(Logged):
         if seconds <= 0 or not current.spec.node_name or is_terminal(current):
             self._remove(current)
             return
+        if grace is not None:
+            self.graces[uid_of_pod(current)] = grace
         metadata = replace(current.metadata, deletion_timestamp=self.timestamp())
         self._write(current, replace(current, metadata=metadata))
 
-    def evict(self, pod: Pod) -> str:
-        """The eviction subresource (EvictionREST.Create): why it refuses, or an empty string once the pod goes."""
+    def evict(self, pod: Pod, *, grace: float | None = None) -> str:
+        """The eviction subresource (EvictionREST.Create): why it refuses, or an empty string once the pod goes. `grace`
+        takes the place of the pod's own grace period."""
         current = self.store.current(pod)
         if current is None:
             return ""
         refusal = self.budgets.take(current)
         if not refusal:
-            self.delete(current, why="evicted", disrupts=True)
+            self.delete(current, grace=grace, why="evicted", disrupts=True)
         return refusal
 
     def refused(self, owner: Any, pod: Pod, refusal: Refusal) -> None:

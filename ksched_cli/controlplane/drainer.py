@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key, uid_of_pod
@@ -23,13 +24,16 @@ class Drainer(Worker):
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         self._api, self._queue = api, queue
+        self._deletes, self._grace = False, cast("float | None", None)
         self._uids: dict[Identity, str] = LoggedDict(api.undo)
         self._retries: dict[Identity, Timer] = LoggedDict(api.undo)
         self.refused: dict[Identity, str] = LoggedDict(api.undo)
         self.granted: dict[str, float] = LoggedDict(api.undo)
 
-    def evict(self, pods: Iterable[Pod]) -> None:
-        """Ask for the eviction of all of these pods at once, of each until it is granted."""
+    def evict(self, pods: Iterable[Pod], *, deletes: bool = False, grace: float | None = None) -> None:
+        """Request the eviction of all of these pods at once, of each until it is granted. `deletes`: delete the pods,
+        which no budget can refuse. `grace` takes the place of the pods' own grace periods."""
+        self._deletes, self._grace = deletes, grace
         for pod in sorted(pods, key=self._turn):
             self._uids[identity_of(pod)] = uid_of_pod(pod)
             self._queue.add(self, identity_of(pod))
@@ -47,6 +51,13 @@ class Drainer(Worker):
         for kept in (self._uids, self._retries, self.refused):
             kept.clear()
 
+    def _request(self, pod: Pod) -> str:
+        """Why the pod stays, or an empty string once it goes."""
+        if not self._deletes:
+            return self._api.evict(pod, grace=self._grace)
+        self._api.delete(pod, grace=self._grace, why="evicted")
+        return ""
+
     def reconcile(self, key: Identity) -> None:
         uid = self._uids.get(key)
         pod = self._api.store.get(Pod, key[2], key[1])
@@ -54,7 +65,7 @@ class Drainer(Worker):
         self._retries.pop(key, None)
         if pod is None or uid_of_pod(pod) != uid:
             return
-        refusal = "" if pod.metadata.deletion_timestamp is not None else self._api.evict(pod)
+        refusal = "" if pod.metadata.deletion_timestamp is not None else self._request(pod)
         if refusal:
             self.refused[key] = refusal
             moment = self._queue.clock.now + _RETRY_SECONDS

@@ -82,6 +82,7 @@ def _node(node: NodeDrain) -> dict[str, Any]:
         "node": node.node,
         "drained": node.drained,
         "rounds": node.rounds,
+        **({"timedOut": True} if node.timed_out else {}),
         "refusals": [_remark(each) for each in node.refusals],
         "warnings": [_remark(each) for each in node.warnings],
         "pods": [
@@ -189,6 +190,8 @@ def _came_of(node: NodeDrain) -> list[str]:
     counts = _counts(pod for pod in node.pods if pod.fate != "stays")
     if not counts:
         return ["nothing to evict"]
+    if node.timed_out:
+        return ["kubectl drain would give up", "its --timeout is over before all pods have left", counts]
     word = "in" if node.drained else "after"
     rounds = f" {word} {counted(node.rounds, 'round')}" if node.rounds else ""
     return [f"{'drained' if node.drained else 'not drained'}{rounds}", counts]
@@ -356,6 +359,8 @@ def _reason(drain: DrainResult) -> str:
         for refusal in node.refusals:
             more = f" and {len(refusal.pods) - 1} more" if len(refusal.pods) > 1 else ""
             return f"{refusal.message}: {refusal.pods[0]}{more}"
+    if late := [node.node for node in drain.nodes if node.timed_out]:
+        return f"the --timeout is over before all pods of {late[0]} have left"
     for fate in ("stuck", "unplaced"):
         found = [pod for node in drain.nodes for pod in node.pods if pod.fate == fate]
         if found:

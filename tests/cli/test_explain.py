@@ -78,7 +78,7 @@ def crowded() -> list[Any]:
         pytest.param(["web-1", "-n", "shp"], "there is no pod shp/web-1; there is shop/web-1", id="elsewhere"),
         pytest.param(["abc", "-n", "shp"], "no pod is in namespace shp (did you mean shop?)", id="namespace misspelt"),
         pytest.param(["shop/web-1", "-n", "dev"], "-n dev and shop/web-1 name two namespaces", id="contradiction"),
-        pytest.param([], "say which pod: NAME or NAMESPACE/NAME, or -f FILE", id="no name"),
+        pytest.param(["deploy/web"], 'there is no Deployment "web"', id="no such workload"),
     ],
 )
 def test_a_pod_that_cannot_be_meant(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

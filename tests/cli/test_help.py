@@ -15,6 +15,7 @@ import typer
 from ksched_cli.cli.commands import commands_of
 from ksched_cli.cli.main import COMMANDS as SHORTS
 from ksched_cli.cli.main import run, whole_app
+from ksched_cli.simulator import edit_specs
 from tests.cli.transcripts import ROOT
 
 PROGRAM = typer.main.get_command(whole_app())
@@ -119,3 +120,39 @@ def test_the_help_of_all_imports_no_command() -> None:
         "['ksched_cli.cli', 'ksched_cli.cli.printing', 'ksched_cli.errors', 'ksched_cli.cli.streams', "
         "'ksched_cli.progress', 'ksched_cli.report', 'ksched_cli.report.progress', 'ksched_cli.cli.main']"
     )
+
+
+def test_the_help_of_simulate_is_shorter_than_60_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = shown_help("simulate", capsys).splitlines()
+    assert len(lines) < 60
+    titles = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert titles == ["Examples:", "Options:", "Input:", "What-if edits:", "Rules:", "Output:"]
+
+
+@pytest.mark.parametrize("columns", [60, 120])
+def test_help_is_as_wide_as_the_terminal(
+    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    widest = max(map(len, shown_help("check", capsys).splitlines()))
+    assert columns - 12 < widest <= columns
+
+
+def test_help_options_describes_every_option_of_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["help", "options"]) == 0
+    shown = capsys.readouterr().out
+    text = " ".join(shown.split())
+    assert max(map(len, shown.splitlines())) <= 80
+    for path in LEAVES:
+        for param in click_command(path).params if " " not in path else ():
+            if param.param_type_name == "option":
+                assert param.opts[-1] in text
+                assert " ".join(param.help.split()) in text, param.opts
+
+
+def test_help_edits_has_every_edit(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["help", "edits"]) == 0
+    shown = capsys.readouterr().out
+    assert [spec.flag for spec in edit_specs() if f"--{spec.flag}" not in shown] == []
+    order = shown.partition("Edits are made in this order:")[2]
+    assert re.findall(r"`--([a-z-]+)`", order)[: len(edit_specs())] == [spec.flag for spec in edit_specs()]

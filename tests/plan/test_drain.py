@@ -166,13 +166,13 @@ class Watcher:
     def watching(self) -> Any:
         original = ApiServer.evict
 
-        def evict(api: ApiServer, pod: Pod) -> str:
+        def evict(api: ApiServer, pod: Pod, **options: Any) -> str:
             self.api = api
             current = api.store.current(pod)
             assert current is not None
             covering = [] if needs_no_budget(current) else self.covering(current)
             before = [item.status for item in covering]
-            refusal = original(api, pod)
+            refusal = original(api, pod, **options)
             if not refusal:
                 self.granted.append(pod_key(pod))
                 assert len(covering) <= 1

@@ -22,13 +22,17 @@ class NodeEvictions:
 
     def __init__(self, world: World, flags: Flags) -> None:
         self._world, self._drainer, self._store = world, world.plane.drainer, world.plane.store
+        self._flags = flags
         self._filters = Filters(flags, self._store.of(DaemonSet))
         self.budgets = BudgetWatch(world.api)
         self.asked: list[Pod] = []
         self.ending: Ending = "settled"
 
-    def _run(self) -> None:
-        ending = self._world.run(Limits(math.inf, self._world.cycles + MOST_CYCLES))
+    def _run(self, seconds: float = math.inf) -> None:
+        limit = self._world.clock.now + seconds
+        ending = self._world.run(Limits(limit, self._world.cycles + MOST_CYCLES))
+        if seconds < math.inf and ending == "max-time":
+            return
         self.ending = ending if self.ending == "settled" else self.ending
 
     def begin(self, name: str) -> SortedNode:
@@ -43,9 +47,15 @@ class NodeEvictions:
         return node
 
     def evict(self, node: SortedNode) -> bool:
-        """Request all evictions, each again every 5 s, until nothing moves. Returns whether any was granted."""
+        """Request all evictions, each again every 5 s, until nothing moves or kubectl's time is over. Returns whether
+        any was granted."""
+        flags = self._flags
         node.left = [pod for pod in node.left if self._is_there(pod)]
-        self._drainer.evict(node.left)
+        self._drainer.evict(node.left, deletes=flags.disable_eviction, grace=flags.grace_period)
+        if flags.timeout is not None:
+            self._run(flags.timeout)
+            node.timed_out = any(map(self._is_there, node.left))
+            self._drainer.give_up()
         self._run()
         self._drainer.give_up()
         granted = [pod for pod in node.left if uid_of_pod(pod) in self._drainer.granted]

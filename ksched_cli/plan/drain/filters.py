@@ -30,12 +30,16 @@ EVERYTHING = Selector()
 
 @dataclass(frozen=True)
 class Flags:
-    """kubectl drain's flags of these names."""
+    """kubectl drain's flags of these names. `grace_period` and `timeout` in seconds; None: the pods' own grace periods,
+    and no time limit."""
 
     force: bool = False
     ignore_daemonsets: bool = False
     delete_emptydir_data: bool = False
     pod_selector: Selector = EVERYTHING
+    disable_eviction: bool = False
+    grace_period: float | None = None
+    timeout: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from ksched_cli.world.recorder import PreemptedPod
 from ksched_cli.world.world import World
 
 _WAIT = ("waits", "wait")
+_TOO_LATE = "the --timeout was over before a budget allowed the eviction"
 
 
 @dataclass
@@ -27,6 +28,8 @@ class SortedNode:
     stay: list[tuple[Pod, str]] = field(default_factory=list)
     refused: list[tuple[Pod, str]] = field(default_factory=list)
     left: list[Pod] = field(default_factory=list)
+    # Whether kubectl gave up before all of them had left.
+    timed_out: bool = False
     _warnings: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, pod: Pod, filtered: DrainFilterResult) -> None:
@@ -76,8 +79,9 @@ class Fates:
         # A pod that something else has deleted in the meantime left in no round.
         fates = [self._fate(pod, rounds[granted[uid]] if uid in granted else 0) for uid, pod in gone.items()]
         fates.sort(key=lambda fate: fate.round)
-        stuck = [PodFate(pod_key(pod), "stuck", why=self._refusal(pod)) for pod in node.left]
-        return NodeDrain(node.name, len(rounds), (*fates, *stuck, *node.stays()), warnings=node.remarks())
+        stuck = [PodFate(pod_key(pod), "stuck", why=self._refusal(pod) or _TOO_LATE) for pod in node.left]
+        pods = (*fates, *stuck, *node.stays())
+        return NodeDrain(node.name, len(rounds), pods, warnings=node.remarks(), timed_out=node.timed_out)
 
     def evicted(self, each: PreemptedPod) -> Evicted:
         new = self._successor(each.pod)

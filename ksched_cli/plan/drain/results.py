@@ -60,20 +60,22 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class NodeDrain:
-    """`refusals` stop kubectl before it evicts anything; `warnings` do not."""
+    """`refusals` stop kubectl before it evicts anything; `warnings` do not. `timed_out`: the time of --timeout was over
+    before all pods had left."""
 
     node: str
     rounds: int
     pods: tuple[PodFate, ...]
     refusals: tuple[Remark, ...] = ()
     warnings: tuple[Remark, ...] = ()
+    timed_out: bool = False
 
     def of(self, *fates: Fate) -> tuple[PodFate, ...]:
         return tuple(pod for pod in self.pods if pod.fate in fates)
 
     @property
     def drained(self) -> bool:
-        return not self.refusals and not self.of("stuck")
+        return not self.refusals and not self.timed_out and not self.of("stuck")
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ class DrainWorld:
         self._pending.place()
         already = len(world.recorder.preempted)
         going = [draining.begin(node) for node in nodes]
-        while sum(draining.evict(node) for node in going if node.left):
+        while sum(draining.evict(node) for node in going if node.left and not node.timed_out):
             pass
         fates = Fates(world, self._reasons)
         preempted = world.recorder.preempted[already:]

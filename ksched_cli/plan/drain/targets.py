@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from ksched_cli.api.core import Node
-from ksched_cli.api.node_facts import zone_of
+from ksched_cli.api.node_facts import full_node_name, zone_of
 from ksched_cli.api.selectors import Selector
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.sources.loaded import Loaded
@@ -20,7 +20,7 @@ _NO_ZONE = "(no zone)"
 def find_nodes(loaded: Loaded, names: Sequence[str], selector: Selector | None) -> list[str]:
     """The named nodes in that order, once each; those that the selector matches; all, when neither is given."""
     nodes = {node.metadata.name: node for node in loaded.of(Node)}
-    wanted = list(dict.fromkeys(name.removeprefix("node/").removeprefix("nodes/") for name in names))
+    wanted = list(dict.fromkeys(full_node_name(name, nodes) for name in names))
     unknown = [name for name in wanted if name not in nodes]
     if unknown:
         raise UsageError(Problem(f'there is no node "{name}"', hint=name_hint(name, nodes)) for name in unknown)

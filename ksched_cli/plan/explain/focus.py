@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from ksched_cli.api.node_facts import full_node_name
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.explain.results import Explanation, Margin, NodeFocus, WeightChange
 from ksched_cli.plan.explain.subject import closest_names
@@ -16,6 +17,7 @@ Placed = Callable[[str, int], str]
 
 
 def focus_on(found: Explanation, name: str, weights: Mapping[str, int], placed: Placed) -> Explanation:
+    name = full_node_name(name, [each.name for each in found.nodes])
     node = next((each for each in found.nodes if each.name == name), None)
     if node is None:
         known = [each.name for each in found.nodes]

@@ -1,41 +1,21 @@
-"""Which pod is meant: by name, with the nearest names where there is none."""
+"""The pod to explain, in a cluster where it is pending."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from msgspec import structs
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import is_terminal, pod_key
-from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.errors import UsageError
+from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.plan.explain.results import Explanation
+from ksched_cli.plan.named_pods import find_named_pods
 from ksched_cli.plan.results import RefusedPod
 from ksched_cli.sources.loaded import Loaded
 
 _NEAREST = 5
-
-
-def pick_pod(
-    scheduler: Scheduler, made: Sequence[str], refused: Sequence[RefusedPod], wanted: Callable[[Pod], bool]
-) -> str:
-    """Without a name: of the pods that manifests make, or else of the pending ones that are wanted, the first that
-    finds no place, or the first of all; of none one that was refused."""
-    infos = scheduler.cluster.pods.infos
-    queue = scheduler.enqueue()
-    waiting = [infos[row] for row in (*queue.active, *queue.gated)]
-    candidates = [each.key for each in waiting if wanted(each.pod) and (not made or each.key in made)]
-    if not candidates and refused:
-        return refused[0].pod
-    if not candidates or not (made or len(candidates) < len(waiting)):
-        raise UsageError("say which pod: NAME or NAMESPACE/NAME, or -f FILE with a manifest of it")
-    if len(candidates) == 1:
-        return candidates[0]
-    placed = {each.pod.key for each in scheduler.run(queue) if each.row is not None}
-    return next((key for key in candidates if key not in placed), candidates[0])
 
 
 def find_refused(refused: Sequence[RefusedPod], name: str, namespace: str) -> Explanation | None:
@@ -66,60 +46,9 @@ class Subject:
         return self.pod.metadata.uid or self.key
 
 
-def find_subject(loaded: Loaded, name: str, namespace: str = "") -> Subject:
-    """`name` may be `namespace/name`. Without a namespace the name has to be the only one of its kind."""
-    return as_pending(loaded, find_pod(loaded, name, namespace))
-
-
-def find_pod(loaded: Loaded, name: str, namespace: str = "") -> Pod:
-    within, slash, short = name.rpartition("/")
-    if slash and within in ("pod", "pods", "po"):
-        within, slash = "", ""
-    if slash and namespace and namespace != within:
-        raise UsageError(f"-n {namespace} and {name} name two namespaces: leave one of them out")
-    wanted = within if slash else namespace
-    pods = loaded.of(Pod)
-    found = [pod for pod in pods if pod.metadata.name == short and wanted in ("", pod.metadata.namespace)]
-    if not found:
-        raise UsageError(_unknown(pods, short, wanted))
-    if len(found) > 1:
-        places = ", ".join(sorted(pod_key(pod) for pod in found))
-        raise UsageError(f"several pods are named {short}: {places}; give namespace/name or -n NAMESPACE")
-    pod = found[0]
-    if is_terminal(pod):
-        raise UsageError(f"pod {pod_key(pod)} has finished ({pod.status.phase}): no scheduler looks at it any more")
-    return pod
-
-
-def _unknown(pods: list[Pod], name: str, namespace: str) -> str:
-    text = f"there is no pod {namespace}/{name}" if namespace else f"there is no pod {name}"
-    if not pods:
-        return f"{text}: there are no pods in the input"
-    if namespace and not any(pod.metadata.namespace == namespace for pod in pods):
-        elsewhere = sorted({pod_key(pod) for pod in pods if pod.metadata.name == name})
-        if elsewhere:
-            return f"{text}; there is {', '.join(elsewhere[:_NEAREST])}"
-        known = sorted({pod.metadata.namespace for pod in pods})
-        near = get_close_matches(namespace, known, 1, 0.6)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        return f"{text}: no pod is in namespace {namespace}{hint}"
-    near = similar_names(pods, name, namespace)
-    if near:
-        return f"{text}; the nearest names are {', '.join(near)}"
-    waiting = sorted(pod_key(pod) for pod in pods if not pod.spec.node_name and not is_terminal(pod))
-    more = f" and {len(waiting) - _NEAREST} more" if len(waiting) > _NEAREST else ""
-    return f"{text}; pending pods are {', '.join(waiting[:_NEAREST])}{more}" if waiting else text
-
-
-def similar_names(pods: list[Pod], name: str, namespace: str) -> list[str]:
-    """Names that one may have meant: beginning alike, or much alike."""
-    here = [pod for pod in pods if namespace in ("", pod.metadata.namespace)] or pods
-    names = {pod.metadata.name for pod in here}
-    close = get_close_matches(name, sorted(names), _NEAREST, 0.6)
-    close += sorted(each for each in names if each.startswith(name) and each not in close)
-    order = {each: index for index, each in enumerate(close)}
-    found = sorted((pod for pod in here if pod.metadata.name in order), key=lambda pod: order[pod.metadata.name])
-    return [pod_key(pod) for pod in found[:_NEAREST]]
+def find_subject(loaded: Loaded, name: str) -> Subject:
+    """The pod that is named, or the first one of what is named."""
+    return as_pending(loaded, find_named_pods(loaded, name).pods[0])
 
 
 def closest_names(name: str, names: Sequence[str]) -> list[str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from ksched_cli.api.core import Node
+from ksched_cli.api.node_facts import full_node_name
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import Problem, UsageError
-from ksched_cli.whatif.edits.lib.edit import Edit
+from ksched_cli.whatif.edits.lib.edit import Edit, NodeEdit
 from ksched_cli.whatif.edits.lib.editor import Editor
 from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
@@ -30,7 +33,15 @@ def attempt_edits(plane: ControlPlane, edits: Iterable[Edit], namespace: str = "
     mistakes = []
     for edit in edits:
         try:
-            edit.apply(editor)
+            _with_full_name(edit, plane).apply(editor)
         except EditMistake as mistake:
             mistakes.append((edit, mistake))
     return mistakes
+
+
+def _with_full_name(edit: Edit, plane: ControlPlane) -> Edit:
+    """The edit of the node that is meant: people write the part of its name before the first dot."""
+    if not isinstance(edit, NodeEdit):
+        return edit
+    name = full_node_name(edit.node, [node.metadata.name for node in plane.store.of(Node)])
+    return edit if name == edit.node else replace(edit, node=name)

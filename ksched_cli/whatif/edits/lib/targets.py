@@ -81,8 +81,9 @@ def _found(pods: list[Pod], loaded: Loaded, target: Reference, namespace: str) -
     return pods
 
 
-_Owner = tuple[str, str, str]
-Owners = dict[_Owner, _Owner]
+# Kind, namespace and name.
+Owner = tuple[str, str, str]
+Owners = dict[Owner, Owner]
 
 
 def owners_in(loaded: Loaded) -> Owners:
@@ -99,13 +100,27 @@ def owners_in(loaded: Loaded) -> Owners:
     return owners
 
 
+def workload_of(pod: Pod, owners: Owners) -> Owner:
+    """The uppermost controller of the pod; a pod without one is by itself."""
+    owner = controller_of(pod.metadata)
+    if owner is None:
+        return "Pod", pod.metadata.namespace, pod.metadata.name
+    last: Owner = (owner.kind, pod.metadata.namespace, owner.name)
+    while (above := owners.get(last)) is not None:
+        last = above
+    digest = pod.metadata.labels.get(_HASH_LABEL)
+    if last[0] == ReplicaSet.__name__ and digest and last[2].endswith(f"-{digest}"):
+        return Deployment.__name__, last[1], last[2].removesuffix(f"-{digest}")
+    return last
+
+
 def _belongs(pod: Pod, target: Reference, owners: Owners) -> bool:
     """By way of its controller and that one's. Without the replica sets in the input, names tell the deployment."""
     owner = controller_of(pod.metadata)
     if owner is None:
         return False
     wanted = target.kind.__name__, pod.metadata.namespace, target.name
-    above: _Owner | None = (owner.kind, pod.metadata.namespace, owner.name)
+    above: Owner | None = (owner.kind, pod.metadata.namespace, owner.name)
     while above is not None:
         if above == wanted:
             return True

@@ -1,0 +1,157 @@
+"""The help of a command: what it is for, examples, its options in groups, and notes, as wide as the terminal.
+
+Options that are used every day have a line each. The others of a group are named; `ksched help options` describes all.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from typer.core import TyperCommand
+
+from ksched_cli.cli.commands import choices_of
+
+# The groups in the order in which they are shown. Options of no group are the command's own.
+OWN, INPUT, EDITS, RULES, OUTPUT = "Options", "Input", "What-if edits", "Rules", "Output"
+PANELS = (OWN, INPUT, EDITS, RULES, OUTPUT)
+# Behind the name of a group: the option is named and not described.
+RARE = "+"
+_WIDEST, _NARROWEST = 140, 60
+_NAMES = 30
+# The end of the first sentence, or of a first part that says enough.
+_END = re.compile(r"(?<=[.;]) |(?<=.{18}): ")
+_ABOUT = {EDITS: " (ksched help edits)"}
+_ELSEWHERE = "ksched help options describes every option."
+
+
+class HelpCommand(TyperCommand):
+    """A command with this layout of its help."""
+
+    def get_help(self, ctx: Any) -> str:
+        return "\n".join(help_lines(self, ctx, terminal_width()))
+
+
+def terminal_width() -> int:
+    """Columns of the terminal, or COLUMNS; within reason, for long lines are hard to read."""
+    return min(max(shutil.get_terminal_size().columns, _NARROWEST), _WIDEST)
+
+
+def help_lines(command: Any, context: Any, width: int) -> Iterator[str]:
+    first, *notes = [each.strip() for each in (command.help or "").split("\n\n")]
+    examples, ends = _examples(command.epilog or "")
+    yield f"Usage: {context.command_path} {' '.join(command.collect_usage_pieces(context))}"
+    yield ""
+    yield from _wrapped(first, width, "  ")
+    if examples:
+        yield from ("", "Examples:")
+        for each in examples:
+            yield from _call(each, width)
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    if arguments:
+        yield from ("", "Arguments:")
+        for each in arguments:
+            yield from _described(each.metavar or each.name.upper(), each.help or "", width)
+    for panel in PANELS:
+        yield from _panel(panel, [*_of_panel(command.params, panel)], context, width)
+    for note in (*notes, *ends):
+        yield ""
+        yield from _wrapped(note, width, "")
+    yield _ELSEWHERE
+
+
+def _examples(epilog: str) -> tuple[list[str], list[str]]:
+    """The examples, and the paragraphs behind them."""
+    paragraphs = [each.strip() for each in epilog.split("\n\n") if each.strip()]
+    calls = [each for each in paragraphs if "ksched" in each or "kubectl" in each]
+    return calls, [each for each in paragraphs if each not in calls and each != "Examples:"]
+
+
+def _call(example: str, width: int) -> Iterator[str]:
+    """The line of shell; a long one continues behind a backslash."""
+    lines = textwrap.wrap(example, width - 4, subsequent_indent="    ", break_on_hyphens=False, break_long_words=False)
+    if len(example) + 2 <= width:
+        lines = [example]
+    for number, line in enumerate(lines, 1):
+        yield f"  {line}" + (" \\" if number < len(lines) else "")
+
+
+def panel_of(option: Any) -> str:
+    return (getattr(option, "rich_help_panel", None) or OWN).removesuffix(RARE)
+
+
+def _of_panel(params: Iterable[Any], panel: str) -> Iterator[Any]:
+    return (each for each in params if each.param_type_name == "option" and panel_of(each) == panel)
+
+
+def _panel(title: str, options: Sequence[Any], context: Any, width: int) -> Iterator[str]:
+    rare = [each for each in options if (each.rich_help_panel or "").endswith(RARE)]
+    names = ["/".join([*_long(each.opts), *_long(each.secondary_opts)]) for each in rare]
+    names += ["--no-color", "-h, --help"] if title == OUTPUT else []
+    if not options and not names:
+        return
+    yield from ("", f"{title}:")
+    for each in options:
+        if each not in rare:
+            text = ", ".join(choices_of(each)) or _END.split(each.help or "")[0].rstrip(".;")
+            yield from _described(option_names(each, short=True), text, width)
+    if names:
+        text = ", ".join(names) + _ABOUT.get(title, "")
+        yield from textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+
+
+def option_names(option: Any, *, short: bool = False) -> str:
+    """`-f, --filename FILE`. `short`: without the values to choose from."""
+    names = ", ".join(option.opts) + "".join(f" / {each}" for each in option.secondary_opts)
+    choices = choices_of(option)
+    values = "" if short and choices else "|".join(choices) or "N"
+    return names if getattr(option, "is_flag", False) else f"{names} {option.metavar or values}".rstrip()
+
+
+def _long(names: Sequence[str]) -> list[str]:
+    return [each for each in names if each.startswith("--")] or list(names)
+
+
+def _described(names: str, text: str, width: int) -> Iterator[str]:
+    """Names on the left, the text on the right; below each other if the names are long."""
+    indent = " " * (_NAMES + 2)
+    lines = textwrap.wrap(text, width - _NAMES - 2, break_on_hyphens=False)
+    if len(names) + 4 > _NAMES + 2:
+        yield f"  {names}"
+        yield from (indent + each for each in lines)
+        return
+    yield f"  {names:<{_NAMES}}{lines[0] if lines else ''}".rstrip()
+    yield from (indent + each for each in lines[1:])
+
+
+def _wrapped(text: str, width: int, indent: str) -> Iterator[str]:
+    joined = " ".join(text.split())
+    return iter(textwrap.wrap(joined, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False))
+
+
+def all_options(commands: dict[str, Any], width: int) -> Iterator[str]:
+    """Every option of every command with its whole help: those that several commands share by group, then the own
+    options of each command."""
+    users: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, str], Any] = {}
+    for name, command in commands.items():
+        for option in command.params:
+            if option.param_type_name == "option":
+                key = (option_names(option), option.help or "")
+                users.setdefault(key, []).append(name)
+                found[key] = option
+    for panel in PANELS[1:]:
+        yield from ("", f"{panel}:")
+        for key, option in found.items():
+            if panel_of(option) == panel:
+                yield from _described(key[0], key[1], width)
+    for name in commands:
+        own = [key for key, option in found.items() if panel_of(option) == OWN and users[key][0] == name]
+        if own:
+            shared = sorted({each for key in own for each in users[key]} - {name})
+            yield from ("", f"{', '.join([name, *shared])}:")
+            for key in own:
+                yield from _described(key[0], key[1], width)
