@@ -116,7 +116,7 @@ def run(arguments: list[str]) -> int:
     command_line.set(shlex.join([_program(), *arguments]))
     try:
         prepare_streams()
-        code = _dispatch(arguments)
+        code = _paged(arguments, shown) if sys.stdout.isatty() else _dispatch(arguments)
         sys.stdout.flush()
     except KschedError as mistake:
         for problem in mistake.problems:
@@ -142,6 +142,13 @@ def run(arguments: list[str]) -> int:
         shown.close()
         listen(None)
     return code if isinstance(code, int) else 0
+
+
+def _paged(arguments: list[str], shown: RunProgress) -> object:
+    from ksched_cli.cli.pager import paged
+
+    with paged(arguments, shown.close):
+        return _dispatch(arguments)
 
 
 def _dispatch(arguments: list[str]) -> object:

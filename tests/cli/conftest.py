@@ -13,7 +13,8 @@ from tests.cli.inputs import NODE, dumped
 def _terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """80 columns and no wish about colours, whatever the tests are run in."""
     monkeypatch.setenv("COLUMNS", "80")
-    for name in ("NO_COLOR", "FORCE_COLOR"):
+    monkeypatch.setenv("PAGER", "cat")
+    for name in ("NO_COLOR", "FORCE_COLOR", "KSCHED_PAGER"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -23,7 +23,7 @@ def environment(**changes: str) -> dict[str, str]:
     kept = {
         key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM")
     }
-    return {**kept, "TERM": "xterm-256color", **changes}
+    return {**kept, "TERM": "xterm-256color", "PAGER": "cat", **changes}
 
 
 def on_a_terminal(columns: int, **changes: str) -> str:

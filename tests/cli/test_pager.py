@@ -1,0 +1,99 @@
+"""Paging as git does it: on a terminal only, by PAGER, with less as the default."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from ksched_cli.cli.pager import _pager
+from tests.cli.transcripts import ROOT
+
+pty = pytest.importorskip("pty", reason="there are no terminals to open here")
+
+DEMO = [sys.executable, "-m", "ksched_cli", "demo"]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if key not in ("CI", "PAGER", "KSCHED_PAGER", "LESS")}
+    return {**kept, "TERM": "xterm-256color", **changes}
+
+
+def on_a_terminal(arguments: list[str], **changes: str) -> tuple[int, str]:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        arguments, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=environment(**changes), cwd=ROOT
+    )
+    os.close(theirs)
+    sent = b""
+    with suppress(OSError):
+        while chunk := os.read(ours, 65536):
+            sent += chunk
+    os.close(ours)
+    return process.wait(), sent.decode()
+
+
+@pytest.fixture
+def pager(tmp_path: Path) -> str:
+    """A pager that states how it was called and prints what it gets."""
+    path = tmp_path / "pager"
+    path.write_text('#!/bin/sh\necho "PAGED $LESS"\nexec cat\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "paged"),
+    [
+        pytest.param({}, True, id="PAGER"),
+        pytest.param({"CI": "true"}, False, id="CI"),
+        pytest.param({"TERM": "dumb"}, False, id="a dumb terminal"),
+        pytest.param({"KSCHED_PAGER": ""}, False, id="KSCHED_PAGER comes first"),
+    ],
+)
+def test_a_terminal_is_paged(pager: str, changes: dict[str, str], paged: bool) -> None:
+    code, shown = on_a_terminal(DEMO, **{"PAGER": pager, **changes})
+    assert code == 0
+    assert ("PAGED FRX" in shown) == paged
+    assert "6 pending pods" in shown
+    if changes.get("TERM") != "dumb":
+        assert "\x1b[" in shown
+
+
+@pytest.mark.slow
+def test_a_pipe_is_not_paged(pager: str) -> None:
+    done = subprocess.run(DEMO, capture_output=True, text=True, check=True, env=environment(PAGER=pager), cwd=ROOT)
+    assert "PAGED" not in done.stdout
+
+
+@pytest.mark.slow
+def test_the_exit_code_is_that_of_the_command(pager: str, tmp_path: Path) -> None:
+    cluster = "fixtures/clusters/eks.yaml"
+    code, shown = on_a_terminal([*DEMO[:-1], "simulate", "--from", cluster], PAGER=pager)
+    assert (code, "PAGED" in shown) == (1, True)
+    code, shown = on_a_terminal([*DEMO[:-1], "simulate", "--from", str(tmp_path / "none")], PAGER=pager)
+    assert (code, "PAGED" in shown) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "command"),
+    [
+        pytest.param({}, ["less"], id="the default"),
+        pytest.param({"PAGER": "cat"}, None, id="cat is none"),
+        pytest.param({"PAGER": "no-such-pager"}, None, id="not installed"),
+        pytest.param({"PAGER": "sh -c cat"}, ["sh", "-c", "cat"], id="with arguments"),
+    ],
+)
+def test_which_pager(changes: dict[str, str], command: list[str] | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CI", "PAGER", "KSCHED_PAGER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("shutil.which", lambda name: None if name == "no-such-pager" else f"/bin/{name}")
+    for name, value in changes.items():
+        monkeypatch.setenv(name, value)
+    assert _pager() == command
