@@ -1,1279 +1,1359 @@
 # Completion of ksched for fish; `ksched completion fish` prints it.
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -f -a 'simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config'
-complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -s R -l recursive
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l exclude
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l stdin-filename
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l allow-empty
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l pod-template
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l create-namespace
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l assume-namespace
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -s k -l kustomize
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l helm
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l values
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l strict -l no-strict
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l context
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l kubeconfig
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l as
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l as-group
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l request-timeout
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l config
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l tie-break -x -a 'name random'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l seed
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l sampling
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l allow-extenders
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l delete
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scale
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l settle
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l max-time
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l max-cycles
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l orders
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l ties
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name html'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary nodes full'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l timings
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l exit-zero
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-headers
-complete -c ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l from
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -s R -l recursive
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l exclude
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l stdin-filename
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l allow-empty
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l pod-template
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l create-namespace
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l assume-namespace
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -s k -l kustomize
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l helm
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l values
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l strict -l no-strict
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l context
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l as
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l as-group
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l request-timeout
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l config
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l tie-break -x -a 'name random'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l seed
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l sampling
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l allow-extenders
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l no-reuse
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l delete
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scale
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l mix
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l max
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l ignore-pending
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -a 'table wide json yaml name html'
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -l no-headers
-complete -c ksched -n '__fish_seen_subcommand_from capacity' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l from
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s R -l recursive
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l exclude
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l stdin-filename
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l allow-empty
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l pod-template
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l create-namespace
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l assume-namespace
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s k -l kustomize
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l helm
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l values
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l strict -l no-strict
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l context
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l kubeconfig
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l as
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l as-group
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l request-timeout
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l config
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l tie-break -x -a 'name random'
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l seed
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l sampling
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l allow-extenders
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l no-reuse
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l delete
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l scale
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l catalog
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l keep-headroom
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l survive
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l only
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l force
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l delete-emptydir-data
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l time-limit
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s o -l output -x -a 'table wide json yaml name markdown html'
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l no-headers
-complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l from
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s R -l recursive
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l exclude
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l stdin-filename
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l allow-empty
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l pod-template
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l create-namespace
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l assume-namespace
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s k -l kustomize
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l helm
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l values
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l strict -l no-strict
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l context
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l kubeconfig
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l as
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l as-group
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l request-timeout
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l config
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l tie-break -x -a 'name random'
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l seed
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l sampling
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l allow-extenders
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l no-reuse
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l delete
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l scale
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l catalog
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s o -l output -x -a 'table wide json yaml markdown'
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l exit-zero
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l no-headers
-complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from drain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l from
-complete -c ksched -n '__fish_seen_subcommand_from drain' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from drain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -s R -l recursive
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l exclude
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l stdin-filename
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l allow-empty
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l pod-template
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l create-namespace
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l assume-namespace
-complete -c ksched -n '__fish_seen_subcommand_from drain' -s k -l kustomize
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l helm
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l values
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l strict -l no-strict
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l context
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l as
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l as-group
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l request-timeout
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l config
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l tie-break -x -a 'name random'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l seed
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l sampling
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l allow-extenders
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l no-reuse
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l delete
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l scale
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l dry-run -x -a 'none client server'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l chunk-size
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l skip-wait-for-delete-timeout
-complete -c ksched -n '__fish_seen_subcommand_from drain' -s l -l selector
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l each -x -a 'node zone'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l force
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l ignore-daemonsets
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l delete-emptydir-data -l delete-local-data
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l pod-selector
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l disable-eviction
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l grace-period
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l timeout
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l ignore-pending
-complete -c ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name html'
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l exit-zero
-complete -c ksched -n '__fish_seen_subcommand_from drain' -l no-headers
-complete -c ksched -n '__fish_seen_subcommand_from drain' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l from
-complete -c ksched -n '__fish_seen_subcommand_from diff' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -s R -l recursive
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l exclude
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l stdin-filename
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l allow-empty
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l pod-template
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l create-namespace
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l assume-namespace
-complete -c ksched -n '__fish_seen_subcommand_from diff' -s k -l kustomize
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l helm
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l values
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l strict -l no-strict
-complete -c ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
-complete -c ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l to
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l to-config
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l to-kube-version
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l to-feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l to-filename
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l context
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l kubeconfig
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l as
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l as-group
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l request-timeout
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l config
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l tie-break -x -a 'name random'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l seed
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l sampling
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l allow-extenders
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l no-reuse
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l delete
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l scale
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown html'
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l expect-no-change
-complete -c ksched -n '__fish_seen_subcommand_from diff' -l exit-zero
-complete -c ksched -n '__fish_seen_subcommand_from diff' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from check' -l from
-complete -c ksched -n '__fish_seen_subcommand_from check' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from check' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -s R -l recursive
-complete -c ksched -n '__fish_seen_subcommand_from check' -l exclude
-complete -c ksched -n '__fish_seen_subcommand_from check' -l stdin-filename
-complete -c ksched -n '__fish_seen_subcommand_from check' -l allow-empty
-complete -c ksched -n '__fish_seen_subcommand_from check' -l pod-template
-complete -c ksched -n '__fish_seen_subcommand_from check' -l create-namespace
-complete -c ksched -n '__fish_seen_subcommand_from check' -l assume-namespace
-complete -c ksched -n '__fish_seen_subcommand_from check' -s k -l kustomize
-complete -c ksched -n '__fish_seen_subcommand_from check' -l helm
-complete -c ksched -n '__fish_seen_subcommand_from check' -l values
-complete -c ksched -n '__fish_seen_subcommand_from check' -l strict -l no-strict
-complete -c ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
-complete -c ksched -n '__fish_seen_subcommand_from check' -s l -l selector
-complete -c ksched -n '__fish_seen_subcommand_from check' -l context
-complete -c ksched -n '__fish_seen_subcommand_from check' -l kubeconfig
-complete -c ksched -n '__fish_seen_subcommand_from check' -l as
-complete -c ksched -n '__fish_seen_subcommand_from check' -l as-group
-complete -c ksched -n '__fish_seen_subcommand_from check' -l request-timeout
-complete -c ksched -n '__fish_seen_subcommand_from check' -l config
-complete -c ksched -n '__fish_seen_subcommand_from check' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from check' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from check' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from check' -l tie-break -x -a 'name random'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l seed
-complete -c ksched -n '__fish_seen_subcommand_from check' -l sampling
-complete -c ksched -n '__fish_seen_subcommand_from check' -l allow-extenders
-complete -c ksched -n '__fish_seen_subcommand_from check' -l no-reuse
-complete -c ksched -n '__fish_seen_subcommand_from check' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from check' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l delete
-complete -c ksched -n '__fish_seen_subcommand_from check' -l scale
-complete -c ksched -n '__fish_seen_subcommand_from check' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from check' -l ignore
-complete -c ksched -n '__fish_seen_subcommand_from check' -l baseline
-complete -c ksched -n '__fish_seen_subcommand_from check' -l write-baseline
-complete -c ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json yaml markdown html github junit sarif'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l restart
-complete -c ksched -n '__fish_seen_subcommand_from check' -l replicas -x -a 'min current max all'
-complete -c ksched -n '__fish_seen_subcommand_from check' -l exit-zero
-complete -c ksched -n '__fish_seen_subcommand_from check' -l fail-on -x -a 'preemption warning'
-complete -c ksched -n '__fish_seen_subcommand_from check' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from explain-code' -s o -l output -x -a 'table json yaml'
-complete -c ksched -n '__fish_seen_subcommand_from explain-code' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from explain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l from
-complete -c ksched -n '__fish_seen_subcommand_from explain' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from explain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -s R -l recursive
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l exclude
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l stdin-filename
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l allow-empty
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l pod-template
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l create-namespace
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l assume-namespace
-complete -c ksched -n '__fish_seen_subcommand_from explain' -s k -l kustomize
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l helm
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l values
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l strict -l no-strict
-complete -c ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
-complete -c ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l context
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l kubeconfig
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l as
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l as-group
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l request-timeout
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l config
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l tie-break -x -a 'name random'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l seed
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l sampling
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l allow-extenders
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-reuse
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l delete
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l scale
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l orders
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l ties
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-fixes
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l catalog
-complete -c ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name html'
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l exit-zero
-complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-headers
-complete -c ksched -n '__fish_seen_subcommand_from explain' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l context
-complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l kubeconfig
-complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l as
-complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l as-group
-complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l request-timeout
-complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l from
-complete -c ksched -n '__fish_seen_subcommand_from snapshot' -s o -l output
-complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l redact
-complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l redact-names
-complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l config
-complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l redact-config
-complete -c ksched -n '__fish_seen_subcommand_from snapshot' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from demo' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name html'
-complete -c ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary nodes full'
-complete -c ksched -n '__fish_seen_subcommand_from demo' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l from
-complete -c ksched -n '__fish_seen_subcommand_from verify' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from verify' -s A -l all-namespaces
-complete -c ksched -n '__fish_seen_subcommand_from verify' -s l -l selector
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l context
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l kubeconfig
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l as
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l as-group
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l request-timeout
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l config
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l tie-break -x -a 'name random'
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l seed
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l sampling
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l allow-extenders
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l no-reuse
-complete -c ksched -n '__fish_seen_subcommand_from verify' -s o -l output -x -a 'table wide json yaml name'
-complete -c ksched -n '__fish_seen_subcommand_from verify' -l exit-zero
-complete -c ksched -n '__fish_seen_subcommand_from verify' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from report' -s o -l output -x -a 'html'
-complete -c ksched -n '__fish_seen_subcommand_from report' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l from
-complete -c ksched -n '__fish_seen_subcommand_from watch' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from watch' -s R -l recursive
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l exclude
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l stdin-filename
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l allow-empty
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l pod-template
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l create-namespace
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l assume-namespace
-complete -c ksched -n '__fish_seen_subcommand_from watch' -s k -l kustomize
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l helm
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l values
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l strict -l no-strict
-complete -c ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
-complete -c ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l context
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l kubeconfig
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l as
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l as-group
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l request-timeout
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l config
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l tie-break -x -a 'name random'
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l seed
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l sampling
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l allow-extenders
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l no-reuse
-complete -c ksched -n '__fish_seen_subcommand_from watch' -s o -l output -x -a 'table json'
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l for
-complete -c ksched -n '__fish_seen_subcommand_from watch' -l count
-complete -c ksched -n '__fish_seen_subcommand_from watch' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from plugins' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from plugins' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from plugins' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from plugins' -s o -l output -x -a 'table wide json yaml name'
-complete -c ksched -n '__fish_seen_subcommand_from plugins' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish powershell'
-complete -c ksched -n '__fish_seen_subcommand_from completion' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from versions' -s o -l output -x -a 'table wide json yaml name'
-complete -c ksched -n '__fish_seen_subcommand_from versions' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from version' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from help' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -f -a 'catalog schema'
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l from
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s R -l recursive
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l exclude
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l stdin-filename
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l allow-empty
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l pod-template
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l create-namespace
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l assume-namespace
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s k -l kustomize
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l helm
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l values
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l strict -l no-strict
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l context
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l kubeconfig
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l as
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l as-group
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l request-timeout
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l config
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l tie-break -x -a 'name random'
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l seed
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l sampling
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l allow-extenders
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-reuse
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l delete
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l scale
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l catalog
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l time-limit
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l greedy
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-spot
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s o -l output -x -a 'table wide json yaml name markdown html'
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l exit-zero
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-headers
-complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l from
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s A -l all-namespaces
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s l -l selector
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l context
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l kubeconfig
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l as
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l as-group
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l request-timeout
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l config
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l tie-break -x -a 'name random'
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l seed
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l sampling
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l allow-extenders
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l no-reuse
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l price
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l rate
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s o -l output -x -a 'json yaml'
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l from
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s f -l filename
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s R -l recursive
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l exclude
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l stdin-filename
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l allow-empty
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l pod-template
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l create-namespace
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l assume-namespace
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s k -l kustomize
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l helm
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l values
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l strict -l no-strict
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l context
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l kubeconfig
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l as
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l as-group
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l request-timeout
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l config
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l tie-break -x -a 'name random'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l seed
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l sampling
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l allow-extenders
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l no-reuse
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l add-node
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l delete
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scale
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scenario
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l orders
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l ties
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l fail
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l grid
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l sample
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l keep
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l workers
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l dask
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l out
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l resume
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s o -l output -x -a 'table wide json yaml html csv jsonl parquet'
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l exit-zero
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l no-headers
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and __fish_seen_subcommand_from validate' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from sweep; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
-complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -f -a 'view validate migrate schema'
-complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l config
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s o -l output -x -a 'json yaml'
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l to
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l feature-gates
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l plugin
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s o -l output -x -a 'json yaml'
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s h -l help
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
-complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -f -a 'simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config'
-complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s R -l recursive
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l exclude
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l stdin-filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l allow-empty
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l pod-template
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l create-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l assume-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s k -l kustomize
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l helm
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l values
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l strict -l no-strict
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l context
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l kubeconfig
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l as
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l as-group
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l request-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l tie-break -x -a 'name random'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l seed
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l sampling
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l allow-extenders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l delete
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scale
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l settle
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l max-time
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l max-cycles
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l orders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l ties
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name html'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary nodes full'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l timings
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l exit-zero
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-headers
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s R -l recursive
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l exclude
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l stdin-filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l allow-empty
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l pod-template
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l create-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l assume-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s k -l kustomize
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l helm
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l values
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l strict -l no-strict
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l context
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l as
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l as-group
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l request-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l tie-break -x -a 'name random'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l seed
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l sampling
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l allow-extenders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l no-reuse
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l delete
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scale
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l mix
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l max
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l ignore-pending
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -a 'table wide json yaml name html'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l no-headers
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s R -l recursive
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l exclude
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l stdin-filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l allow-empty
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l pod-template
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l create-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l assume-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s k -l kustomize
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l helm
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l values
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l strict -l no-strict
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l context
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l kubeconfig
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l as
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l as-group
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l request-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l tie-break -x -a 'name random'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l seed
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l sampling
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l allow-extenders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l no-reuse
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l delete
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l scale
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l catalog
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l keep-headroom
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l survive
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l only
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l force
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l delete-emptydir-data
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l time-limit
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s o -l output -x -a 'table wide json yaml name markdown html'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l no-headers
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s R -l recursive
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l exclude
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l stdin-filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l allow-empty
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l pod-template
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l create-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l assume-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s k -l kustomize
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l helm
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l values
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l strict -l no-strict
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l context
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l kubeconfig
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l as
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l as-group
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l request-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l tie-break -x -a 'name random'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l seed
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l sampling
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l allow-extenders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l no-reuse
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l delete
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l scale
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l catalog
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s o -l output -x -a 'table wide json yaml markdown'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l exit-zero
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l no-headers
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s R -l recursive
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l exclude
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l stdin-filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l allow-empty
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l pod-template
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l create-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l assume-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s k -l kustomize
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l helm
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l values
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l strict -l no-strict
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l context
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l as
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l as-group
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l request-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l tie-break -x -a 'name random'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l seed
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l sampling
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l allow-extenders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l no-reuse
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l delete
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l scale
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l dry-run -x -a 'none client server'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l chunk-size
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l skip-wait-for-delete-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s l -l selector
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l each -x -a 'node zone'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l force
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l ignore-daemonsets
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l delete-emptydir-data -l delete-local-data
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l pod-selector
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l disable-eviction
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l grace-period
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l ignore-pending
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name html'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l exit-zero
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l no-headers
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s R -l recursive
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l exclude
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l stdin-filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l allow-empty
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l pod-template
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l create-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l assume-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s k -l kustomize
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l helm
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l values
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l strict -l no-strict
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s l -l selector
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to-config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to-kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to-feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to-filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l context
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l kubeconfig
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l as
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l as-group
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l request-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l tie-break -x -a 'name random'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l seed
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l sampling
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l allow-extenders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l no-reuse
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l delete
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scale
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown html'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l expect-no-change
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l exit-zero
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s R -l recursive
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l exclude
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l stdin-filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l allow-empty
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l pod-template
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l create-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l assume-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s k -l kustomize
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l helm
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l values
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l strict -l no-strict
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s l -l selector
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l context
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l kubeconfig
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l as
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l as-group
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l request-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l tie-break -x -a 'name random'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l seed
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l sampling
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l allow-extenders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l no-reuse
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l delete
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scale
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l ignore
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l baseline
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l write-baseline
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json yaml markdown html github junit sarif'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l restart
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l replicas -x -a 'min current max all'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l exit-zero
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l fail-on -x -a 'preemption warning'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain-code' -s o -l output -x -a 'table json yaml'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain-code' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -f -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s R -l recursive
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l exclude
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l stdin-filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l allow-empty
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l pod-template
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l create-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l assume-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s k -l kustomize
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l helm
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l values
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l strict -l no-strict
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s l -l selector
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l context
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l kubeconfig
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l as
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l as-group
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l request-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l tie-break -x -a 'name random'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l seed
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l sampling
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l allow-extenders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-reuse
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l delete
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scale
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l orders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l ties
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-fixes
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l catalog
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name html'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l exit-zero
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-headers
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l context
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l kubeconfig
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l as
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l as-group
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l request-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -s o -l output
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l redact
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l redact-names
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l redact-config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name html'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary nodes full'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s A -l all-namespaces
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s l -l selector
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l context
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l kubeconfig
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l as
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l as-group
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l request-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l tie-break -x -a 'name random'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l seed
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l sampling
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l allow-extenders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l no-reuse
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s o -l output -x -a 'table wide json yaml name'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l exit-zero
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from report' -s o -l output -x -a 'html'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from report' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s R -l recursive
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l exclude
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l stdin-filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l allow-empty
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l pod-template
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l create-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l assume-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s k -l kustomize
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l helm
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l values
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l strict -l no-strict
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s l -l selector
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l context
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l kubeconfig
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l as
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l as-group
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l request-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l tie-break -x -a 'name random'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l seed
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l sampling
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l allow-extenders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l no-reuse
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s o -l output -x -a 'table json'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l for
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l count
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -s o -l output -x -a 'table wide json yaml name'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish powershell'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from completion' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from versions' -s o -l output -x -a 'table wide json yaml name'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from versions' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from version' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from help' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -f -a 'catalog schema'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s R -l recursive
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l exclude
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l stdin-filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l allow-empty
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l pod-template
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l create-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l assume-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s k -l kustomize
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l helm
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l values
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l strict -l no-strict
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l context
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l kubeconfig
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l as
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l as-group
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l request-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l tie-break -x -a 'name random'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l seed
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l sampling
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l allow-extenders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-reuse
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l delete
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l scale
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l catalog
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l time-limit
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l greedy
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-spot
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s o -l output -x -a 'table wide json yaml name markdown html'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l exit-zero
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-headers
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s A -l all-namespaces
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s l -l selector
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l context
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l kubeconfig
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l as
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l as-group
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l request-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l tie-break -x -a 'name random'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l seed
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l sampling
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l allow-extenders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l no-reuse
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l price
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l rate
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s o -l output -x -a 'json yaml'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l from
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s f -l filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s R -l recursive
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l exclude
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l stdin-filename
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l allow-empty
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l pod-template
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l create-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l assume-namespace
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s k -l kustomize
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l helm
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l values
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l strict -l no-strict
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l context
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l kubeconfig
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l as
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l as-group
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l request-timeout
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l tie-break -x -a 'name random'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l seed
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l sampling
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l allow-extenders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l no-reuse
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l add-node
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l delete
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scale
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scenario
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l orders
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l ties
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l fail
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l grid
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l sample
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l keep
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l workers
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l dask
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l out
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l resume
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s o -l output -x -a 'table wide json yaml html csv jsonl parquet'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l exit-zero
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l no-headers
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and __fish_seen_subcommand_from validate' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -f -a 'validate schema'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from schema' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -f -a 'view validate migrate schema'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l config
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s o -l output -x -a 'json yaml'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l to
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l feature-gates
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l plugin
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s o -l output -x -a 'json yaml'
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s h -l help
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version
-complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help
+complete -c ksched -f
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a simulate -d 'Place every pending pod and show why'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a capacity -d 'How many more pods fit, where, and what runs out first'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a consolidate -d 'Which nodes can be removed or replaced, in an order in which it can be done'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a rightsize -d 'How much the pods of a manifest may request and still fit'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a drain -d 'Where the pods of nodes go when they are drained, and what holds them'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a diff -d 'What moves between two clusters, configurations or versions'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a check -d 'Would these manifests schedule? For CI'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a explain-code -d 'What a reason code of `check` means, and what to do'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a explain -d 'Why a pod is Pending, or why it went where it is'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a snapshot -d 'Put what scheduling reads of a cluster into one file'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a demo -d 'Do it on a small packaged cluster'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a verify -d 'How far the answers agree with what your cluster did'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a report -d 'Make an HTML page of a stored JSON document'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a watch -d 'Follow a live cluster and say what becomes of its pending pods'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a plugins -d 'What each plugin does, where, and with which arguments'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a completion -d 'A script that completes commands and options in your shell'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a versions -d 'Which minors of Kubernetes are modelled, and what each changed'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a version -d 'Print the versions'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a help -d 'Show a page of the manual, or the help of a command'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a size -d 'The cheapest nodes to add so that every pending pod has a node'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a sweep -d 'Thousands of variants at once'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a scenario -d 'Scenario files: check them, get their schema'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a config -d 'Look at a KubeSchedulerConfiguration, check it, migrate it, get its schema'
+complete -c ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Show the pods of this namespace only'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l assume-namespace -x -d 'A namespace that exists'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l values -r -F -d 'Values for --helm'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces -d 'Show the pods of all namespaces, which is what happens anyway'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector -x -d 'Show pods with these labels only'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l context -x -d 'The context of the kubeconfig to use'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l as -x -d 'Read the cluster as this user sees it'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l as-group -x -d 'Groups of the user of --as'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l settle -d 'Go on until nothing moves'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l max-time -x -d 'Stop --settle after so much virtual time'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l max-cycles -x -d 'Stop --settle after N cycles'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l orders -x -d 'N random orders of arrival of the pending pods'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l ties -x -d 'N random choices among nodes with equal scores'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name html' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone, html for a browser, in one file'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary nodes full' -d 'In json and yaml: nodes for every node\'s first failure in short form, which the node map of `ksched report` needs'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l timings -d 'Also show how long each plugin took, by extension point'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning' -d 'Exit with 1 also for a pod that has to preempt, or for a warning'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -l no-headers -d 'Leave out the header of the table'
+complete -c ksched -n '__fish_seen_subcommand_from simulate' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Manifests that name no namespace go into this one'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l assume-namespace -x -d 'A namespace that exists'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l values -r -F -d 'Values for --helm'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l context -x -d 'The context of the kubeconfig to use'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l as -x -d 'Read the cluster as this user sees it'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l as-group -x -d 'Groups of the user of --as'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l mix -x -d 'Count sets of so many pods of which manifest, by name, or by kind/name where names are not enough'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l max -x -d 'Stop after so many replicas'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l ignore-pending -d 'Count as if none of its pods were pending'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -a 'table wide json yaml name html' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone, html for a browser, in one file'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -l no-headers -d 'Leave out the header of the table'
+complete -c ksched -n '__fish_seen_subcommand_from capacity' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Manifests that name no namespace go into this one'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l assume-namespace -x -d 'A namespace that exists'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l values -r -F -d 'Values for --helm'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l context -x -d 'The context of the kubeconfig to use'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l as -x -d 'Read the cluster as this user sees it'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l as-group -x -d 'Groups of the user of --as'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l catalog -r -F -d 'Prices of instance types, and shapes that can replace nodes'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l keep-headroom -x -d 'The share of each resource that stays free on schedulable nodes'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l survive -x -d 'Every pod still has a place after any one node fails'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l only -x -d 'Only nodes with these labels may go'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l force -d 'As of kubectl drain'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l delete-emptydir-data -d 'As of kubectl drain'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l time-limit -x -d 'How long to search, as 20s or 500ms'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s o -l output -x -a 'table wide json yaml name markdown html' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone, markdown for a comment on a pull request, html for a browser, in one file'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -l no-headers -d 'Leave out the header of the table'
+complete -c ksched -n '__fish_seen_subcommand_from consolidate' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Manifests that name no namespace go into this one'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l assume-namespace -x -d 'A namespace that exists'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l values -r -F -d 'Values for --helm'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l context -x -d 'The context of the kubeconfig to use'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l as -x -d 'Read the cluster as this user sees it'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l as-group -x -d 'Groups of the user of --as'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l catalog -r -F -d 'The shapes to look at, with prices'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s o -l output -x -a 'table wide json yaml markdown' -d 'table for people, wide for more of it, json and yaml for programs, markdown for a comment on a pull request'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -l no-headers -d 'Leave out the header of the table'
+complete -c ksched -n '__fish_seen_subcommand_from rightsize' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Manifests that name no namespace go into this one'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l assume-namespace -x -d 'A namespace that exists'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l values -r -F -d 'Values for --helm'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l context -x -d 'The context of the kubeconfig to use'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l as -x -d 'Read the cluster as this user sees it'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l as-group -x -d 'Groups of the user of --as'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l dry-run -x -a 'none client server' -d 'Of kubectl'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l chunk-size -x -d 'Of kubectl'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l skip-wait-for-delete-timeout -x -d 'Of kubectl'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s l -l selector -x -d 'Drain the nodes with these labels'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l each -x -a 'node zone' -d 'Drain every node, or every zone, by itself, and sum it up in one table'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l force -d 'Evict pods that no controller makes anew'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l ignore-daemonsets -d 'Leave the pods of DaemonSets where they are'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l delete-emptydir-data -l delete-local-data -d 'Evict pods with emptyDir volumes, whose data is lost'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l pod-selector -x -d 'Evict pods with these labels only'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l disable-eviction -d 'Delete the pods: no PodDisruptionBudget is checked'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l grace-period -x -d 'How long each pod has to end'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l timeout -x -d 'kubectl gives a node up after this, as 30s or 5m'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l ignore-pending -d 'Drain as if no pods were pending'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name html' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone, html for a browser, in one file'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -l no-headers -d 'Leave out the header of the table'
+complete -c ksched -n '__fish_seen_subcommand_from drain' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Show the pods of this namespace only'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l assume-namespace -x -d 'A namespace that exists'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l values -r -F -d 'Values for --helm'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces -d 'Show the pods of all namespaces, which is what happens anyway'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s l -l selector -x -d 'Show pods with these labels only'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l to -r -F -d 'The cluster after'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l to-config -r -F -d 'The KubeSchedulerConfiguration after'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l to-kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'The version of kube-scheduler after'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l to-feature-gates -x -d 'The feature gates after that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l to-filename -r -F -d 'The manifests after'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l context -x -d 'The context of the kubeconfig to use'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l as -x -d 'Read the cluster as this user sees it'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l as-group -x -d 'Groups of the user of --as'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown html' -d 'table for people, wide for more of it, json and yaml for programs, markdown for a comment on a pull request, html for a browser, in one file'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l expect-no-change -d 'Exit with 4 when some pod\'s place changes'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c ksched -n '__fish_seen_subcommand_from diff' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from check' -F
+complete -c ksched -n '__fish_seen_subcommand_from check' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c ksched -n '__fish_seen_subcommand_from check' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c ksched -n '__fish_seen_subcommand_from check' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Show the pods of this namespace only'
+complete -c ksched -n '__fish_seen_subcommand_from check' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l assume-namespace -x -d 'A namespace that exists'
+complete -c ksched -n '__fish_seen_subcommand_from check' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l values -r -F -d 'Values for --helm'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces -d 'Show the pods of all namespaces, which is what happens anyway'
+complete -c ksched -n '__fish_seen_subcommand_from check' -s l -l selector -x -d 'Show pods with these labels only'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l context -x -d 'The context of the kubeconfig to use'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l as -x -d 'Read the cluster as this user sees it'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l as-group -x -d 'Groups of the user of --as'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l ignore -x -d 'Accept the findings with this code or name'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l baseline -r -F -d 'Accept the findings of this file'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l write-baseline -r -F -d 'Write the findings of today into this file for --baseline, and exit with 0'
+complete -c ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json yaml markdown html github junit sarif' -d 'table for people, wide with the steps of each rollout, json and yaml for programs, markdown for a comment on a pull request, html for a browser, in one file, github for annotations and the step\'s summary of GitHub Actions, junit for Jenkins and GitLab, sarif for code scanning'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l restart -d 'Take every workload as changed, as `kubectl rollout restart` does'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l replicas -x -a 'min current max all' -d 'How many pods a workload with an autoscaler has'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c ksched -n '__fish_seen_subcommand_from check' -l fail-on -x -a 'preemption warning' -d 'Exit with 1 also for a pod that has to preempt, or for a warning'
+complete -c ksched -n '__fish_seen_subcommand_from check' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from explain-code' -s o -l output -x -a 'table json yaml' -d 'table for people, json and yaml for programs'
+complete -c ksched -n '__fish_seen_subcommand_from explain-code' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Show the pods of this namespace only'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l assume-namespace -x -d 'A namespace that exists'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l values -r -F -d 'Values for --helm'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces -d 'Show the pods of all namespaces, which is what happens anyway'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -s l -l selector -x -d 'Show pods with these labels only'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l context -x -d 'The context of the kubeconfig to use'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l as -x -d 'Read the cluster as this user sees it'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l as-group -x -d 'Groups of the user of --as'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l orders -x -d 'N random orders of arrival of the pending pods'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l ties -x -d 'N random choices among nodes with equal scores'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Also say why not there, and which weight would change that'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-fixes -d 'Do not look for changes that would make it fit'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l catalog -r -F -d 'Also name the cheapest node of this catalog that would help'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name html' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone, html for a browser, in one file'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -l no-headers -d 'Leave out the header of the table'
+complete -c ksched -n '__fish_seen_subcommand_from explain' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l context -x -d 'The context of the kubeconfig to use'
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l as -x -d 'Read the cluster as this user sees it'
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l as-group -x -d 'Groups of the user of --as'
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -s o -l output -r -F -d 'Where to write'
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l redact -d 'Replace names, label values and images, for sharing'
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l redact-names -r -F -d 'Where to write the names behind the pseudonyms'
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l config -r -F -d 'A KubeSchedulerConfiguration to redact along with the cluster'
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -l redact-config -r -F -d 'Where to write the redacted configuration'
+complete -c ksched -n '__fish_seen_subcommand_from snapshot' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from demo' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name html' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone, html for a browser, in one file'
+complete -c ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary nodes full' -d 'In json and yaml: nodes for every node\'s first failure in short form, which the node map of `ksched report` needs'
+complete -c ksched -n '__fish_seen_subcommand_from demo' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Look at the pods of this namespace only'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -s A -l all-namespaces -d 'Show the pods of all namespaces, which is what happens anyway'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -s l -l selector -x -d 'Show pods with these labels only'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l context -x -d 'The context of the kubeconfig to use'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l as -x -d 'Read the cluster as this user sees it'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l as-group -x -d 'Groups of the user of --as'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -s o -l output -x -a 'table wide json yaml name' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -l exit-zero -d 'Exit with 0 although some pod does not agree'
+complete -c ksched -n '__fish_seen_subcommand_from verify' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from report' -F
+complete -c ksched -n '__fish_seen_subcommand_from report' -s o -l output -x -a 'html' -d 'html for a browser, in one file'
+complete -c ksched -n '__fish_seen_subcommand_from report' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Show the pods of this namespace only'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l assume-namespace -x -d 'A namespace that exists'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l values -r -F -d 'Values for --helm'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces -d 'Show the pods of all namespaces, which is what happens anyway'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s l -l selector -x -d 'Show pods with these labels only'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l context -x -d 'The context of the kubeconfig to use'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l as -x -d 'Read the cluster as this user sees it'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l as-group -x -d 'Groups of the user of --as'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s o -l output -x -a 'table json' -d 'table for people, json for programs'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l for -x -d 'Stop after this long, as 90s or 10m'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -l count -x -d 'Stop after so many lines'
+complete -c ksched -n '__fish_seen_subcommand_from watch' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from plugins' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from plugins' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from plugins' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from plugins' -s o -l output -x -a 'table wide json yaml name' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone'
+complete -c ksched -n '__fish_seen_subcommand_from plugins' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from completion' -a bash
+complete -c ksched -n '__fish_seen_subcommand_from completion' -a zsh
+complete -c ksched -n '__fish_seen_subcommand_from completion' -a fish
+complete -c ksched -n '__fish_seen_subcommand_from completion' -a powershell
+complete -c ksched -n '__fish_seen_subcommand_from completion' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from versions' -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from versions' -s o -l output -x -a 'table wide json yaml name' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone'
+complete -c ksched -n '__fish_seen_subcommand_from versions' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from version' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from help' -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c ksched -n '__fish_seen_subcommand_from help' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -a catalog -d 'Make a catalog of a cluster\'s nodes and node groups'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -a schema -d 'Print a JSON Schema of catalogs'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Manifests that name no namespace go into this one'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l assume-namespace -x -d 'A namespace that exists'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l values -r -F -d 'Values for --helm'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l context -x -d 'The context of the kubeconfig to use'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l as -x -d 'Read the cluster as this user sees it'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l as-group -x -d 'Groups of the user of --as'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l catalog -r -F -d 'The shapes that can be bought, with prices'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l time-limit -x -d 'How long to search, as 20s or 500ms'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l greedy -d 'Search without a solver, as if highspy were not installed'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-spot -d 'Leave out the shapes that the catalog marks as spot'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s o -l output -x -a 'table wide json yaml name markdown html' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone, markdown for a comment on a pull request, html for a browser, in one file'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-headers -d 'Leave out the header of the table'
+complete -c ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Look at the pods of this namespace only'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s A -l all-namespaces -d 'Show the pods of all namespaces, which is what happens anyway'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s l -l selector -x -d 'Show pods with these labels only'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l context -x -d 'The context of the kubeconfig to use'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l as -x -d 'Read the cluster as this user sees it'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l as-group -x -d 'Groups of the user of --as'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l price -x -d 'The price of one node of a shape'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l rate -x -d 'Compute prices that are not given'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s o -l output -x -a 'json yaml' -d 'json and yaml for programs'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from schema' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -a validate -d 'Check sweep files, all mistakes at once'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -a schema -d 'Print a JSON Schema for editors'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Manifests that name no namespace go into this one'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l assume-namespace -x -d 'A namespace that exists'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l values -r -F -d 'Values for --helm'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l context -x -d 'The context of the kubeconfig to use'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l as -x -d 'Read the cluster as this user sees it'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l as-group -x -d 'Groups of the user of --as'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l orders -x -d 'N random orders of arrival of the pending pods'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l ties -x -d 'N random choices among nodes with equal scores'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l fail -x -d 'Every node, zone, region or value of label=KEY fails'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l grid -r -F -d 'Scheduler configurations to try'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l sample -x -d 'Try N of the variants, drawn with --seed'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l keep -x -d 'List N of the worst variants, and keep each with its timeline and the place of every pod'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l workers -x -d 'Worker processes'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l dask -x -d 'Run the variants on the Dask cluster of this scheduler (tcp://HOST:8786), or on a local one'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l out -r -F -d 'Append each row to DIR/rows.jsonl as soon as it is there'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l resume -d 'Go on with the rows of --out'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s o -l output -x -a 'table wide json yaml html csv jsonl parquet' -d 'table for people, wide for more of it, json and yaml for programs, html for a browser, in one file, csv for spreadsheets, without the pods, jsonl for a line of JSON per variant, parquet for pandas, DuckDB and Spark (pip install \'ksched-cli[arrow]\')'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l no-headers -d 'Leave out the header of the table'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and __fish_seen_subcommand_from validate' -F
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and __fish_seen_subcommand_from validate' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from sweep; and __fish_seen_subcommand_from schema' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -a validate -d 'Check scenario files, all mistakes at once'
+complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -a schema -d 'Print a JSON Schema for editors'
+complete -c ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -F
+complete -c ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from schema' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -a view -d 'Print the effective configuration'
+complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -a validate -d 'Check configurations, all mistakes at once'
+complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -a migrate -d 'Rewrite an older configuration or a Policy as v1'
+complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -a schema -d 'Print a JSON Schema for editors'
+complete -c ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s o -l output -x -a 'json yaml' -d 'json and yaml for programs'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -F
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -F
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l to -x -d 'The version to write'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'The minor of Kubernetes that FILE is for'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l feature-gates -x -d 'Feature gates that are set for the old file'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s o -l output -x -a 'json yaml' -d 'json and yaml for programs'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s h -l help -d 'Show the help'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -f
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a simulate -d 'Place every pending pod and show why'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a capacity -d 'How many more pods fit, where, and what runs out first'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a consolidate -d 'Which nodes can be removed or replaced, in an order in which it can be done'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a rightsize -d 'How much the pods of a manifest may request and still fit'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a drain -d 'Where the pods of nodes go when they are drained, and what holds them'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a diff -d 'What moves between two clusters, configurations or versions'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a check -d 'Would these manifests schedule? For CI'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a explain-code -d 'What a reason code of `check` means, and what to do'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a explain -d 'Why a pod is Pending, or why it went where it is'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a snapshot -d 'Put what scheduling reads of a cluster into one file'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a demo -d 'Do it on a small packaged cluster'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a verify -d 'How far the answers agree with what your cluster did'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a report -d 'Make an HTML page of a stored JSON document'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a watch -d 'Follow a live cluster and say what becomes of its pending pods'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a plugins -d 'What each plugin does, where, and with which arguments'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a completion -d 'A script that completes commands and options in your shell'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a versions -d 'Which minors of Kubernetes are modelled, and what each changed'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a version -d 'Print the versions'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a help -d 'Show a page of the manual, or the help of a command'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a size -d 'The cheapest nodes to add so that every pending pod has a node'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a sweep -d 'Thousands of variants at once'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a scenario -d 'Scenario files: check them, get their schema'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -a config -d 'Look at a KubeSchedulerConfiguration, check it, migrate it, get its schema'
+complete -c kubectl-ksched -n 'not __fish_seen_subcommand_from simulate capacity consolidate rightsize drain diff check explain-code explain snapshot demo verify report watch plugins completion versions version help size sweep scenario config' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Show the pods of this namespace only'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l assume-namespace -x -d 'A namespace that exists'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l values -r -F -d 'Values for --helm'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s A -l all-namespaces -d 'Show the pods of all namespaces, which is what happens anyway'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s l -l selector -x -d 'Show pods with these labels only'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l context -x -d 'The context of the kubeconfig to use'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l as -x -d 'Read the cluster as this user sees it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l as-group -x -d 'Groups of the user of --as'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l settle -d 'Go on until nothing moves'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l max-time -x -d 'Stop --settle after so much virtual time'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l max-cycles -x -d 'Stop --settle after N cycles'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l orders -x -d 'N random orders of arrival of the pending pods'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l ties -x -d 'N random choices among nodes with equal scores'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s o -l output -x -a 'table wide json yaml name html' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone, html for a browser, in one file'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l detail -x -a 'summary nodes full' -d 'In json and yaml: nodes for every node\'s first failure in short form, which the node map of `ksched report` needs'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l timings -d 'Also show how long each plugin took, by extension point'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l fail-on -x -a 'preemption warning' -d 'Exit with 1 also for a pod that has to preempt, or for a warning'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -l no-headers -d 'Leave out the header of the table'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from simulate' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Manifests that name no namespace go into this one'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l assume-namespace -x -d 'A namespace that exists'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l values -r -F -d 'Values for --helm'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l context -x -d 'The context of the kubeconfig to use'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l as -x -d 'Read the cluster as this user sees it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l as-group -x -d 'Groups of the user of --as'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l mix -x -d 'Count sets of so many pods of which manifest, by name, or by kind/name where names are not enough'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l max -x -d 'Stop after so many replicas'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l ignore-pending -d 'Count as if none of its pods were pending'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s o -l output -x -a 'table wide json yaml name html' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone, html for a browser, in one file'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -l no-headers -d 'Leave out the header of the table'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from capacity' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Manifests that name no namespace go into this one'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l assume-namespace -x -d 'A namespace that exists'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l values -r -F -d 'Values for --helm'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l context -x -d 'The context of the kubeconfig to use'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l as -x -d 'Read the cluster as this user sees it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l as-group -x -d 'Groups of the user of --as'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l catalog -r -F -d 'Prices of instance types, and shapes that can replace nodes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l keep-headroom -x -d 'The share of each resource that stays free on schedulable nodes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l survive -x -d 'Every pod still has a place after any one node fails'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l only -x -d 'Only nodes with these labels may go'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l force -d 'As of kubectl drain'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l delete-emptydir-data -d 'As of kubectl drain'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l time-limit -x -d 'How long to search, as 20s or 500ms'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s o -l output -x -a 'table wide json yaml name markdown html' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone, markdown for a comment on a pull request, html for a browser, in one file'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -l no-headers -d 'Leave out the header of the table'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from consolidate' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Manifests that name no namespace go into this one'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l assume-namespace -x -d 'A namespace that exists'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l values -r -F -d 'Values for --helm'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l context -x -d 'The context of the kubeconfig to use'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l as -x -d 'Read the cluster as this user sees it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l as-group -x -d 'Groups of the user of --as'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l catalog -r -F -d 'The shapes to look at, with prices'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s o -l output -x -a 'table wide json yaml markdown' -d 'table for people, wide for more of it, json and yaml for programs, markdown for a comment on a pull request'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -l no-headers -d 'Leave out the header of the table'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from rightsize' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Manifests that name no namespace go into this one'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l assume-namespace -x -d 'A namespace that exists'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l values -r -F -d 'Values for --helm'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l context -x -d 'The context of the kubeconfig to use'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l as -x -d 'Read the cluster as this user sees it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l as-group -x -d 'Groups of the user of --as'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l dry-run -x -a 'none client server' -d 'Of kubectl'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l chunk-size -x -d 'Of kubectl'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l skip-wait-for-delete-timeout -x -d 'Of kubectl'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s l -l selector -x -d 'Drain the nodes with these labels'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l each -x -a 'node zone' -d 'Drain every node, or every zone, by itself, and sum it up in one table'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l force -d 'Evict pods that no controller makes anew'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l ignore-daemonsets -d 'Leave the pods of DaemonSets where they are'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l delete-emptydir-data -l delete-local-data -d 'Evict pods with emptyDir volumes, whose data is lost'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l pod-selector -x -d 'Evict pods with these labels only'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l disable-eviction -d 'Delete the pods: no PodDisruptionBudget is checked'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l grace-period -x -d 'How long each pod has to end'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l timeout -x -d 'kubectl gives a node up after this, as 30s or 5m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l ignore-pending -d 'Drain as if no pods were pending'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s o -l output -x -a 'table wide json yaml name html' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone, html for a browser, in one file'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -l no-headers -d 'Leave out the header of the table'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from drain' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Show the pods of this namespace only'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l assume-namespace -x -d 'A namespace that exists'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l values -r -F -d 'Values for --helm'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s A -l all-namespaces -d 'Show the pods of all namespaces, which is what happens anyway'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s l -l selector -x -d 'Show pods with these labels only'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to -r -F -d 'The cluster after'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to-config -r -F -d 'The KubeSchedulerConfiguration after'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to-kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'The version of kube-scheduler after'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to-feature-gates -x -d 'The feature gates after that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l to-filename -r -F -d 'The manifests after'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l context -x -d 'The context of the kubeconfig to use'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l as -x -d 'Read the cluster as this user sees it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l as-group -x -d 'Groups of the user of --as'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s o -l output -x -a 'table wide json yaml markdown html' -d 'table for people, wide for more of it, json and yaml for programs, markdown for a comment on a pull request, html for a browser, in one file'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l expect-no-change -d 'Exit with 4 when some pod\'s place changes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from diff' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -F
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Show the pods of this namespace only'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l assume-namespace -x -d 'A namespace that exists'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l values -r -F -d 'Values for --helm'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s A -l all-namespaces -d 'Show the pods of all namespaces, which is what happens anyway'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s l -l selector -x -d 'Show pods with these labels only'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l context -x -d 'The context of the kubeconfig to use'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l as -x -d 'Read the cluster as this user sees it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l as-group -x -d 'Groups of the user of --as'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l ignore -x -d 'Accept the findings with this code or name'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l baseline -r -F -d 'Accept the findings of this file'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l write-baseline -r -F -d 'Write the findings of today into this file for --baseline, and exit with 0'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s o -l output -x -a 'table wide json yaml markdown html github junit sarif' -d 'table for people, wide with the steps of each rollout, json and yaml for programs, markdown for a comment on a pull request, html for a browser, in one file, github for annotations and the step\'s summary of GitHub Actions, junit for Jenkins and GitLab, sarif for code scanning'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l restart -d 'Take every workload as changed, as `kubectl rollout restart` does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l replicas -x -a 'min current max all' -d 'How many pods a workload with an autoscaler has'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -l fail-on -x -a 'preemption warning' -d 'Exit with 1 also for a pod that has to preempt, or for a warning'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from check' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain-code' -s o -l output -x -a 'table json yaml' -d 'table for people, json and yaml for programs'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain-code' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Show the pods of this namespace only'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l assume-namespace -x -d 'A namespace that exists'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l values -r -F -d 'Values for --helm'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s A -l all-namespaces -d 'Show the pods of all namespaces, which is what happens anyway'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s l -l selector -x -d 'Show pods with these labels only'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l context -x -d 'The context of the kubeconfig to use'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l as -x -d 'Read the cluster as this user sees it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l as-group -x -d 'Groups of the user of --as'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l orders -x -d 'N random orders of arrival of the pending pods'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l ties -x -d 'N random choices among nodes with equal scores'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Also say why not there, and which weight would change that'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-fixes -d 'Do not look for changes that would make it fit'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l catalog -r -F -d 'Also name the cheapest node of this catalog that would help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s o -l output -x -a 'table wide json yaml name html' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone, html for a browser, in one file'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -l no-headers -d 'Leave out the header of the table'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from explain' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l context -x -d 'The context of the kubeconfig to use'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l as -x -d 'Read the cluster as this user sees it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l as-group -x -d 'Groups of the user of --as'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -s o -l output -r -F -d 'Where to write'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l redact -d 'Replace names, label values and images, for sharing'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l redact-names -r -F -d 'Where to write the names behind the pseudonyms'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l config -r -F -d 'A KubeSchedulerConfiguration to redact along with the cluster'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -l redact-config -r -F -d 'Where to write the redacted configuration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from snapshot' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s o -l output -x -a 'table wide json yaml name html' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone, html for a browser, in one file'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -l detail -x -a 'summary nodes full' -d 'In json and yaml: nodes for every node\'s first failure in short form, which the node map of `ksched report` needs'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from demo' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Look at the pods of this namespace only'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s A -l all-namespaces -d 'Show the pods of all namespaces, which is what happens anyway'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s l -l selector -x -d 'Show pods with these labels only'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l context -x -d 'The context of the kubeconfig to use'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l as -x -d 'Read the cluster as this user sees it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l as-group -x -d 'Groups of the user of --as'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s o -l output -x -a 'table wide json yaml name' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -l exit-zero -d 'Exit with 0 although some pod does not agree'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from verify' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from report' -F
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from report' -s o -l output -x -a 'html' -d 'html for a browser, in one file'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from report' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Show the pods of this namespace only'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l assume-namespace -x -d 'A namespace that exists'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l values -r -F -d 'Values for --helm'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s A -l all-namespaces -d 'Show the pods of all namespaces, which is what happens anyway'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s l -l selector -x -d 'Show pods with these labels only'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l context -x -d 'The context of the kubeconfig to use'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l as -x -d 'Read the cluster as this user sees it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l as-group -x -d 'Groups of the user of --as'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s o -l output -x -a 'table json' -d 'table for people, json for programs'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l for -x -d 'Stop after this long, as 90s or 10m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -l count -x -d 'Stop after so many lines'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from watch' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -s o -l output -x -a 'table wide json yaml name' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from plugins' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from completion' -a bash
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from completion' -a zsh
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from completion' -a fish
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from completion' -a powershell
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from completion' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from versions' -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from versions' -s o -l output -x -a 'table wide json yaml name' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from versions' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from version' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from help' -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from help' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -a catalog -d 'Make a catalog of a cluster\'s nodes and node groups'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -a schema -d 'Print a JSON Schema of catalogs'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Manifests that name no namespace go into this one'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l assume-namespace -x -d 'A namespace that exists'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l values -r -F -d 'Values for --helm'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l context -x -d 'The context of the kubeconfig to use'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l as -x -d 'Read the cluster as this user sees it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l as-group -x -d 'Groups of the user of --as'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l catalog -r -F -d 'The shapes that can be bought, with prices'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l time-limit -x -d 'How long to search, as 20s or 500ms'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l greedy -d 'Search without a solver, as if highspy were not installed'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-spot -d 'Leave out the shapes that the catalog marks as spot'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s o -l output -x -a 'table wide json yaml name markdown html' -d 'table for people, wide for more of it, json and yaml for programs, name for names alone, markdown for a comment on a pull request, html for a browser, in one file'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -l no-headers -d 'Leave out the header of the table'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and not __fish_seen_subcommand_from catalog schema' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Look at the pods of this namespace only'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s A -l all-namespaces -d 'Show the pods of all namespaces, which is what happens anyway'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s l -l selector -x -d 'Show pods with these labels only'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l context -x -d 'The context of the kubeconfig to use'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l as -x -d 'Read the cluster as this user sees it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l as-group -x -d 'Groups of the user of --as'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l price -x -d 'The price of one node of a shape'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -l rate -x -d 'Compute prices that are not given'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s o -l output -x -a 'json yaml' -d 'json and yaml for programs'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from catalog' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from size; and __fish_seen_subcommand_from schema' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -a validate -d 'Check sweep files, all mistakes at once'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -a schema -d 'Print a JSON Schema for editors'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l from -r -F -d 'Kubernetes objects in JSON or YAML'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s f -l filename -r -F -d 'Manifests to place in that cluster'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s n -l namespace -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Manifests that name no namespace go into this one'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s R -l recursive -d 'Read the folders below a directory of -f, too, as kubectl does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l exclude -x -d 'Leave files or folders of a -f directory out'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l stdin-filename -r -F -d 'The file that messages and CI formats name for manifests from stdin that do not name their own'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l allow-empty -d 'Exit with 0 although there was nothing to place, or no node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l pod-template -x -d 'Where a custom resource has its pod template and number of pods'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l create-namespace -d 'The deployment creates the namespaces that the input does not have'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l assume-namespace -x -d 'A namespace that exists'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s k -l kustomize -r -F -d 'Manifests that the installed kustomize or kubectl builds of this directory'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l helm -r -F -d 'Manifests that the installed helm renders of this chart'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l values -r -F -d 'Values for --helm'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l strict -l no-strict -d 'Refuse fields of manifests that their kind does not have, or ignore them'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l context -x -d 'The context of the kubeconfig to use'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l kubeconfig -r -F -d 'The kubeconfig'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l as -x -d 'Read the cluster as this user sees it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l as-group -x -d 'Groups of the user of --as'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l request-timeout -x -d 'How long one request to the API server may take, as 30s or 2m'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l tie-break -x -a 'name random' -d 'Of several best nodes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l seed -x -d 'Makes --tie-break random repeatable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l sampling -d 'Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l allow-extenders -d 'Call the configuration\'s extenders over HTTP'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l no-reuse -d 'Work everything out afresh for every pod'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l add-node -r -F -d 'Add nodes: a file with a Node, or words such as cpu=4,memory=16Gi,zone=a (also region, pods, name and other resources)'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l clone-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Add empty nodes with the resources, labels and taints of NODE'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l remove-node -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Remove a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l uncordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node schedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l cordon -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Mark a node unschedulable'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l label -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Label a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l taint -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Taint a node'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l drain -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l delete -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Delete an object and the objects that belong to it'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scale -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l scenario -r -F -d 'Steps of edits and expectations'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l orders -x -d 'N random orders of arrival of the pending pods'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l ties -x -d 'N random choices among nodes with equal scores'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l fail -x -d 'Every node, zone, region or value of label=KEY fails'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l grid -r -F -d 'Scheduler configurations to try'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l sample -x -d 'Try N of the variants, drawn with --seed'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l keep -x -d 'List N of the worst variants, and keep each with its timeline and the place of every pod'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l workers -x -d 'Worker processes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l dask -x -d 'Run the variants on the Dask cluster of this scheduler (tcp://HOST:8786), or on a local one'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l out -r -F -d 'Append each row to DIR/rows.jsonl as soon as it is there'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l resume -d 'Go on with the rows of --out'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s o -l output -x -a 'table wide json yaml html csv jsonl parquet' -d 'table for people, wide for more of it, json and yaml for programs, html for a browser, in one file, csv for spreadsheets, without the pods, jsonl for a line of JSON per variant, parquet for pandas, DuckDB and Spark (pip install \'ksched-cli[arrow]\')'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l exit-zero -d 'Exit with 0 although some pod does not fit'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -l no-headers -d 'Leave out the header of the table'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and not __fish_seen_subcommand_from validate schema' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and __fish_seen_subcommand_from validate' -F
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and __fish_seen_subcommand_from validate' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from sweep; and __fish_seen_subcommand_from schema' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -a validate -d 'Check scenario files, all mistakes at once'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -a schema -d 'Print a JSON Schema for editors'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and not __fish_seen_subcommand_from validate schema' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -F
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from validate' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from scenario; and __fish_seen_subcommand_from schema' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -a view -d 'Print the effective configuration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -a validate -d 'Check configurations, all mistakes at once'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -a migrate -d 'Rewrite an older configuration or a Policy as v1'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -a schema -d 'Print a JSON Schema for editors'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from view validate migrate schema' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l config -r -F -d 'A KubeSchedulerConfiguration'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s o -l output -x -a 'json yaml' -d 'json and yaml for programs'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from view' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -F
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l feature-gates -x -d 'Feature gates that differ from their default'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from validate' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -F
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l to -x -d 'The version to write'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'The minor of Kubernetes that FILE is for'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l feature-gates -x -d 'Feature gates that are set for the old file'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -l plugin -x -d 'A plugin of your own beside the in-tree ones'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s o -l output -x -a 'json yaml' -d 'json and yaml for programs'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from migrate' -s h -l help -d 'Show the help'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -l kube-version -x -a '(set -l typed (commandline -opc); $typed[1] __complete $typed[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")' -d 'Answer as this minor of Kubernetes'
+complete -c kubectl-ksched -n '__fish_seen_subcommand_from config; and __fish_seen_subcommand_from schema' -s h -l help -d 'Show the help'

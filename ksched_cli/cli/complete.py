@@ -1,13 +1,14 @@
 """`ksched __complete WORD...`: what may come next, for shells and for kubectl (kubectl_complete-ksched).
 
-One candidate a line and a last line with what the shell is to do, as cobra's programs print them: `:4` for nothing
-else, `:0` for files.
+One candidate a line, with a tab and what it does if that is known, and a last line with what the shell is to do, as
+cobra's programs print them: `:4` for nothing else, `:0` for files, `:6` for no space behind the candidate.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +18,11 @@ from ksched_cli.cli.commands import Command, Option, commands_of
 HIDDEN = "__complete"
 # Before the words, for shells that drop an empty word at the end.
 TYPING = "--typing="
-NO_FILES, FILES = 4, 0
+NO_FILES, FILES, NO_SPACE = 4, 0, 6
 
-_KINDS = {"node": "Node", "namespace": "Namespace", "pod": "Pod"}
+_KINDS = {"node": ("Node",), "namespace": ("Namespace",), "pod": ("Pod",)}
+_WORKLOADS = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
+_OWNERS = ("Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob")
 _DEFAULT_NAMESPACE = "default"
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -58,11 +61,21 @@ def complete(words: Sequence[str], root: Any) -> Completion:
     if option is not None:
         return _of_value(option, typed, prefix, current)
     if current.startswith("-"):
-        names = (name for each in typed.command.options for name in each.names)
-        return Completion(tuple(name for name in names if name.startswith(current)), NO_FILES)
-    found = [*typed.command.commands, *typed.command.arguments, *_names(typed.command.names, typed)]
-    directive = NO_FILES if found or typed.command.commands else FILES
-    return Completion(tuple(each for each in found if each.startswith(current)), directive)
+        found = [
+            (name, each.about) for each in typed.command.options for name in each.names if _is_whole(name, current)
+        ]
+        return Completion(tuple(f"{name}\t{about}" for name, about in found), NO_FILES)
+    about = typed.command.about
+    found = [(name, about.get(name, "")) for name in (*typed.command.commands, *typed.command.arguments)]
+    found += [(name, "") for name in _names(typed.command.names, typed, current)]
+    directive = FILES if typed.command.files else NO_FILES
+    candidates = (f"{name}\t{text}" if text else name for name, text in found if name.startswith(current))
+    return Completion(tuple(candidates), directive)
+
+
+def _is_whole(name: str, current: str) -> bool:
+    """A lone dash begins everything: then only the long names are worth a line."""
+    return name.startswith(current) and (current != "-" or name.startswith("--"))
 
 
 def _read(words: Sequence[str], commands: dict[str, Command]) -> _Typed:
@@ -85,29 +98,68 @@ def _read(words: Sequence[str], commands: dict[str, Command]) -> _Typed:
 
 
 def _of_value(option: Option, typed: _Typed, prefix: str, current: str) -> Completion:
-    found = [*option.values, *_names(option.kind, typed)]
-    directive = NO_FILES if found or option.kind else FILES
+    found = [*option.values, *_names(option.kind, typed, current, counted="--scale" in option.names)]
+    directive = FILES if option.files else NO_SPACE if found and found[0].endswith("=") else NO_FILES
     return Completion(tuple(f"{prefix}{each}" for each in found if each.startswith(current)), directive)
 
 
-def _names(kind: str, typed: _Typed) -> Iterator[str]:
-    """Of the dumps that --from names; pods with their namespace, unless -n says it."""
-    sources = typed.of("--from")
-    if kind not in _KINDS or not sources:
-        return
+def _names(kind: str, typed: _Typed, current: str, *, counted: bool = False) -> Iterator[str]:
+    """Of the dumps that --from names. `counted`: the number of replicas follows."""
+    if kind == "minor":
+        from ksched_cli.simulator import Simulator
+
+        yield from (each.version for each in Simulator.versions().versions)
+    elif kind == "topic":
+        from ksched_cli.cli.help import OPTIONS, TOPICS
+        from ksched_cli.cli.main import COMMANDS
+
+        yield from (*TOPICS, OPTIONS, *COMMANDS)
+    elif kind == "workload":
+        ends = "=" if counted else ""
+        yield from (f"{name}{ends}" for name in _workloads(typed, _WORKLOADS if counted else (*_OWNERS, "Pod")))
+    elif kind == "pod":
+        yield from _pods(typed, current)
+        yield from _workloads(typed, _OWNERS)
+    elif kind in _KINDS:
+        yield from (name for _, name in _objects(typed, _KINDS[kind]))
+
+
+def _objects(typed: _Typed, kinds: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Namespace and name of each object. A shell puts a candidate on the command line as it is."""
     from ksched_cli.simulator import Simulator
 
+    sources = typed.of("--from")
+    for kind in kinds if sources else ():
+        for namespace, name in Simulator.object_names(sources, kind):
+            if _SAFE.fullmatch(f"{namespace}{name}"):
+                yield namespace or _DEFAULT_NAMESPACE, name
+
+
+def _pods(typed: _Typed, current: str) -> Iterator[str]:
+    """By name where -n says the namespace, or where a name is being typed that no namespace begins; else with the
+    namespace."""
+    namespaces, pods = typed.of("--namespace"), list(_objects(typed, _KINDS["pod"]))
+    if namespaces:
+        yield from (name for namespace, name in pods if namespace == namespaces[-1])
+        return
+    whole = [f"{namespace}/{name}" for namespace, name in pods]
+    yield from whole
+    if current and not any(each.startswith(current) for each in whole):
+        yield from (name for _, name in pods)
+
+
+def _workloads(typed: _Typed, kinds: Sequence[str]) -> Iterator[str]:
+    """`deployment/web`; with the namespace where the name alone would not do."""
     namespaces = typed.of("--namespace")
-    for namespace, name in Simulator.object_names(sources, _KINDS[kind]):
-        # A shell puts the candidate on the command line as it is.
-        if not _SAFE.fullmatch(f"{namespace}{name}"):
-            continue
-        if kind != "pod":
-            yield name
-        elif not namespaces:
-            yield f"{namespace or _DEFAULT_NAMESPACE}/{name}"
-        elif (namespace or _DEFAULT_NAMESPACE) == namespaces[-1]:
-            yield name
+    for kind in kinds:
+        found = list(_objects(typed, (kind,)))
+        names = Counter(name for _, name in found)
+        for namespace, name in found:
+            if namespaces and namespace == namespaces[-1]:
+                yield f"{kind.lower()}/{name}"
+            elif not namespaces:
+                where = "" if names[name] == 1 else f"{namespace}/"
+                yield f"{kind.lower()}/{where}{name}"
 
 
 def print_completion(words: Sequence[str], root: Any) -> int:

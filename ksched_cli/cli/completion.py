@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -46,66 +46,94 @@ def script(shell: Shell, root: Any) -> str:
 
 def _values(commands: list[Command]) -> Iterator[tuple[str, str, str]]:
     """Command, option and the values to choose from, for every option that has a list of them."""
-    for command in commands:
-        for option in command.options:
-            if option.values:
-                yield from ((command.path, name, " ".join(option.values)) for name in option.names)
+    for command, option in _taking_values(commands):
+        if option.values:
+            yield from ((command.path, name, " ".join(option.values)) for name in option.names)
+
+
+def _taking_values(commands: list[Command]) -> Iterator[tuple[Command, Option]]:
+    return ((command, option) for command in commands for option in command.options if option.takes_value)
 
 
 def _named(commands: list[Command]) -> list[tuple[str, str]]:
     """Command and option, for every option that is given the name of an object."""
+    return [(each.path, name) for each, option in _taking_values(commands) if option.kind for name in option.names]
+
+
+def _with_files(commands: list[Command]) -> list[tuple[str, str]]:
+    """Command and option, for every option that is given a file."""
+    return [(each.path, name) for each, option in _taking_values(commands) if option.files for name in option.names]
+
+
+def _with_text(commands: list[Command]) -> list[tuple[str, str]]:
+    """Command and option, for every option whose value is free text."""
     return [
         (command.path, name)
-        for command in commands
-        for option in command.options
-        if option.kind
+        for command, option in _taking_values(commands)
+        if not (option.values or option.kind or option.files)
         for name in option.names
     ]
 
 
-def _steps(commands: list[Command]) -> list[str]:
+def _cases(pairs: Iterable[tuple[str, str]]) -> str:
+    return "|".join(f'"{path} {name}"' for path, name in pairs)
+
+
+def _steps(commands: list[Command]) -> str:
     """`<where we are> <next word>` for each word that leads into a subcommand."""
-    return [f'"{command.path} {name}"' for command in commands for name in command.commands]
+    return _cases((command.path, name) for command in commands for name in command.commands)
 
 
-def _quoted(pairs: list[tuple[str, str]]) -> list[str]:
-    return [f'"{path} {name}"' for path, name in pairs]
-
-
-_BASH_NAMES = ("", " $(_ksched_names)")
+def _names_of(commands: list[Command], *, files: bool) -> str:
+    """The commands whose arguments are names, or files."""
+    return "|".join(f'"{each.path}"' for each in commands if (each.files if files else each.names))
 
 
 def _bash(commands: list[Command]) -> list[str]:
     return [
         "# Completion of ksched for bash; `ksched completion bash` prints it.",
         "_ksched_names() {",
-        '    [[ "${COMP_WORDS[COMP_CWORD]}" == -* ]] && return',
-        f'    "${{COMP_WORDS[0]}}" {HIDDEN} "${{COMP_WORDS[@]:1:COMP_CWORD}}" 2>/dev/null | grep -v "^:"',
+        f'    "${{COMP_WORDS[0]}}" {HIDDEN} "${{COMP_WORDS[@]:1:COMP_CWORD}}" 2>/dev/null | grep -v "^:" | cut -f 1',
+        "}",
+        "_ksched_files() {",
+        "    compopt -o filenames 2>/dev/null",
+        '    mapfile -t COMPREPLY < <(compgen -f -- "$current")',
         "}",
         "_ksched() {",
-        '    local at="" word found=""',
+        '    local at="" word found="" current="${COMP_WORDS[COMP_CWORD]}"',
         '    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
         '        case "$at $word" in',
-        f'            {"|".join(_steps(commands))}) at="${{at:+$at }}$word" ;;',
+        f'            {_steps(commands)}) at="${{at:+$at }}$word" ;;',
         "        esac",
         "    done",
         '    case "$at ${COMP_WORDS[COMP_CWORD-1]}" in',
         *(f'        "{path} {name}") found="{values}" ;;' for path, name, values in _values(commands)),
-        f'        {"|".join(_quoted(_named(commands)))}) found="$(_ksched_names)" ;;',
-        '        *) case "$at" in',
+        f'        {_cases(_named(commands))}) found="$(_ksched_names)" ;;',
+        f"        {_cases(_with_files(commands))}) _ksched_files; return ;;",
+        f"        {_cases(_with_text(commands))}) return ;;",
+        '        *) if [[ "$current" == -* ]]; then case "$at" in',
+        *(f'            "{each.path}") found="{_bash_options(each)}" ;;' for each in commands),
+        '            esac; else case "$at" in',
         *(
-            f'            "{command.path}") found="{" ".join(command.words)}{_BASH_NAMES[bool(command.names)]}" ;;'
-            for command in commands
+            f'            "{each.path}") found="{" ".join((*each.commands, *each.arguments))}" ;;'
+            for each in commands
+            if each.commands or each.arguments
         ),
-        "        esac ;;",
+        '            esac; case "$at" in',
+        f'            {_names_of(commands, files=False)}) found="$found $(_ksched_names)" ;;',
+        f"            {_names_of(commands, files=True)}) _ksched_files; return ;;",
+        "            esac; fi ;;",
         "    esac",
-        '    mapfile -t COMPREPLY < <(compgen -W "$found" -- "${COMP_WORDS[COMP_CWORD]}")',
+        '    mapfile -t COMPREPLY < <(compgen -W "$found" -- "$current")',
+        '    [[ "${COMPREPLY[0]}" == *= ]] && compopt -o nospace 2>/dev/null',
+        "    return 0",
         "}",
-        f"complete -o default -F _ksched {' '.join(PROGRAMS)}",
+        f"complete -F _ksched {' '.join(PROGRAMS)}",
     ]
 
 
-_ZSH_NAMES = ("", "; [[ $PREFIX == -* ]] || _ksched_names")
+def _bash_options(command: Command) -> str:
+    return " ".join(name for option in command.options for name in option.names)
 
 
 def _zsh(commands: list[Command]) -> list[str]:
@@ -113,42 +141,82 @@ def _zsh(commands: list[Command]) -> list[str]:
         f"#compdef {' '.join(PROGRAMS)}",
         "# Completion of ksched for zsh; `ksched completion zsh` prints it.",
         "_ksched_names() {",
-        f'    compadd -- ${{(f)"$(${{words[1]}} {HIDDEN} "${{(@)words[2,CURRENT]}}" 2>/dev/null | grep -v "^:")"}}',
+        "    local -a lines names counts",
+        f'    lines=(${{(f)"$(${{words[1]}} {HIDDEN} "${{(@)words[2,CURRENT]}}" 2>/dev/null)"}})',
+        "    names=(${${lines:#:*}%%$'\\t'*})",
+        "    counts=(${(M)names:#*=}); names=(${names:#*=})",
+        "    (( $#counts )) && compadd -S '' -- $counts",
+        "    (( $#names )) && compadd -- $names",
         "}",
         "_ksched() {",
         '    local at="" word',
+        "    local -a found",
         '    for word in "${(@)words[2,CURRENT-1]}"; do',
         '        case "$at $word" in',
-        f'            {"|".join(_steps(commands))}) at="${{at:+$at }}$word" ;;',
+        f'            {_steps(commands)}) at="${{at:+$at }}$word" ;;',
         "        esac",
         "    done",
         '    case "$at ${words[CURRENT-1]}" in',
         *(f'        "{path} {name}") compadd -- {values}; return ;;' for path, name, values in _values(commands)),
-        f"        {'|'.join(_quoted(_named(commands)))}) _ksched_names; return ;;",
+        f"        {_cases(_named(commands))}) _ksched_names; return ;;",
+        f"        {_cases(_with_files(commands))}) _files; return ;;",
+        f"        {_cases(_with_text(commands))}) return ;;",
         "    esac",
+        "    if [[ $PREFIX == -* ]]; then",
+        '        case "$at" in',
+        *(f'            "{each.path}") found=({_zsh_options(each)}) ;;' for each in commands),
+        "        esac",
+        "        _describe -o option found",
+        "        return",
+        "    fi",
         '    case "$at" in',
         *(
-            f'        "{command.path}") compadd -- {" ".join(command.words)}{_ZSH_NAMES[bool(command.names)]} ;;'
-            for command in commands
+            f'        "{each.path}") found=({_zsh_words(each)}) ;;'
+            for each in commands
+            if each.commands or each.arguments
         ),
         "    esac",
-        "    _files",
+        "    (( $#found )) && _describe command found",
+        '    case "$at" in',
+        f"        {_names_of(commands, files=False)}) _ksched_names ;;",
+        f"        {_names_of(commands, files=True)}) _files ;;",
+        "    esac",
         "}",
         'if [ "$funcstack[1]" = "_ksched" ]; then _ksched "$@"; else compdef _ksched ' + " ".join(PROGRAMS) + "; fi",
     ]
 
 
+def _zsh_options(command: Command) -> str:
+    return " ".join(_zsh_pair(name, option.about) for option in command.options for name in option.names)
+
+
+def _zsh_words(command: Command) -> str:
+    return " ".join(_zsh_pair(name, command.about.get(name, "")) for name in (*command.commands, *command.arguments))
+
+
+def _zsh_pair(name: str, about: str) -> str:
+    """As _describe reads it: a colon of the name or the text is escaped."""
+    parts = (each.replace("\\", "\\\\").replace(":", "\\:") for each in (name, about) if each)
+    return _single_quoted(":".join(parts))
+
+
+def _single_quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
 def _fish(commands: list[Command]) -> list[str]:
     lines = ["# Completion of ksched for fish; `ksched completion fish` prints it."]
     for program in PROGRAMS:
+        lines.append(f"complete -c {program} -f")
         for command in commands:
-            where = f"-n '{_fish_condition(command)}'"
-            if command.commands or command.arguments:
-                offered = " ".join((*command.commands, *command.arguments))
-                lines.append(f"complete -c {program} {where} -f -a '{offered}'")
+            where = f"-c {program} -n '{_fish_condition(command)}'"
+            for name in (*command.commands, *command.arguments):
+                lines.append(f"complete {where} -a {name}{_fish_about(command.about.get(name, ''))}")
             if command.names:
-                lines.append(f"complete -c {program} {where} -f -a '{_FISH_NAMES}'")
-            lines += [f"complete -c {program} {where}{_fish_option(option)}" for option in command.options]
+                lines.append(f"complete {where} -a '{_FISH_NAMES}'")
+            if command.files:
+                lines.append(f"complete {where} -F")
+            lines += [f"complete {where}{_fish_option(option)}" for option in command.options]
     return lines
 
 
@@ -166,11 +234,21 @@ def _fish_condition(command: Command) -> str:
     return "; and ".join(seen)
 
 
+def _fish_about(text: str) -> str:
+    quoted = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f" -d '{quoted}'" if text else ""
+
+
 def _fish_option(option: Option) -> str:
     names = "".join(f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}" for name in option.names)
+    about = _fish_about(option.about)
     if option.kind:
-        return f"{names} -x -a '{_FISH_NAMES}'"
-    return names + (f" -x -a '{' '.join(option.values)}'" if option.values else "")
+        return f"{names} -x -a '{_FISH_NAMES}'{about}"
+    if option.values:
+        return f"{names} -x -a '{' '.join(option.values)}'{about}"
+    if option.files:
+        return f"{names} -r -F{about}"
+    return names + (" -x" if option.takes_value else "") + about
 
 
 def _powershell_named(commands: list[Command]) -> list[str]:

@@ -5,7 +5,6 @@ Options that are used every day have a line each. The others of a group are name
 
 from __future__ import annotations
 
-import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from ksched_cli.cli.commands import choices_of
+from ksched_cli.cli.commands import choices_of, short_text
 
 # The groups in the order in which they are shown. Options of no group are the command's own.
 OWN, INPUT, EDITS, RULES, OUTPUT = "Options", "Input", "What-if edits", "Rules", "Output"
@@ -22,8 +21,6 @@ PANELS = (OWN, INPUT, EDITS, RULES, OUTPUT)
 RARE = "+"
 _WIDEST, _NARROWEST = 140, 60
 _NAMES = 30
-# The end of the first sentence, or of a first part that says enough.
-_END = re.compile(r"(?<=[.;]) |(?<=.{18}): ")
 _ABOUT = {EDITS: " (ksched help edits)"}
 _ELSEWHERE = "ksched help options describes every option."
 
@@ -96,7 +93,7 @@ def _panel(title: str, options: Sequence[Any], context: Any, width: int) -> Iter
     yield from ("", f"{title}:")
     for each in options:
         if each not in rare:
-            text = ", ".join(choices_of(each)) or _END.split(each.help or "")[0].rstrip(".;")
+            text = ", ".join(choices_of(each)) or short_text(each.help or "")
             yield from _described(option_names(each, short=True), text, width)
     if names:
         text = ", ".join(names) + _ABOUT.get(title, "")
@@ -152,6 +149,6 @@ def all_options(commands: dict[str, Any], width: int) -> Iterator[str]:
         own = [key for key, option in found.items() if panel_of(option) == OWN and users[key][0] == name]
         if own:
             shared = sorted({each for key in own for each in users[key]} - {name})
-            yield from ("", f"{', '.join([name, *shared])}:")
+            yield from ("", *_wrapped(f"{', '.join([name, *shared])}:", width, ""))
             for key in own:
                 yield from _described(key[0], key[1], width)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, ClassVar, Optional
 
 import typer
 
+from ksched_cli.cli.groups import Panel
+from ksched_cli.cli.help_layout import OWN
 from ksched_cli.cli.options import Detail
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import show, top_nodes
@@ -45,6 +47,7 @@ MaxCycles = Annotated[
 class SettleOptions:
     """Whether to settle, and when to give up."""
 
+    panel: ClassVar[Panel] = Panel(OWN, {"settle"})
     settle: Settle = False
     max_time: MaxTime = None
     max_cycles: MaxCycles = None

@@ -40,8 +40,6 @@ EPILOG = """Examples:
 
   ksched simulate --from cluster.json
 
-  ksched simulate --from cluster.json -f deployment.yaml -o wide
-
   ksched simulate --from dump/ --config scheduler.yaml -o json --detail full
 
   helm template shop | ksched simulate --from cluster.json -f -

@@ -16,6 +16,7 @@ from tests.cli.transcripts import ROOT, write
 
 DUMP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 NODES = ["east-1", "east-2", "west-1", "west-2"]
+EKS = ["--from", str(ROOT / "fixtures" / "clusters" / "eks.yaml")]
 SCRIPT = ROOT / "completions" / "kubectl_complete-ksched"
 
 
@@ -24,7 +25,7 @@ def offered(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[list[str],
     captured = capsys.readouterr()
     *candidates, directive = captured.out.splitlines()
     assert captured.err == ""
-    return candidates, directive
+    return [each.partition("\t")[0] for each in candidates], directive
 
 
 @pytest.mark.parametrize(
@@ -46,10 +47,22 @@ def offered(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[list[str],
         pytest.param(["simulate", "--from", DUMP, "--taint", "e"], NODES[:2], ":4", id="a node that more follows"),
         pytest.param(["simulate", "--from", DUMP, "-n", ""], ["kube-system", "shop"], ":4", id="namespaces"),
         pytest.param(["simulate", "--from", DUMP, "--namespace=s"], ["--namespace=shop"], ":4", id="a namespace, long"),
-        pytest.param(["drain", ""], [], ":0", id="no dump, no names"),
-        pytest.param(["drain", "--from", "nowhere.yaml", ""], [], ":0", id="a dump that is not there"),
-        pytest.param(["drain", "--from", "-", ""], [], ":0", id="stdin is not read"),
-        pytest.param(["drain", "--from", "live", ""], [], ":0", id="no cluster is asked"),
+        pytest.param(["drain", ""], [], ":4", id="no dump, no names"),
+        pytest.param(["drain", "--from", "nowhere.yaml", ""], [], ":4", id="a dump that is not there"),
+        pytest.param(["drain", "--from", "-", ""], [], ":4", id="stdin is not read"),
+        pytest.param(["drain", "--from", "live", ""], [], ":4", id="no cluster is asked"),
+        pytest.param(["simulate", "--seed", ""], [], ":4", id="no files for a number"),
+        pytest.param(["check", ""], [], ":0", id="files for manifests"),
+        pytest.param(["simulate", "--kube-version", "1.36"], ["1.36"], ":4", id="a minor"),
+        pytest.param(
+            ["simulate", *EKS, "--scale", "deployment/w"], ["deployment/web="], ":6", id="a workload to scale"
+        ),
+        pytest.param(["simulate", *EKS, "--delete", "statefulset/"], ["statefulset/db"], ":4", id="a workload"),
+        pytest.param(["explain", *EKS, "fraud"], ["fraud-scan"], ":4", id="a pod without its namespace"),
+        pytest.param(["explain", *EKS, "shop/fraud"], ["shop/fraud-scan"], ":4", id="a pod with its namespace"),
+        pytest.param(["explain", *EKS, "deployment/check"], ["deployment/checkout"], ":4", id="a workload to explain"),
+        pytest.param(["explain", *EKS, "-n", "data", "db-"], ["db-0", "db-1", "db-2"], ":4", id="pods of -n"),
+        pytest.param(["help", "edi"], ["edits"], ":4", id="a page"),
         pytest.param([], None, ":4", id="nothing typed at all"),
         pytest.param(["--typing=", "drain", "--from", DUMP], NODES, ":4", id="an empty word that a shell would drop"),
         pytest.param(["--typing=e", "drain", "--from", DUMP], NODES[:2], ":4", id="the last word first"),
@@ -64,6 +77,19 @@ def test_what_is_offered(
         assert {"simulate", "drain", "capacity"} <= set(found)
     else:
         assert found == candidates
+
+
+def test_options_and_commands_have_descriptions(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["__complete", "simulate", "--exit"])
+    assert capsys.readouterr().out == "--exit-zero\tExit with 0 although some pod does not fit\n:4\n"
+    run(["__complete", "simul"])
+    assert capsys.readouterr().out == "simulate\tPlace every pending pod and show why\n:4\n"
+
+
+def test_a_lone_dash_offers_whole_names(capsys: pytest.CaptureFixture[str]) -> None:
+    found, _ = offered(capsys, "simulate", "-")
+    assert "--scenario" in found
+    assert [name for name in found if not name.startswith("--")] == []
 
 
 @pytest.mark.parametrize("form", ["json", "gz", "directory", "snapshot"])

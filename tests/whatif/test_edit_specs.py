@@ -36,7 +36,8 @@ def test_every_command_with_edits_has_the_option(spec: EditSpec, command: str) -
     option = COMMANDS[command].option(f"--{spec.flag}")
     assert option is not None
     assert option.takes_value
-    assert option.kind == ("node" if spec.metavar.startswith("NODE") else "")
+    kinds = {"NODE": "node", "KIND/NAME": "workload"}
+    assert option.kind == next((kind for word, kind in kinds.items() if spec.metavar.startswith(word)), "")
 
 
 @pytest.mark.parametrize("command", OFFERING)

@@ -156,7 +156,7 @@ class FixTrials:
         return change
 
     def deleted_by_hand(self, proposal: Proposal) -> list[Pod]:
-        """The pending pods that somebody has to delete: the StatefulSet controller waits for a pod that is not ready,
+        """The pending pods that a person has to delete: the StatefulSet controller waits for a pod that is not ready,
         whatever its template is."""
         if not isinstance(self._controller, StatefulSet) or not proposal.operations:
             return []

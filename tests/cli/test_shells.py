@@ -1,0 +1,160 @@
+"""Completion in a real bash, zsh and fish on a pseudo-terminal: what a person sees after the tab key."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.cli.transcripts import ROOT
+
+pty = pytest.importorskip("pty", reason="there are no terminals to open here")
+
+EKS = ROOT / "fixtures" / "clusters" / "eks.yaml"
+PROMPT = "READY> "
+SETUP = {
+    "bash": [
+        "bind 'set bell-style none'; bind 'set page-completions off'; bind 'set completion-query-items 0'",
+        f"source {ROOT}/completions/ksched.bash",
+    ],
+    "zsh": [
+        "autoload -U compinit; compinit -u -D; LISTMAX=0; zstyle ':completion:*' menu no",
+        f"source {ROOT}/completions/_ksched",
+    ],
+    "fish": [f"source {ROOT}/completions/ksched.fish"],
+}
+START = {
+    "bash": ["bash", "--norc", "--noprofile", "-i"],
+    "zsh": ["zsh", "-f", "-i"],
+    "fish": ["fish", "--no-config", "-C", f"function fish_prompt; echo -n '{PROMPT}'; end"],
+}
+# Seconds: a busy machine may take so long, and a shell that has nothing to say is quiet for so long.
+PATIENCE, QUIET = 30.0, 3.0
+DESCRIBING = ["zsh", "fish"]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(params=list(START))
+def shell(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    if shutil.which(name) is None:
+        pytest.skip(f"there is no {name} here")
+    return name
+
+
+class Session:
+    """A shell with the completions of ksched, in a folder with one file."""
+
+    def __init__(self, shell: str, folder: Path) -> None:
+        self._shell = shell
+        program = folder / "bin" / "ksched"
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m ksched_cli "$@"\n')
+        program.chmod(0o755)
+        work = folder / "work"
+        work.mkdir()
+        (work / "a-file.yaml").write_text("")
+        self._ours, theirs = pty.openpty()
+        kept = {key: value for key, value in os.environ.items() if key in ("LANG", "LC_ALL", "PATH")}
+        environment = {**kept, "PATH": f"{program.parent}:{kept['PATH']}", "HOME": str(folder), "TERM": "xterm"}
+        environment |= {"PS1": "READY> ", "COLUMNS": "200", "LINES": "200"}
+        _resize(theirs)
+        self._process = subprocess.Popen(
+            START[shell], stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=work, start_new_session=True
+        )
+        os.close(theirs)
+        self._until(PROMPT)
+        for line in SETUP[shell]:
+            self._send(f"{line}\r")
+            self._until(PROMPT)
+
+    def offered(self, typed: str, *expected: str) -> str:
+        """What is on the screen after the line and the tab key, once the expected texts are there."""
+        self._send(typed)
+        shown = self._read(0.5)
+        self._send("\t")
+        shown += self._until(*expected) if expected else self._read(QUIET)
+        if not expected or not all(each in plain(shown) for each in expected):
+            self._send("\t")
+            shown += self._until(*expected) if expected else self._read(QUIET)
+        self._send("\x03")
+        self._read(0.5)
+        return plain(shown)
+
+    def _send(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    def _until(self, *expected: str) -> str:
+        shown, end = "", time.monotonic() + PATIENCE / 2
+        while time.monotonic() < end and not all(each in plain(shown) for each in expected):
+            shown += self._read(0.2)
+        return shown + self._read(0.5)
+
+    def _read(self, seconds: float) -> str:
+        """All that comes until nothing has come for so long."""
+        found, last = b"", time.monotonic()
+        while time.monotonic() - last < seconds:
+            if select.select([self._ours], [], [], 0.1)[0]:
+                with suppress(OSError):
+                    found += os.read(self._ours, 65536)
+                    last = time.monotonic()
+        return found.decode(errors="replace")
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._ours)
+
+
+def _resize(terminal: int) -> None:
+    import fcntl
+    import struct
+    import termios
+
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 200, 200, 0, 0))
+
+
+def plain(text: str) -> str:
+    """The text without escapes and control characters."""
+    text = re.sub(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07|[=>]|\(B)", "", text).replace("\r", "\n")
+    return re.sub(r"[\x00-\x09\x0b-\x1f]", "", text)
+
+
+def test_completion(shell: str, tmp_path: Path) -> None:
+    """One session, as starting a shell takes longer than a tab."""
+    session = Session(shell, tmp_path)
+    try:
+        for typed, *expected in (
+            (f"ksched simulate --from {EKS} --scale deployment/w", "deployment/web="),
+            (f"ksched simulate --from {EKS} --delete statefulset/d", "statefulset/db"),
+            ("ksched simulate --kube-version 1.3", "1.36", "1.30"),
+            (f"ksched explain --from {EKS} fraud", "fraud-scan"),
+            (f"ksched drain --from {EKS} ip-10-0-3-16", "ip-10-0-3-166.eu-west-1.compute.internal"),
+            ("ksched simulate --from ", "a-file.yaml"),
+            ("ksched check -f ", "a-file.yaml"),
+            ("ksched check a", "a-file.yaml"),
+            ("ksched ver", "verify", "versions"),
+            ("ksched simulate --ti", "--tie-break", "--timings"),
+        ):
+            shown = session.offered(typed, *expected)
+            assert [each for each in expected if each not in shown] == [], shown
+            if shell in DESCRIBING and typed.endswith("--ti"):
+                assert "Of several best nodes" in shown
+            if shell in DESCRIBING and typed.endswith(" ver"):
+                assert "How far the answers agree" in shown
+        for typed in ("ksched simulate --seed ", "ksched simulate --max-time ", "ksched simulate ", "ksched explain "):
+            assert "a-file.yaml" not in session.offered(typed)
+        shown = session.offered("ksched simulate -", "--scenario")
+        assert "--scenario" in shown
+        assert re.search(r"(?<!\S)-(?!\S)", shown.partition("simulate -")[2].replace("-- ", "")) is None
+    finally:
+        session.close()
