@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
@@ -219,7 +219,7 @@ def entries(result: WorldResult) -> list[dict[str, Any]]:
 
 
 @given(situations())
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None)
 def test_every_command_ends_in_the_same_state(drawn: Any) -> None:
     nodes, workloads, change = drawn
     with TemporaryDirectory() as name:
@@ -243,7 +243,7 @@ def check_nothing_is_lost(cluster: Loaded, settled: WorldResult) -> None:
 
 
 @given(situations())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None)
 def test_no_eviction_breaks_a_budget(drawn: Any) -> None:
     nodes, workloads, change = drawn
     with TemporaryDirectory() as name:

@@ -76,7 +76,7 @@ def ref(name: str, weight: int) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", READERS)
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_profile_means_the_same(version: str, data: st.DataObject) -> None:
     document = configuration(version, profiles=[data.draw(profiles(version))])

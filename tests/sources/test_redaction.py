@@ -239,7 +239,12 @@ def test_host_ports_clash_as_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(clusters(), st.booleans())
 def test_random_clusters_keep_their_placements(
     tmp_path: Path, drawn: tuple[list[Any], list[Any], Any], configured: bool

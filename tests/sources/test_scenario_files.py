@@ -48,7 +48,9 @@ steps = st.one_of(
 documents = st.one_of(values, st.fixed_dictionaries({"apiVersion": st.just("ksched/v1"), "kind": st.just("Scenario"), "steps": st.lists(steps, max_size=3)}))  # fmt: skip
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(documents)
 def test_any_document_is_understood_or_told(tmp_path: Path, document: Any) -> None:
     file = tmp_path / "s.yaml"

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.errors import KschedError
@@ -102,7 +102,7 @@ def check_unchanged(before: dict[str, Any], after: dict[str, Any]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"reuse": False}, {"tie_break": "random", "seed": 5}], ids=str)
 @given(items=clusters(), history=histories, last=changes)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None)
 def test_a_rolled_back_world_is_as_before_and_goes_on_like_one_built_anew(
     options: dict[str, Any], items: list[dict[str, Any]], history: list[Step], last: Change
 ) -> None:
