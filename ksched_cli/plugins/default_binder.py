@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import BindPlugin
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SUCCESS, Status
+from ksched_cli.plugins.lib.spec import Spec
 
 
 class DefaultBinder(BindPlugin[None]):

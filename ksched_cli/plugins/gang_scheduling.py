@@ -11,8 +11,8 @@ from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import LASTING, PermitPlugin, PreEnqueuePlugin
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fixed_field
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unresolvable
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.releases.changes import GateNote, ReleaseRules
 
 # permitTimeoutDuration, in seconds.

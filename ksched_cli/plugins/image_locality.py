@@ -11,7 +11,7 @@ from ksched_cli.cluster.images import Image
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.spec import Spec
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.releases.changes import Change, ReleaseRules
 
 _MIB = 1024 * 1024

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from ksched_cli.framework.interfaces import Plugin
-from ksched_cli.framework.spec import Spec
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.minors import Release
 

@@ -17,9 +17,9 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import LASTING, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.claims import LimitRules
 from ksched_cli.plugins.lib.volumes.migration import counts_as_csi
 from ksched_cli.plugins.lib.volumes.reasons import (

@@ -15,9 +15,9 @@ from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugi
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
 from ksched_cli.framework.rejections import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.releases.changes import GateNote, Note, ReleaseRules
 from ksched_cli.releases.plugin_names import GANG_SCHEDULING
 

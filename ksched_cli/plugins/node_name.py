@@ -12,9 +12,9 @@ from ksched_cli.framework.interfaces import Detail, FilterPlugin
 from ksched_cli.framework.reasons import Reason, ReasonCode, ReasonKind, ReasonTable, fixed_field
 from ksched_cli.framework.rejections import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import unresolvable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.releases.changes import Change
 
 _OTHER_NODE = ReasonCode(

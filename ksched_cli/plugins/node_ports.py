@@ -17,10 +17,10 @@ from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugi
 from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, ReasonTable
 from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, Status, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.blocking_pods import pods_that
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.releases.pod_rules import PodInfoRules
 
 WantedPorts = tuple[HostPort, ...]

@@ -15,11 +15,11 @@ from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, Status, error
 from ksched_cli.plugins.lib.arithmetic import halved
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.plugins.lib.resource_scoring import Allocation, MeasuredResource, measure, measure_before_1_22, measured
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.releases.changes import Change, ReleaseRules
 
 

@@ -10,8 +10,8 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Placement, PlacementScorePlugin
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import Status, error
+from ksched_cli.plugins.lib.spec import Spec
 
 
 class PodGroupPodsCount(PlacementScorePlugin):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import QueueSortPlugin
-from ksched_cli.framework.spec import Spec
+from ksched_cli.plugins.lib.spec import Spec
 
 
 class PrioritySort(QueueSortPlugin):

@@ -11,8 +11,8 @@ from ksched_cli.cluster.columns import NOWHERE, RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey, PodGroups, not_found
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Placement, PlacementGeneratePlugin
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import Status, error
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.releases.changes import GateNote, ReleaseRules
 from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION, NODE_RESOURCES_FIT, POD_GROUP_PODS_COUNT
 

@@ -20,10 +20,10 @@ from ksched_cli.framework.interfaces import LASTING, Detail, FilterPlugin, PreFi
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
 from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.blocking_pods import pods_that
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, claim_field
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
 

@@ -20,9 +20,9 @@ from ksched_cli.framework.interfaces import LASTING, Detail, FilterPlugin, PreFi
 from ksched_cli.framework.reasons import Reason, ReasonCode, ReasonKind, ReasonTable
 from ksched_cli.framework.rejections import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
 from ksched_cli.plugins.lib.volumes.reasons import CLAIM_UNBOUND, ClaimReasons, claim_field
 from ksched_cli.releases.changes import Change, Note, ReleaseRules

@@ -22,13 +22,13 @@ from ksched_cli.framework.interfaces import (
     PostFilterResult,
     PreEnqueuePlugin,
 )
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SUCCESS, Code, Status, as_reasons, error, unschedulable
 from ksched_cli.plugins.default_preemption.evaluator import Evaluator, PreemptionSearch
 from ksched_cli.plugins.default_preemption.group_victims import GroupEvaluator
 from ksched_cli.plugins.default_preemption.importance import NOT_STARTED
 from ksched_cli.plugins.default_preemption.outcomes import PRIORITY_OFFSET, Outcomes
 from ksched_cli.plugins.default_preemption.rules import DefaultPreemptionRules
+from ksched_cli.plugins.lib.spec import Spec
 
 NEVER = "not eligible due to preemptionPolicy=Never."
 STILL_LEAVING = "not eligible due to a terminating pod on the nominated node."

@@ -37,7 +37,6 @@ from ksched_cli.framework.interfaces import (
 from ksched_cli.framework.rejections import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import default_normalize_score
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.devices.claims import ClaimError, ClaimTracker, key_of, pod_claims
@@ -53,6 +52,7 @@ from ksched_cli.plugins.lib.devices.node_search import (
 )
 from ksched_cli.plugins.lib.devices.reasons import DeviceReasons
 from ksched_cli.plugins.lib.devices.results import allocation_of, alternatives_score, binding_failed
+from ksched_cli.plugins.lib.spec import Spec
 
 NOT_FOUND = "not found"
 FILTER_TIMEOUT = "10s"

@@ -27,7 +27,6 @@ from ksched_cli.framework.interfaces import (
     ScorePlugin,
 )
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.inter_pod_affinity.guide import PodAffinityGuide
@@ -38,6 +37,7 @@ from ksched_cli.plugins.inter_pod_affinity.reasons import InterPodAffinityReason
 from ksched_cli.plugins.inter_pod_affinity.rules import InterPodAffinityRules
 from ksched_cli.plugins.inter_pod_affinity.topology_counts import TopologyCounts, TrialCounts
 from ksched_cli.plugins.lib.blocking_pods import pods_that
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.releases.minors import Release
 
 _AFFINITY, _ANTI_AFFINITY, _EXISTING = 1, 2, 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ksched_cli.framework.interfaces import Plugin
-from ksched_cli.framework.spec import Spec
 from ksched_cli.plugins.legacy.node_label import NodeLabel, NodeLabelReasons
 from ksched_cli.plugins.legacy.node_prefer_avoid_pods import NodePreferAvoidPods
 from ksched_cli.plugins.legacy.node_resources_least_allocated import NodeResourcesLeastAllocated
@@ -61,6 +60,7 @@ from ksched_cli.plugins.legacy.priorities.resources import (
 from ksched_cli.plugins.legacy.requested_to_capacity_ratio import RequestedToCapacityRatio
 from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity, ServiceAffinityReasons
 from ksched_cli.plugins.legacy.successors import DefaultBinderPlugin, DefaultPreemptionPlugin, PrioritySortPlugin
+from ksched_cli.plugins.lib.spec import Spec
 
 REMOVED: tuple[type[Plugin], ...] = (
     NodePreferAvoidPods,

@@ -26,9 +26,9 @@ from ksched_cli.framework.interfaces import (
 )
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import default_normalize_score
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.node_affinity.guide import AffinityGuide
 from ksched_cli.plugins.node_affinity.reasons import NodeAffinityReasons
 from ksched_cli.releases.changes import Change, Note, ReleaseRules

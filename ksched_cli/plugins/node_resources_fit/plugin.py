@@ -28,7 +28,6 @@ from ksched_cli.framework.interfaces import (
     ScorePlugin,
 )
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import Code, Status, error, unresolvable
 from ksched_cli.framework.verdict import ReasonTuple, Verdict
 from ksched_cli.plugins.lib.blocking_pods import largest_blocking_pods
@@ -47,6 +46,7 @@ from ksched_cli.plugins.lib.resource_strategies import (
     requested_to_capacity_ratio,
     weighted_mean,
 )
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.node_resources_fit.guide import FitGuide
 from ksched_cli.plugins.node_resources_fit.hints import AskedOfNode, class_may_help, scale_down_may_help
 from ksched_cli.plugins.node_resources_fit.reasons import NodeResourcesFitReasons

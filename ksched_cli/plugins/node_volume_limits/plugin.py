@@ -17,9 +17,9 @@ from ksched_cli.framework.interfaces import LASTING, Detail, FilterPlugin, PreFi
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
 from ksched_cli.framework.rejections import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.claims import LimitRules
 from ksched_cli.plugins.lib.volumes.migration import CSI_DRIVER, in_tree_plugin
 from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, LimitReasons, MissingClaim, UnusableClaim, claim_field

@@ -29,11 +29,11 @@ from ksched_cli.framework.interfaces import (
 )
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.arithmetic import go_log, go_round
 from ksched_cli.plugins.lib.blocking_pods import NAMED
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.topology_spread import (
     HARD,
     HOSTNAME,

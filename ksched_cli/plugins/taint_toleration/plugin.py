@@ -19,9 +19,9 @@ from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import default_normalize_score
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.taint_toleration.guide import TaintGuide
 from ksched_cli.plugins.taint_toleration.reasons import TaintTolerationReasons
 from ksched_cli.releases.changes import GateNote, Note, ReleaseRules

@@ -35,9 +35,9 @@ from ksched_cli.framework.interfaces import (
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.rejections import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.spec import Spec
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.claims import SELECTED_NODE, is_fully_bound, waits_for_consumer
 from ksched_cli.plugins.lib.volumes.migration import migrated_plugins
 from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, foreign_claim
