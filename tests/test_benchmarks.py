@@ -77,6 +77,7 @@ def test_readers_are_timed(reader: str, tmp_path: Path) -> None:
     assert mib >= 0
 
 
+@pytest.mark.slow
 def test_commands_are_measured_as_whole_processes(tmp_path: Path) -> None:
     files = commands.prepare(tmp_path, 20, 20, 5)
     for name in ("simulate", "check, 10 Deployments"):

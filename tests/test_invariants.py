@@ -100,6 +100,7 @@ def test_the_order_of_pods_in_the_input_does_not_matter(drawn: Any, random: Any)
     assert outcome(pending) == outcome(shuffled)
 
 
+@pytest.mark.slow
 @given(workloads())
 @settings(max_examples=60, deadline=None)
 def test_a_pod_that_does_not_fit_leaves_the_columns_as_they_were(drawn: Any) -> None:
@@ -114,6 +115,7 @@ def test_a_pod_that_does_not_fit_leaves_the_columns_as_they_were(drawn: Any) -> 
             assert [list(p) for p in usage.pods] == [list(p) for p in before[3]]
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=80, deadline=None)
 def test_the_batched_dry_run_equals_one_node_at_a_time(data: st.DataObject) -> None:
@@ -171,6 +173,7 @@ def device_workloads(draw: st.DrawFn) -> tuple[list[Any], list[Any], list[Any]]:
     return made, waiting, [make_class(), *slices, *claims]
 
 
+@pytest.mark.slow
 @given(device_workloads())
 @settings(max_examples=150, deadline=None)
 def test_no_device_is_given_out_twice_and_none_on_another_node(drawn: Any) -> None:

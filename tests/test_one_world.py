@@ -218,6 +218,7 @@ def entries(result: WorldResult) -> list[dict[str, Any]]:
     return [final_entry(pod) for pod in result.final]
 
 
+@pytest.mark.slow
 @given(situations())
 @settings(max_examples=25, deadline=None)
 def test_every_command_ends_in_the_same_state(drawn: Any) -> None:
@@ -242,6 +243,7 @@ def check_nothing_is_lost(cluster: Loaded, settled: WorldResult) -> None:
     assert len(there) == len(set(there))
 
 
+@pytest.mark.slow
 @given(situations())
 @settings(max_examples=40, deadline=None)
 def test_no_eviction_breaks_a_budget(drawn: Any) -> None:

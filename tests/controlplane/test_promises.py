@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,6 +55,7 @@ def rolled(kind: str, size: int, fits: list[bool], **spec: Any) -> tuple[Control
 BOOLEANS = st.lists(st.booleans(), max_size=12)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(1, 8), AMOUNTS, AMOUNTS, BOOLEANS)
 def test_a_rolling_deployment_keeps_its_promises(size: int, surge: Any, unavailable: Any, fits: list[bool]) -> None:
@@ -67,6 +69,7 @@ def test_a_rolling_deployment_keeps_its_promises(size: int, surge: Any, unavaila
     assert list(plane.revisions().values()) == [NEW] * size
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(1, 5), st.integers(0, 5), st.booleans(), BOOLEANS)
 def test_a_stateful_set_replaces_one_pod_at_a_time(size: int, partition: int, parallel: bool, fits: list[bool]) -> None:
@@ -79,6 +82,7 @@ def test_a_stateful_set_replaces_one_pod_at_a_time(size: int, partition: int, pa
     assert plane.revisions() == expected
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(1, 6), st.integers(0, 3), st.integers(0, 3), BOOLEANS)
 def test_a_daemon_set_keeps_its_promises(size: int, surge: int, unavailable: int, fits: list[bool]) -> None:
