@@ -26,8 +26,8 @@ _ksched() {
         "consolidate -o") found="table wide json yaml name markdown html" ;;
         "consolidate --output") found="table wide json yaml name markdown html" ;;
         "rightsize --tie-break") found="name random" ;;
-        "rightsize -o") found="table wide json yaml markdown" ;;
-        "rightsize --output") found="table wide json yaml markdown" ;;
+        "rightsize -o") found="table wide json yaml markdown html" ;;
+        "rightsize --output") found="table wide json yaml markdown html" ;;
         "drain --tie-break") found="name random" ;;
         "drain --dry-run") found="none client server" ;;
         "drain --each") found="node zone" ;;

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _DIGITS = Decimal("0.00001")
 
 
-@documents("Rightsizing")
+@documents("Rightsizing", "html")
 def rightsizing_document(found: Rightsizing, options: RenderOptions) -> dict[str, Any]:
     return {
         "apiVersion": API_VERSION,

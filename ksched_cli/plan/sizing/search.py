@@ -316,6 +316,7 @@ class PurchaseSearch:
 
     def _improve(self) -> None:
         """Try every set of a cost from the bound on, if they are few; then exchange nodes of the best set."""
+        self._last_better = time.perf_counter()
         for cost in self._costs():
             if not self._try_all(list(sets_of_cost(self._problem, cost, _SETS_OF_A_COST))):
                 break

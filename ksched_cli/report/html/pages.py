@@ -32,6 +32,7 @@ _PAGES = {
     "SweepResult": "sweep",
     "Sizing": "sizing",
     "Consolidation": "consolidation",
+    "Rightsizing": "rightsizing",
 }
 
 

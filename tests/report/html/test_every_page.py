@@ -32,6 +32,7 @@ PAGES = {
     "sweep": ("sweep", "--fail", "node", "--kube-version", "1.35..1.36", "--from", DRAINED),
     "consolidate": ("consolidate", "--from", FLEET, "--force"),
     "size": ("size", "--from", DEMO, "--catalog", SHAPES),
+    "rightsize": ("rightsize", "--from", DEMO, "-f", f"{DEPLOYED}/web.yaml"),
     "diff of versions": ("diff", "--from", DEMO, "--kube-version", "1.20", "--to-kube-version", "1.36"),
 }
 # Every page in both sizes and both schemes; the first in every combination.
