@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.cli.main import run
@@ -28,6 +28,7 @@ def unpacked(pods: list[dict[str, Any]], nodes: int) -> list[list[int]]:
     return found
 
 
+@settings(deadline=None)
 @given(st.integers(1, 12).flatmap(lambda nodes: st.lists(st.lists(st.integers(-1, 4), min_size=nodes, max_size=nodes))))
 def test_packed_answers_are_the_same(columns: list[list[int]]) -> None:
     answers = NodeAnswers()

@@ -10,6 +10,7 @@ from ksched_cli.report.html.model import Column, Figure, Page, Section, Step, To
 from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.pods import PodDetails, pod_section
 from ksched_cli.report.html.simulation import result_of
+from ksched_cli.report.html.sweep import pod_odds
 from ksched_cli.report.html.words import count, joined
 
 _TONES: Mapping[str, Tone] = {
@@ -34,6 +35,9 @@ def page(document: Mapping[str, Any]) -> Page:
             document, intro="The colour of a node is its answer to the pod. The darker band is what the pod would take."
         ),
         _pod(document, result),
+        *pod_odds(
+            "odds", [each for each in document.get("odds", {}).get("pods", []) if each["pod"] == document["pod"]]
+        ),
         *_why_not(document),
         *_rejections(document),
         *_preemption(document),

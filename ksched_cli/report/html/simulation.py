@@ -9,6 +9,7 @@ from typing import Any
 from ksched_cli.report.html.model import Column, Figure, Page, Section, Tone, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.pods import PodDetails, pods_section
+from ksched_cli.report.html.sweep import pod_odds
 from ksched_cli.report.html.words import count, joined
 
 _TONES: Mapping[str, Tone] = {
@@ -33,6 +34,7 @@ def page(document: Mapping[str, Any]) -> Page:
         *node_map(document, intro=MAP_INTRO, placed=placed_pods(document)),
         pods(document),
         *preemptions(document["pods"]),
+        *pod_odds("odds", document.get("odds", {}).get("pods", [])),
         *not_tried(document),
         *zone_bars(document),
     ]

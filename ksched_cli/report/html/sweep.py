@@ -37,7 +37,7 @@ def page(document: Mapping[str, Any]) -> Page:
         *_settings(document["settings"]),
         *_figures(document),
         *_worst(document["worst"]),
-        *_pods(document["pods"]),
+        *pod_odds("pods", document["pods"]),
         facts("dimensions", "What was varied", list(_dimensions(document))),
     ]
     figures = [Figure("variants", f"{variants:,}")]
@@ -151,15 +151,15 @@ def _worst(worst: Sequence[Mapping[str, Any]]) -> list[Section]:
     return [table("worst", "Worst variants", columns, rows, tones=tones)] if rows else []
 
 
-def _pods(pods: Sequence[Mapping[str, Any]]) -> list[Section]:
-    """Where each pod is, and how often it has no node."""
+def pod_odds(name: str, pods: Sequence[Mapping[str, Any]]) -> list[Section]:
+    """Where each pod is in how many of the variants, and how often it has no node."""
     columns = [Column("Pod"), Column("Variants", "number"), Column("Has a node", "share")]
     columns += [Column("Results", wide=True), Column("Nodes", wide=True)]
     rows = [
         [each["pod"], each["variants"], _placed(each), _odds(each["results"]), _odds(each["nodes"])] for each in pods
     ]
     rows.sort(key=lambda row: row[2])
-    return [table("pods", "Pods that variants move", columns, rows)] if rows else []
+    return [table(name, "How often each pod goes where", columns, rows)] if rows else []
 
 
 def _placed(pod: Mapping[str, Any]) -> float:

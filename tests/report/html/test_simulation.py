@@ -201,6 +201,13 @@ def test_preemption_from_victim_to_preemptor(tmp_path: Path, page_file: Maker, o
     assert "On n1 it evicts 1 pod" in shown.texts(".detail")[0]
 
 
+@pytest.mark.parametrize("command", [("simulate",), ("explain", "shop/web-1")])
+def test_how_often_each_pod_goes_where(command: tuple[str, ...], page_file: Maker, opened: Opener) -> None:
+    shown = opened(page_file(*command, "--from", DEMO, "--ties", "5"))
+    rows = dict(zip(shown.column("odds", 1), shown.column("odds", 5), strict=True))
+    assert "east-2" in rows["shop/web-1"]
+
+
 def test_a_cluster_without_pending_pods(tmp_path: Path, page_file: Maker, opened: Opener) -> None:
     node: Any = make_node("n1").allocatable(cpu="4", memory="8Gi", pods=20).doc()
     shown = opened(page_file("simulate", "--from", write(tmp_path / "c.json", node)))
