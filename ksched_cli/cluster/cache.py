@@ -69,11 +69,7 @@ class Cluster:
         self.counts = PodCounts(self)
         self.undo.at_mark(self._note_positions)
         self.undo.after_roll_back(self.widen)
-        for pod in pods:
-            if not is_terminal(pod):
-                self.add_pod(pod)
-        # Whoever follows the moves begins with the pods that are there.
-        self.moves.clear()
+        self._begin_with([pod for pod in pods if not is_terminal(pod)])
 
     # What is derived from the columns
 
@@ -99,10 +95,29 @@ class Cluster:
 
     # Pods
 
+    def _begin_with(self, pods: Sequence[Pod]) -> None:
+        """`add_pod` for each of the pods, column by column. Whoever follows the moves begins with these pods."""
+        infos = list(map(self._info, pods))
+        if len({info.uid for info in infos}) < len(infos):
+            # The first pod of a uid counts.
+            for pod in pods:
+                self.add_pod(pod)
+            self.moves.clear()
+            return
+        for info in infos:
+            _ = info.requests, info.incoming_requests
+        self.widen()
+        row_of = self.nodes.row_of
+        node_rows = (row_of.get(pod.spec.node_name, NOWHERE) for pod in pods)
+        self.pods.begin_with(infos, np.fromiter(node_rows, dtype=np.int64, count=len(pods)))
+        self.usage.begin_with(self.pods)
+
+    def _info(self, pod: Pod) -> PodInfo:
+        return self.known.info(pod) if self.known else PodInfo(pod, self.resources, self.release)
+
     def register(self, pod: Pod) -> int:
         """The pod's row. A pod seen for the first time may name resources that no node or pod named before."""
-        known = self.known
-        row = self.pods.register(known.info(pod) if known else PodInfo(pod, self.resources, self.release))
+        row = self.pods.register(self._info(pod))
         info = self.pods.infos[row]
         _ = info.requests, info.incoming_requests
         self.widen()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -31,6 +32,11 @@ class PodShapes:
         self._ids: IdColumn = np.empty(0, dtype=np.int32)
         self._requests: dict[int, Int64Column] = {}
         self._nonzero: Int64Column = np.empty((2, 0), dtype=np.int64)
+
+    def begin_with(self, infos: Sequence[PodInfo]) -> None:
+        """The shapes of the first pods."""
+        shapes = [self._shapes.id((info.requests, info.nonzero_cpu, info.nonzero_memory)) for info in infos]
+        self._ids = np.array(shapes, dtype=np.int32)
 
     def note(self, pod_row: int, info: PodInfo) -> None:
         if pod_row >= len(self._ids):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 import numpy as np
@@ -78,6 +78,20 @@ class PodTable:
         """The pods as `namespace/name`."""
         return tuple(self.infos[row].key for row in rows)
 
+    def begin_with(self, infos: Sequence[PodInfo], node_rows: RowColumn) -> None:
+        """Fill an empty table with pods of different uids, which are on these nodes or nowhere."""
+        self.infos.extend(infos)
+        self.row_of.update(zip((info.uid for info in infos), range(len(infos)), strict=True))
+        namespaces, label_sets = self.namespaces.id, self.label_sets.id
+        self._node_row = node_rows
+        self._namespace = np.array([namespaces(info.namespace) for info in infos], dtype=np.int32)
+        self._label_set = np.array([label_sets(frozenset(info.labels.items())) for info in infos], dtype=np.int32)
+        self._priority = np.array([info.priority for info in infos], dtype=np.int64)
+        self._terminating = np.array([_is_leaving(info) for info in infos], dtype=np.bool_)
+        self._has_ports = np.array([bool(info.host_ports) for info in infos], dtype=np.bool_)
+        self._has_affinity = np.array([_is_about_pods(info) for info in infos], dtype=np.bool_)
+        self.shapes.begin_with(infos)
+
     def register(self, info: PodInfo) -> int:
         """The row of a pod; a new one at first sight, nowhere yet."""
         known = self.row_of.get(info.uid)
@@ -146,10 +160,9 @@ class PodTable:
         self._namespace[row] = self.namespaces.id(info.namespace)
         self._label_set[row] = self.label_sets.id(frozenset(info.labels.items()))
         self._priority[row] = info.priority
-        self._terminating[row] = info.pod.metadata.deletion_timestamp is not None
+        self._terminating[row] = _is_leaving(info)
         self._has_ports[row] = bool(info.host_ports)
-        affinity = info.pod.spec.affinity
-        self._has_affinity[row] = affinity is not None and affinity.is_about_pods
+        self._has_affinity[row] = _is_about_pods(info)
         self.shapes.note(row, info)
 
     def _grow(self, size: int) -> None:
@@ -160,3 +173,12 @@ class PodTable:
         self._terminating = cast(BoolColumn, grown(self._terminating, size))
         self._has_ports = cast(BoolColumn, grown(self._has_ports, size))
         self._has_affinity = cast(BoolColumn, grown(self._has_affinity, size))
+
+
+def _is_leaving(info: PodInfo) -> bool:
+    return info.pod.metadata.deletion_timestamp is not None
+
+
+def _is_about_pods(info: PodInfo) -> bool:
+    affinity = info.pod.spec.affinity
+    return affinity is not None and affinity.is_about_pods

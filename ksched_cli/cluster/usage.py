@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pod_shapes import ShapeAmounts
 from ksched_cli.cluster.ports import PortIndex
 from ksched_cli.cluster.undo import LoggedDict, UndoLog
+
+if TYPE_CHECKING:
+    from ksched_cli.cluster.pods import PodTable
 
 
 class Usage:
@@ -23,6 +27,17 @@ class Usage:
         self.pod_count: Int64Column = np.zeros(nodes, dtype=np.int64)
         self.ports = PortIndex(self._undo)
         self.pods: list[dict[int, None]] = [LoggedDict(self._undo) for _ in range(nodes)]
+
+    def begin_with(self, table: PodTable) -> None:
+        """Count all pods of the table that are on a node."""
+        placed = np.nonzero(table.node_row >= 0)[0]
+        rows = table.node_row[placed]
+        self.shift(table.shapes.of(placed), rows, 1)
+        pods = self.pods
+        for pod_row, row in zip(placed.tolist(), rows.tolist(), strict=True):
+            pods[row][pod_row] = None
+        for pod_row in placed[table.has_ports[placed]].tolist():
+            self.ports.take(int(table.node_row[pod_row]), table.infos[pod_row].host_ports)
 
     def add(self, info: PodInfo, pod_row: int, row: int) -> None:
         self._undo.note(self._take_off, info, row)

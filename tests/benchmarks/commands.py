@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.benchmarks.__main__ import calibrate, say
+from tests.benchmarks.__main__ import calibrate, compile_package, say
 from tests.benchmarks.workloads import pod, write
 
 NODES, RUNNING, PENDING = 5000, 10_000, 1000
@@ -133,6 +133,7 @@ def main() -> int:
     unknown = set(given.commands) - COMMANDS.keys()
     if unknown:
         parser.error(f"no command is named {', '.join(sorted(unknown))}")
+    compile_package()
     say(f"calibration {calibrate():.3f} s")
     with tempfile.TemporaryDirectory() as folder:
         files = prepare(Path(folder), given.nodes, given.running, given.pending)
