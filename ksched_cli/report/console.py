@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterable
 from typing import Any, TextIO, cast
 
 from rich.cells import cell_len
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ksched_cli.report.grid import Grid
 from ksched_cli.report.plain_table import plain_lines
 from ksched_cli.report.plain_text import PlainText
 
@@ -45,15 +47,25 @@ class _Console(Console):
     """Indents the wrapped lines of a text with escapes: no line begins in the middle of a hostile name."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        if len(objects) == 1 and isinstance(objects[0], Table) and not options and self._prints_plain(objects[0]):
+        if (
+            len(objects) == 1
+            and not options
+            and isinstance(objects[0], Table | Grid)
+            and self._prints_plain(objects[0])
+        ):
             return
         super().print(*map(self._indented, objects), **options)
 
-    def _prints_plain(self, table: Table) -> bool:
+    def _prints_plain(self, table: Table | Grid) -> bool:
         """Write a long table without rich, where that comes to the same lines."""
-        if table.row_count < _LONG or self.color_system is not None or self.is_terminal:
+        size = len(table) if isinstance(table, Grid) else table.row_count
+        if size < _LONG or self.color_system is not None or self.is_terminal:
             return False
-        lines = plain_lines(table, self.width)
+        lines: Iterable[str] | None
+        if isinstance(table, Grid):
+            lines = [line.plain for line in table.lines(self, self.width)]
+        else:
+            lines = plain_lines(table, self.width)
         if lines is None:
             return False
         self.file.write("".join(f"{line.rstrip(' ')}\n" for line in lines))

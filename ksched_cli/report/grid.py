@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.text import Text
@@ -58,18 +59,22 @@ class Grid:
         return Measurement(1, options.max_width)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in self.lines(console, options.max_width):
+            line.no_wrap, line.overflow, line.end = True, "ignore", "\n"
+            yield line
+
+    def lines(self, console: Console, width: int) -> list[Text]:
+        """The table as lines of text."""
         shown = [
             number
             for number, column in enumerate(self._columns)
             if not (column.hides_zeros and all(row[number].plain in ("", "0") for row in self._rows))
         ]
-        lines = self._lines(shown, console, options.max_width)
+        lines = self._lines(shown, console, width)
         needed = [number for number in shown if not self._columns[number].optional]
-        if len(needed) < len(shown) and len(lines) > len(shorter := self._lines(needed, console, options.max_width)):
-            lines = shorter
-        for line in lines:
-            line.no_wrap, line.overflow, line.end = True, "ignore", "\n"
-            yield line
+        if len(needed) < len(shown) and len(lines) > len(shorter := self._lines(needed, console, width)):
+            return shorter
+        return lines
 
     def _lines(self, shown: Sequence[int], console: Console, width: int) -> list[Text]:
         columns = [self._columns[number] for number in shown]
@@ -89,7 +94,7 @@ class _Layout:
     @cached_property
     def _widths(self) -> list[int]:
         return [
-            max((line.cell_len for row in self.rows for line in row[number].split("\n")), default=0)
+            max((cell_len(line) for row in self.rows for line in row[number].plain.split("\n")), default=0)
             for number in range(len(self.columns))
         ]
 
@@ -157,6 +162,9 @@ class _Layout:
     ) -> Iterator[Text]:
         """The lines of the row, or of some of its columns, with wrapped cells as columns of several lines."""
         shown = range(len(self.columns)) if numbers is None else numbers
+        if console.color_system is None and (plain := self._plain_line(row, widths, shown)) is not None:
+            yield Text(plain)
+            return
         cells: list[list[Text]] = []
         for number in shown:
             if number not in widths:
@@ -172,6 +180,18 @@ class _Layout:
             yield _joined(
                 [each[index] if index < len(each) else blank for each, blank in zip(cells, empty, strict=True)]
             )
+
+    def _plain_line(self, row: Sequence[Text], widths: Mapping[int, int], shown: Iterable[int]) -> str | None:
+        """The row without styles; None if it has no cells, or one of several lines."""
+        cells = []
+        for number in shown:
+            text, width = row[number].plain, widths.get(number, self._widths[number])
+            space = width - cell_len(text)
+            if space < 0 or "\n" in text or text.startswith(" "):
+                return None
+            at_right = self.columns[number].right and number not in widths
+            cells.append(" " * space + text if at_right else text + " " * space)
+        return (" " * _GAP).join(cells).rstrip() if cells else None
 
 
 def _joined(cells: Sequence[Text]) -> Text:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.report import console as module
 from ksched_cli.report.console import make_console
+from ksched_cli.report.grid import Column, Grid, _Layout
 
 cells = st.text("ab é漢 \\x1b-", max_size=14)
 
 
 @st.composite
 def tables(draw: st.DrawFn) -> Table:
-    padding = draw(st.sampled_from([(0, 2, 0, 0), (0, 1, 0, 1), (0, 1)]))
+    padding: Any = draw(st.sampled_from([(0, 2, 0, 0), (0, 1, 0, 1), (0, 1)]))
     table = Table(box=None, pad_edge=draw(st.booleans()), padding=padding, show_header=draw(st.booleans()))
     count = draw(st.integers(1, 4))
     for number in range(count):
@@ -34,17 +36,30 @@ def tables(draw: st.DrawFn) -> Table:
     return table
 
 
-def printed(table: Table, width: int) -> str:
+@st.composite
+def grids(draw: st.DrawFn) -> Grid:
+    kinds = st.builds(Column, st.sampled_from(["POD", "WHY", ""]), right=st.booleans(), flows=st.booleans())
+    columns = draw(st.lists(kinds, min_size=1, max_size=4))
+    grid = Grid(*columns, headers=draw(st.booleans()))
+    for _ in range(draw(st.integers(0, 6))):
+        grid.add(*(draw(cells) for _ in columns), style=draw(st.sampled_from(["", "red"])))
+    return grid
+
+
+def printed(table: Table | Grid, width: int) -> str:
     out = io.StringIO()
     make_console(width, out).print(table)
     return out.getvalue()
 
 
-@given(tables(), st.integers(20, 90))
-def test_lines_are_those_of_rich(table: Table, width: int) -> None:
+@given(st.one_of(tables(), grids()), st.integers(20, 90))
+@settings(deadline=None)
+def test_lines_are_those_of_rich(table: Table | Grid, width: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_Layout, "_plain_line", lambda *arguments: None)
         patch.setattr(module, "_LONG", 10**6)
         by_rich = printed(table, width)
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_LONG", 0)
         assert printed(table, width) == by_rich
 
