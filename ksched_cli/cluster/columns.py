@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -47,6 +47,14 @@ class Vocabulary(Generic[T]):
 
     def __len__(self) -> int:
         return len(self.values)
+
+
+def rows_in_any(size: int, parts: Iterable[RowColumn]) -> RowColumn:
+    """The rows, of so many, that are in any of the parts, in ascending order."""
+    there = np.zeros(size, dtype=np.bool_)
+    for part in parts:
+        there[part] = True
+    return np.nonzero(there)[0]
 
 
 # Numbers up to so much more than there are of them are counted and not sorted.

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.columns import BoolColumn, RowColumn
+from ksched_cli.cluster.columns import BoolColumn, RowColumn, rows_in_any
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.filters import Filters
@@ -210,7 +210,7 @@ class TemplateLane:
             if changed is None:
                 return None
             if len(changed):
-                rows = np.union1d(rows, changed)
+                rows = rows_in_any(len(self._cluster.nodes), (rows, changed))
         return rows
 
     def _pre_filter_again(self, result: TemplateResult, plugin: Plugin, pod: PodInfo) -> RowColumn | None:

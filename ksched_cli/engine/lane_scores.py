@@ -10,7 +10,7 @@ from weakref import ref
 import numpy as np
 
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.columns import Int64Column, RowColumn
+from ksched_cli.cluster.columns import Int64Column, RowColumn, rows_in_any
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.profile import Profile
@@ -141,7 +141,9 @@ class TemplateScores:
             return False
         if not result.repaired:
             return True
-        touched = np.unique(np.concatenate(result.repaired)) if len(result.repaired) > 1 else result.repaired[0]
+        touched = result.repaired[0]
+        if len(result.repaired) > 1:
+            touched = rows_in_any(len(result.statuses), result.repaired)
         result.repaired.clear()
         self._keep_shown()
         statuses = result.statuses

@@ -100,7 +100,10 @@ class CycleTrial:
             return self.filter(rows).passed
         if len(passed) == len(rows):
             return np.ones(len(rows), dtype=np.bool_)
-        return np.isin(rows, passed.rows) if len(passed) else np.zeros(len(rows), dtype=np.bool_)
+        there = np.zeros(len(self._cluster.nodes), dtype=np.bool_)
+        there[passed.rows] = True
+        fitting: BoolColumn = there[rows]
+        return fitting
 
     def _passing(self, rows: RowColumn) -> NodeRows:
         state, nodes = self._state_for(rows), self._nodes(rows)

@@ -137,7 +137,7 @@ class DryRun:
     def _conclude(self, rows: RowColumn, fitting: RowColumn, removed: _Removed, outcomes: Outcomes) -> None:
         victims, owner = removed.pods[removed.victim], removed.owner[removed.victim]
         found, starts = np.unique(owner, return_index=True)
-        for index in np.setdiff1d(fitting, found).tolist():
+        for index in sorted({*fitting.tolist()} - {*found.tolist()}):
             if not self._needs_victims:
                 outcomes.put_empty(int(rows[index]))
                 continue
