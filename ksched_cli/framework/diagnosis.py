@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -35,20 +36,35 @@ class NodeStatuses:
     nowhere get the same message as long as nothing changes.
     """
 
+    codes: CodeColumn
+    plugin_ids: IdColumn
+    reason_ids: IdColumn
+    absent: BoolColumn
+    absent_status: Status
+    unknown_nodes: dict[str, Status]
+    plugins: Vocabulary[str]
+    reasons: Vocabulary[ReasonTuple]
+    _summed_up: dict[Hashable, Any]
+
     def __init__(self, size: int) -> None:
-        self.codes: CodeColumn = np.zeros(size, dtype=np.int8)
-        self.plugin_ids: IdColumn = np.zeros(size, dtype=np.int32)
-        self.reason_ids: IdColumn = np.zeros(size, dtype=np.int32)
-        self.absent: BoolColumn = np.zeros(size, dtype=np.bool_)
-        self.absent_status: Status = SUCCESS
-        self.unknown_nodes: dict[str, Status] = {}
-        self.plugins: Vocabulary[str] = Vocabulary()
-        self.reasons: Vocabulary[ReasonTuple] = Vocabulary()
-        self.plugins.id("")
-        self.reasons.id(())
-        self._summed_up: dict[Hashable, Any] = {}
-        # All that share these columns, this one among them; None if no other ever did.
+        # All that share the columns of this one, itself among them; None if no other ever did.
         self._sharing: WeakSet[NodeStatuses] | None = None
+        self.copy_from(_all_feasible(size))
+
+    @classmethod
+    def _of_columns(cls, size: int) -> NodeStatuses:
+        """No node has a status, in columns of its own."""
+        made = cls.__new__(cls)
+        made.codes = np.zeros(size, dtype=np.int8)
+        made.plugin_ids = np.zeros(size, dtype=np.int32)
+        made.reason_ids = np.zeros(size, dtype=np.int32)
+        made.absent = np.zeros(size, dtype=np.bool_)
+        made.absent_status, made.unknown_nodes = SUCCESS, {}
+        made.plugins, made.reasons = Vocabulary(), Vocabulary()
+        made.plugins.id("")
+        made.reasons.id(())
+        made._summed_up, made._sharing = {}, None
+        return made
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` makes of all statuses, as long as they are these."""
@@ -204,6 +220,15 @@ class NodeStatuses:
         absent = np.nonzero(self.absent)[0]
         if len(absent):
             yield self.absent_status, absent
+
+
+@lru_cache(maxsize=16)
+def _all_feasible(size: int) -> NodeStatuses:
+    """What statuses of so many nodes begin with. Most stay so, and share these columns."""
+    blank = NodeStatuses._of_columns(size)
+    for column in (blank.codes, blank.plugin_ids, blank.reason_ids, blank.absent):
+        column.flags.writeable = False
+    return blank
 
 
 @dataclass
