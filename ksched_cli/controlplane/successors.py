@@ -22,12 +22,17 @@ class Successors:
         self._lost: dict[Identity, tuple[Pod, ...]] = LoggedDict(store.undo)
         self.replaced: dict[str, Pod] = LoggedDict(store.undo)
         self._next: dict[str, Pod] = LoggedDict(store.undo)
+        # By what a name is generated from: the attempt that found a free name last. Earlier ones are taken until a pod
+        # is deleted.
+        self._attempts: dict[tuple[object, ...], int] = LoggedDict(store.undo)
 
     def observe(self, old: Any, new: Any) -> None:
         """A watch: remember the pods that a controller has lost, and pair the pods that it makes with them."""
         pod = old if new is None else new
         if not isinstance(pod, Pod):
             return
+        if new is None and self._attempts:
+            self._attempts.clear()
         owner = owner_identity(pod)
         if owner is None:
             return
@@ -60,9 +65,12 @@ class Successors:
     def new_name(self, base: str, namespace: str, owner: Identity, *seed: object) -> str:
         """A generated name that no pod has. The API server would let the controller try again."""
         seed = self.seed(owner) or seed
-        for attempt in count():
+        key = (base, namespace, *seed)
+        for attempt in count(self._attempts.get(key, 0)):
             name = generated(base, namespace, *seed, attempt)
             if self._store.get(Pod, name, namespace) is None:
+                if attempt:
+                    self._attempts[key] = attempt
                 return name
         raise AssertionError("count() never ends")
 
