@@ -30,6 +30,9 @@ from tests.cli.transcripts import ROOT
 from tests.plan.sweep.executors.deadly import DeadlySource
 from tests.plan.sweep.sweeping import MANY, simulator, sorted_lines, stored_lines
 
+# Processes that load a cluster take seconds.
+pytestmark = pytest.mark.slow
+
 SHOP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 
 
@@ -39,7 +42,7 @@ def dask_cluster(workers: int) -> Iterator[Any]:
         n_workers=workers,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        dashboard_address=":0",
         silence_logs=logging.CRITICAL,
     ) as cluster:
         yield cluster
@@ -73,7 +76,6 @@ def test_a_worker_that_is_killed_changes_no_row(two_workers: Any) -> None:
         assert pid not in client.run(os.getpid).values()
 
 
-@pytest.mark.slow
 def test_a_variant_that_kills_its_worker_is_a_row_with_an_error() -> None:
     task = simulator().sweep(fail="zone")._task
     deadly = replace(task, source=DeadlySource(task.source, 1))
@@ -145,7 +147,6 @@ def test_dask_has_its_own_workers(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--dask and --workers contradict each other" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_a_local_cluster_is_started(capfd: pytest.CaptureFixture[str]) -> None:
     code = f"import sys; from ksched_cli.cli.main import run; sys.exit(run(['sweep', '--from', {SHOP!r}, '--fail', 'zone', '--dask', 'local', '-o', 'jsonl']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

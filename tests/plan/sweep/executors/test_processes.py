@@ -21,8 +21,10 @@ from ksched_cli.plan.sweep.spans import Spans
 from tests.plan.sweep.executors.deadly import DeadlySource
 from tests.plan.sweep.sweeping import MANY, simulator, sorted_lines, stored_lines
 
+# Processes that load a cluster take seconds.
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_two_processes_make_the_same_rows_as_one(tmp_path: Path) -> None:
     here = sorted_lines(simulator().sweep(**MANY))
     run = simulator().sweep(workers=2, out=str(tmp_path / "rows"), **MANY)
@@ -31,7 +33,6 @@ def test_two_processes_make_the_same_rows_as_one(tmp_path: Path) -> None:
     assert (stats.executor, stats.workers) == ("processes", 2)
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_killed_changes_no_row() -> None:
     here = sorted_lines(simulator().sweep(**MANY))
     run = simulator().sweep(workers=2, **MANY)
@@ -46,7 +47,6 @@ def test_a_worker_that_is_killed_changes_no_row() -> None:
     assert not run.result().outcomes.get("error")
 
 
-@pytest.mark.slow
 def test_a_variant_that_kills_its_worker_is_a_row_with_an_error() -> None:
     task = simulator().sweep(fail="node:2")._task
     here = VariantRunner(task)
@@ -73,7 +73,6 @@ class _Unreadable:
         return {"state": 1}
 
 
-@pytest.mark.slow
 def test_workers_that_do_not_start_are_an_error() -> None:
     task = simulator().sweep(fail="node")._task
     broken = replace(task, source=_Unreadable())
@@ -82,7 +81,6 @@ def test_workers_that_do_not_start_are_an_error() -> None:
     assert multiprocessing.active_children() == []
 
 
-@pytest.mark.slow
 def test_no_worker_is_left_when_the_rows_are_not_read_to_the_end() -> None:
     rows = iter(simulator().sweep(workers=2, **MANY))
     next(rows)
