@@ -19,10 +19,11 @@ from tests.plan.sweep.sweeping import MANY, simulator, sorted_lines, stored_line
 def test_a_sweep_that_was_left_is_resumed_without_repeating_a_variant(tmp_path: Path) -> None:
     whole = sorted_lines(simulator().sweep(**MANY))
     rows = iter(simulator().sweep(out=str(tmp_path), **MANY))
-    first = [next(rows) for _ in range(20)]
+    # The first span is a single variant, and the second one has not begun.
+    first = [next(rows)]
     rows.close()  # type: ignore[attr-defined]  # a generator
     stored = len(stored_lines(tmp_path))
-    assert 20 <= stored < len(whole)
+    assert stored == 1 < len(whole)
     run = simulator().sweep(out=str(tmp_path), resume=True, **MANY)
     assert sorted_lines(run) == whole == stored_lines(tmp_path)
     assert run.result().stats.resumed == stored
@@ -49,7 +50,7 @@ def test_a_sweep_that_is_done_is_only_read(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_driver_is_killed_and_another_one_goes_on(tmp_path: Path) -> None:
-    """The process is killed when its first rows are on the disk."""
+    """The process is killed when its first row is on the disk."""
     code = (
         "from tests.plan.sweep.sweeping import MANY, simulator\n"
         "import sys\n"
@@ -57,13 +58,12 @@ def test_the_driver_is_killed_and_another_one_goes_on(tmp_path: Path) -> None:
     )
     with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True) as driver:
         assert driver.stdout is not None
-        for _ in range(5):
-            assert driver.stdout.readline()
+        assert driver.stdout.readline()
         os.kill(driver.pid, signal.SIGKILL)
     whole = sorted_lines(simulator().sweep(**MANY))
     run = simulator().sweep(out=str(tmp_path), resume=True, **MANY)
     assert sorted_lines(run) == whole == stored_lines(tmp_path)
-    assert run.result().stats.resumed >= 5
+    assert run.result().stats.resumed >= 1
 
 
 @pytest.mark.parametrize(
