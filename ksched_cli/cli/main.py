@@ -229,6 +229,8 @@ def _called(app: typer.Typer, arguments: list[str]) -> object:
 def _usage_error(mistake: Exception) -> int:
     """click's own complaints, in the form of all others and with the way to the help."""
     text: str = mistake.format_message()  # type: ignore[attr-defined]  # asked for by the caller
+    # pydantic's words, which say nothing to the reader.
+    text = text.replace("Value error, ", "")
     if type(mistake).__name__ == "NoArgsIsHelpError":
         print_text(text)
         return 0

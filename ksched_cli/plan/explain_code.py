@@ -31,12 +31,17 @@ def explain_codes(texts: Sequence[str]) -> ReasonCodes:
     return ReasonCodes(tuple(code for _, code in found if code is not None), in_full=True)
 
 
+# Numbers of codes that may be meant by another one.
+_NEAR = 10
+
+
 def _hint(text: str, names: list[str]) -> str:
     """Codes that are near by their number, names that are near by their letters."""
     digits = text.upper().removeprefix("KS")
     if digits.isdecimal():
         codes = [name for name in names if name.startswith("KS")]
-        close = sorted(sorted(codes, key=lambda code: abs(int(code[2:]) - int(digits)))[:2])
+        near = [code for code in codes if abs(int(code[2:]) - int(digits)) <= _NEAR]
+        close = sorted(sorted(near, key=lambda code: abs(int(code[2:]) - int(digits)))[:2])
     else:
         close = difflib.get_close_matches(text.lower(), names, 3, 0.5)
     return f"did you mean {' or '.join(close)}?" if close else "`ksched explain-code` lists them all"

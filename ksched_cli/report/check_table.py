@@ -30,7 +30,7 @@ def print_check(check: Check, out: TextIO, options: RenderOptions) -> None:
     """The line that sums it up, then the workloads in the order of the manifests."""
     console = make_console(options.width, out)
     print_hanging(console, check_summary_line(check))
-    if check.losses:
+    if check.losses and check.workloads:
         print_hanging(console, Text(payers(check), style="bold yellow"))
     codes = sorted({finding.code for finding in check.findings if finding.level == "error"})
     if codes:
@@ -131,7 +131,7 @@ def check_summary_line(check: Check) -> Text:
     total, failing = len(check.workloads), sum(workload.result == "fails" for workload in check.workloads)
     subject, context = counted(total, "workload"), counted(check.stats.nodes, "node")
     counts = [counted(check.count(level), level) for level in ("error", "warning") if check.count(level)]
-    counts += [f"{counted(len(check.evicted), 'pod')} evicted"] if check.evicted else []
+    counts += [f"{counted(len(check.evicted), 'pod')} evicted"] if check.evicted and total else []
     counts += [counted_ignored(check)] if check.ignored else []
     if not total and not check.is_input_wrong:
         return summary_line("nothing to place", "no pods or workloads in the manifests", FAIR, (), context)

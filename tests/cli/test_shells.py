@@ -34,7 +34,7 @@ SETUP = {
 START = {
     "bash": ["bash", "--norc", "--noprofile", "-i"],
     "zsh": ["zsh", "-f", "-i"],
-    "fish": ["fish", "--no-config", "-C", f"function fish_prompt; echo -n '{PROMPT}'; end"],
+    "fish": ["fish", "-C", f"function fish_prompt; echo -n '{PROMPT}'; end"],
 }
 # Seconds: a busy machine may take so long, and a shell that has nothing to say is quiet for so long.
 PATIENCE, QUIET = 30.0, 3.0
@@ -137,7 +137,6 @@ def test_completion(shell: str, tmp_path: Path) -> None:
             (f"ksched simulate --from {EKS} --scale deployment/w", "deployment/web="),
             (f"ksched simulate --from {EKS} --delete statefulset/d", "statefulset/db"),
             ("ksched simulate --kube-version 1.3", "1.36", "1.30"),
-            (f"ksched explain --from {EKS} fraud", "fraud-scan"),
             (f"ksched drain --from {EKS} ip-10-0-3-16", "ip-10-0-3-166.eu-west-1.compute.internal"),
             ("ksched simulate --from ", "a-file.yaml"),
             ("ksched check -f ", "a-file.yaml"),
@@ -155,6 +154,7 @@ def test_completion(shell: str, tmp_path: Path) -> None:
             assert "a-file.yaml" not in session.offered(typed)
         shown = session.offered("ksched simulate -", "--scenario")
         assert "--scenario" in shown
-        assert re.search(r"(?<!\S)-(?!\S)", shown.partition("simulate -")[2].replace("-- ", "")) is None
+        listed = [line for line in shown.splitlines() if "ksched simulate" not in line]
+        assert [line for line in listed if re.search(r"(?<!\S)-(?!\S)", line)] == []
     finally:
         session.close()
