@@ -253,10 +253,10 @@ def test_no_eviction_breaks_a_budget(drawn: Any) -> None:
         world, changes = begun(setup_of(at_rest(nodes, workloads, folder), change, folder))
         evict, store = world.api.evict, world.plane.store
 
-        def watched(pod: Pod) -> str:
+        def watched(pod: Pod, *, grace: float | None = None) -> str:
             current = store.current(pod)
             was_ready = current is not None and is_ready(current) and current.metadata.deletion_timestamp is None
-            refusal = evict(pod)
+            refusal = evict(pod, grace=grace)
             if not refusal and was_ready:
                 for each in budgets_of(store.as_loaded(), pod):
                     assert is_kept(store.as_loaded(), each), f"{pod_key(pod)} breaks budget {each.metadata.name}"
