@@ -13,7 +13,7 @@ from rich.text import Text
 from ksched_cli.plan.capacity import Capacity, NodeRoom, PendingPods, Stranded
 from ksched_cli.report.amounts import exact_all, short_all
 from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.entries import API_VERSION, stats_entry
+from ksched_cli.report.entries import stats_entry
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.omissions import print_omissions
@@ -23,6 +23,7 @@ from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import BAD, GOOD, counted, summary_line
 from ksched_cli.report.usage_bars import print_usage
 from ksched_cli.report.visible import shows_visible
+from ksched_cli.sources.own_documents import API_VERSION
 
 if TYPE_CHECKING:
     from ksched_cli.plan.capacity import CapacityResult

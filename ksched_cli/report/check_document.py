@@ -6,9 +6,10 @@ from typing import Any
 
 from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding, RolloutStep, WorkloadCheck
 from ksched_cli.plan.evicted import WorkloadLoss
-from ksched_cli.report.entries import API_VERSION, draw_entry, final_entry
+from ksched_cli.report.entries import draw_entry, final_entry
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.registry import RenderOptions, documents
+from ksched_cli.sources.own_documents import API_VERSION
 from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.results import WorldResult
 

@@ -16,7 +16,7 @@ from ksched_cli.plan.usage import NodeUse
 from ksched_cli.report.amounts import exact_all
 from ksched_cli.report.causes import cause_entry, cause_lines, markdown_rules, print_rules, tally_entry
 from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.entries import API_VERSION, end_entries
+from ksched_cli.report.entries import end_entries
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
@@ -24,6 +24,7 @@ from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible, visible, with_texts
+from ksched_cli.sources.own_documents import API_VERSION
 
 if TYPE_CHECKING:
     from ksched_cli.wiring.comparison import DiffResult

@@ -22,7 +22,7 @@ from ksched_cli.plan.drain.results import (
     Remark,
 )
 from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.entries import API_VERSION, end_entries, stats_entry
+from ksched_cli.report.entries import end_entries, stats_entry
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.omissions import print_omissions
@@ -33,6 +33,7 @@ from ksched_cli.report.short_names import print_note
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.usage_bars import print_usage
 from ksched_cli.report.visible import shows_visible, visible
+from ksched_cli.sources.own_documents import API_VERSION
 
 if TYPE_CHECKING:
     from ksched_cli.plan.drain.drain import DrainTrials

@@ -13,8 +13,6 @@ from ksched_cli.world.results import FinalPod, WorldResult
 if TYPE_CHECKING:
     from ksched_cli.report.registry import RenderOptions
 
-API_VERSION = "ksched/v1"
-
 
 def run_entry(options: RenderOptions) -> dict[str, Any]:
     """Which command line made the document, and when; nothing for a document that Python code asked for."""

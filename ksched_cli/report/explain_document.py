@@ -14,12 +14,12 @@ from ksched_cli.plan.explain.results import (
     Rejection,
 )
 from ksched_cli.plan.fixes.values import Fix, ManifestChange
-from ksched_cli.report.entries import API_VERSION
 from ksched_cli.report.money import plain_money
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.odds import odds_entry
 from ksched_cli.report.registry import RenderOptions, documents
 from ksched_cli.report.simulate_document import pod_entry
+from ksched_cli.sources.own_documents import API_VERSION
 
 KIND = "Explanation"
 

@@ -13,7 +13,7 @@ from ksched_cli.plan.expectations import CheckedExpectation
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.scenario_results import ScenarioResult, ScenarioRun, StepResult
 from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.entries import API_VERSION, end_entries
+from ksched_cli.report.entries import end_entries
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.registry import RenderOptions, documents, renders
@@ -22,6 +22,7 @@ from ksched_cli.report.short_names import print_note
 from ksched_cli.report.simulate_document import pod_entry
 from ksched_cli.report.summary_line import BAD, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible
+from ksched_cli.sources.own_documents import API_VERSION
 
 KIND = "ScenarioResult"
 _SHOWN, _NAMED = 5, 3

@@ -17,11 +17,12 @@ from ksched_cli.plan.results import (
 )
 from ksched_cli.plan.simulate import SimulationStream
 from ksched_cli.report.encoding import compact_json, json_text
-from ksched_cli.report.entries import API_VERSION, final_entry, run_entry, stats_entry
+from ksched_cli.report.entries import final_entry, run_entry, stats_entry
 from ksched_cli.report.node_answers import NodeAnswers
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.odds import odds_entry
 from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.sources.own_documents import API_VERSION
 
 KIND = "Simulation"
 _OPTIONS = RenderOptions("json")

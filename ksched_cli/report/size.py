@@ -13,13 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.report.console import make_console
-from ksched_cli.report.entries import API_VERSION, stats_entry
+from ksched_cli.report.entries import stats_entry
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.money import plain_money
 from ksched_cli.report.omissions import omissions, print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import write_row
 from ksched_cli.report.visible import shows_visible, visible, with_texts
+from ksched_cli.sources.own_documents import API_VERSION
 
 if TYPE_CHECKING:
     from ksched_cli.plan.sizing.derived import DerivedCatalog

@@ -15,13 +15,13 @@ from ksched_cli.plan.sweep.rows import VariantRow
 from ksched_cli.plan.sweep.statistics import FigureRange, PodOdds, SettingSummary, Share
 from ksched_cli.plan.sweep.swept_pods import VariantEnd
 from ksched_cli.report.console import make_console
-from ksched_cli.report.entries import API_VERSION
 from ksched_cli.report.odds import percent, pod_entry, share_entry
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.settle import settlement_entries
 from ksched_cli.report.usage_bars import sparkline
 from ksched_cli.report.visible import shows_visible
+from ksched_cli.sources.own_documents import API_VERSION
 
 if TYPE_CHECKING:
     from ksched_cli.plan.sweep.run import SweepRun

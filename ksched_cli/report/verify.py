@@ -12,13 +12,13 @@ from rich.text import Text
 
 from ksched_cli.plan.verify.results import Agreement, Checked, Order, Verification
 from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.entries import API_VERSION
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import write_row
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible
+from ksched_cli.sources.own_documents import API_VERSION
 
 if TYPE_CHECKING:
     from ksched_cli.plan.verify.verify import VerifyResult

@@ -18,9 +18,10 @@ from msgspec import Raw, Struct
 from ksched_cli.api.kinds import KINDS
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.own_documents import API_VERSION
 from ksched_cli.sources.redaction.unread import without_unread
 
-API_VERSION, KIND = "ksched/v1", "Snapshot"
+KIND = "Snapshot"
 FORMAT = 1
 
 _START = f'{{"apiVersion":"{API_VERSION}","kind":"{KIND}"'.encode()

@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -15,11 +14,11 @@ from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.core import Taint
 from ksched_cli.api.label_names import is_label_key, is_label_value
 from ksched_cli.api.quantity import QuantityError, parse_quantity
-from ksched_cli.api.yaml_reader import Document, read_documents
+from ksched_cli.api.yaml_reader import Document
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.sizing.shapes import Catalog, NodeShape, node_base
+from ksched_cli.sources.own_documents import components_of, expected_kind, json_schema, read_one_document
 
-API_VERSION = "ksched/v1"
 KIND = "Catalog"
 
 Amount = str | int | float
@@ -80,15 +79,7 @@ class CatalogDocument(Struct, forbid_unknown_fields=True, rename="camel"):
 
 def load_catalog(path: str) -> Catalog:
     """The catalog of a file. InputError with every mistake in it."""
-    try:
-        content = Path(path).read_bytes()
-    except OSError as problem:
-        raise InputError(Problem((problem.strerror or str(problem)).lower(), path)) from None
-    documents = list(read_documents(content, path, with_lines=True))
-    if len(documents) != 1 or not isinstance(documents[0].value, dict):
-        what = "empty" if not documents else f"{len(documents)} documents" if len(documents) > 1 else "not an object"
-        raise InputError(Problem(f"{what}: expected one {KIND} of {API_VERSION}", path))
-    return _CatalogReader(documents[0], path).read()
+    return _CatalogReader(read_one_document(path, expected_kind(KIND)), path).read()
 
 
 def catalog_of(document: Mapping[str, Any], source: str = "catalog") -> Catalog:
@@ -98,11 +89,7 @@ def catalog_of(document: Mapping[str, Any], source: str = "catalog") -> Catalog:
 
 def catalog_schema() -> dict[str, Any]:
     """A JSON Schema of catalogs, for editors and CI."""
-    from msgspec.json import schema_components
-
-    (root,), components = schema_components([CatalogDocument], ref_template="#/$defs/{name}")
-    definitions = {name: _without_defaults(component) for name, component in components.items()}
-    document = definitions.pop(root["$ref"].rpartition("/")[2])
+    document, definitions = components_of(CatalogDocument, lambda name, field: field)
     document["properties"]["shapes"]["minItems"] = 1
     shape = definitions["ShapeDocument"]
     amount = {"anyOf": [{"type": "string"}, {"type": "number", "minimum": 0}]}
@@ -112,16 +99,7 @@ def catalog_schema() -> dict[str, Any]:
         shape["properties"][name] = {"type": "object", "additionalProperties": amount, "minProperties": 1}
     shape["required"] = ["name", "price"]
     shape["oneOf"] = [{"required": ["allocatable"]}, {"required": ["capacity"]}]
-    title = "A catalog of node shapes for ksched size"
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **document, "title": title, "$defs": definitions}
-
-
-def _without_defaults(component: Mapping[str, Any]) -> dict[str, Any]:
-    properties = {
-        name: {key: value for key, value in each.items() if key != "default"}
-        for name, each in component.get("properties", {}).items()
-    }
-    return {**component, "properties": properties}
+    return json_schema(document, definitions, "A catalog of node shapes for ksched size")
 
 
 class _CatalogReader:

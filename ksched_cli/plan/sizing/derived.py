@@ -12,10 +12,11 @@ from typing import Any
 from ksched_cli.api.core import Node, Taint
 from ksched_cli.api.quantity import format_bytes, milli_value, parse_quantity, value
 from ksched_cli.errors import InputError, Problem, UsageError
-from ksched_cli.plan.sizing.catalog import API_VERSION, KIND
+from ksched_cli.plan.sizing.catalog import KIND
 from ksched_cli.plan.sizing.shapes import HOSTNAME, INSTANCE_TYPE, ZONE
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.node_groups import NodeGroup
+from ksched_cli.sources.own_documents import API_VERSION
 
 _TYPES = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type")
 _ZONES = (ZONE, "failure-domain.beta.kubernetes.io/zone")

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 from ksched_cli.whatif.scenario.document import ExpectDocument
 
-API_VERSION, KIND = "ksched/v1", "Sweep"
+KIND = "Sweep"
 
 Texts = str | tuple[str, ...]
 

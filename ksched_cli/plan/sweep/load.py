@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 from msgspec import structs
 
 from ksched_cli.api.conversion import path_text, problems_in
-from ksched_cli.api.yaml_reader import Document, read_documents
+from ksched_cli.api.yaml_reader import Document
 from ksched_cli.errors import InputError, KschedError, Problem, UsageError
-from ksched_cli.plan.sweep.document import API_VERSION, KIND, DimensionsDocument, GridDocument, SweepDocument
+from ksched_cli.plan.sweep.document import KIND, DimensionsDocument, GridDocument, SweepDocument
 from ksched_cli.plan.sweep.grid import grid_points
 from ksched_cli.plan.sweep.model import DEFAULT_WORST, EditRange, GridPoint, Sweep
 from ksched_cli.plan.sweep.reading import check_draws, read_edit_range, read_failing, read_versions
+from ksched_cli.sources.own_documents import API_VERSION, expected_kind, read_one_document
 from ksched_cli.whatif.edits.lib.mistake import EditMistake
 from ksched_cli.whatif.edits.lib.registry import specs_by_flag
 from ksched_cli.whatif.ranges import COUNTED_EDITS
@@ -47,20 +48,13 @@ def validate_sweep(path: str) -> str:
     return read_sweep(path, {}).name
 
 
-def _read_file(path: str, expected: str = f"one {KIND} of {API_VERSION}") -> Document:
-    try:
-        content = Path(path).read_bytes()
-    except OSError as problem:
-        raise InputError(Problem((problem.strerror or str(problem)).lower(), path)) from None
-    documents = list(read_documents(content, path, with_lines=True))
-    if len(documents) != 1 or not isinstance(documents[0].value, dict):
-        what = "empty" if not documents else f"{len(documents)} documents" if len(documents) > 1 else "not an object"
-        raise InputError(Problem(f"{what}: expected {expected}", path))
-    expect = documents[0].value.get("expect")
+def _read_file(path: str) -> Document:
+    document = read_one_document(path, expected_kind(KIND))
+    expect = document.value.get("expect")
     if isinstance(expect, dict) and "true" in expect and "on" not in expect:
         # YAML as Kubernetes reads it takes a bare `on` for true.
         expect["on"] = expect.pop("true")
-    return documents[0]
+    return document
 
 
 class _SweepReader:
@@ -129,7 +123,7 @@ class _SweepReader:
         if isinstance(grid, str):
             in_file = self._words.get("grid") != grid
             path = Path(self._source).parent / grid if in_file else Path(grid)
-            value = _read_file(str(path), "one mapping with weights, strategies or arguments").value
+            value = read_one_document(str(path), "one mapping with weights, strategies or arguments").value
         typed, mistakes = problems_in(value, GridDocument)
         if mistakes:
             raise InputError(Problem(text, path=path_text(steps)) for steps, text in mistakes)

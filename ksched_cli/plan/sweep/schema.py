@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec.json import schema_components
+from ksched_cli.plan.sweep.document import KIND, SweepDocument
+from ksched_cli.sources.own_documents import API_VERSION, components_of, json_schema
 
-from ksched_cli.plan.sweep.document import API_VERSION, KIND, SweepDocument
-
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_REF = "#/$defs/{name}"
 _LEAST = {"orders": 1, "ties": 1, "sample": 1, "keepWorst": 1}
 
 
 def sweep_schema() -> dict[str, Any]:
-    (root,), components = schema_components([SweepDocument], ref_template=_REF)
-    definitions = {name: _tidied(component) for name, component in components.items()}
-    document = dict(definitions.pop(root["$ref"].rpartition("/")[2]))
+    document, definitions = components_of(SweepDocument, _bounded)
     document["properties"] = {
         **document["properties"],
         "apiVersion": {"const": API_VERSION},
@@ -24,19 +19,11 @@ def sweep_schema() -> dict[str, Any]:
     }
     document["required"] = ["apiVersion", "kind", "dimensions"]
     definitions["DimensionsDocument"]["minProperties"] = 1
-    return {"$schema": DIALECT, **document, "title": "A sweep of ksched", "$defs": definitions}
-
-
-def _tidied(component: dict[str, Any]) -> dict[str, Any]:
-    """Defaults say nothing to an editor, and neither does null."""
-    properties = {
-        name: {key: value for key, value in _bounded(name, each).items() if key != "default"}
-        for name, each in component.get("properties", {}).items()
-    }
-    return {**component, "properties": properties}
+    return json_schema(document, definitions, "A sweep of ksched")
 
 
 def _bounded(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Null says nothing to an editor."""
     choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     if not choices:
         return schema

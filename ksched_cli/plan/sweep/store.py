@@ -17,10 +17,10 @@ import msgspec
 
 from ksched_cli import __version__
 from ksched_cli.errors import InputError, KschedError, Problem, UsageError
-from ksched_cli.plan.sweep.document import API_VERSION
 from ksched_cli.plan.sweep.model import dimensions_of
 from ksched_cli.plan.sweep.rows import VariantRow, decode_rows
 from ksched_cli.plan.sweep.task import SweepTask
+from ksched_cli.sources.own_documents import API_VERSION
 
 ABOUT, ROWS = "sweep.json", "rows.jsonl"
 

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct, defstruct
 
 from ksched_cli.whatif.edits.lib.registry import edit_specs
 
-API_VERSION, KIND = "ksched/v1", "Scenario"
+KIND = "Scenario"
 
 Texts = str | tuple[str, ...]
 _TARGETS = "KIND/NAME or KIND/NAMESPACE/NAME of a workload, pod or namespace; * in a pod's name stands for anything"

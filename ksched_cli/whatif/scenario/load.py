@@ -11,15 +11,15 @@ from msgspec import Struct
 
 from ksched_cli.api.conversion import path_text, problems_in, type_name
 from ksched_cli.api.label_names import is_label_key
-from ksched_cli.api.yaml_reader import Document, read_documents
+from ksched_cli.api.yaml_reader import Document
 from ksched_cli.errors import InputError, Problem
+from ksched_cli.sources.own_documents import API_VERSION, expected_kind, read_one_document
 from ksched_cli.whatif.edits.lib.contradictions import edit_clashes
 from ksched_cli.whatif.edits.lib.edit import Reference
 from ksched_cli.whatif.edits.lib.mistake import EditMistake
 from ksched_cli.whatif.edits.lib.references import reference
 from ksched_cli.whatif.edits.lib.registry import edit_specs
 from ksched_cli.whatif.scenario.document import (
-    API_VERSION,
     KIND,
     ExpectDocument,
     ScenarioDocument,
@@ -48,15 +48,7 @@ _Steps = tuple[str | int, ...]
 def load_scenario(path: str) -> tuple[Scenario, list[Problem]]:
     """As much of the scenario as can be understood, and everything that is wrong with the file. InputError where
     there is nothing to understand."""
-    try:
-        content = Path(path).read_bytes()
-    except OSError as problem:
-        raise InputError(Problem((problem.strerror or str(problem)).lower(), path)) from None
-    documents = list(read_documents(content, path, with_lines=True))
-    if len(documents) != 1 or not isinstance(documents[0].value, dict):
-        what = "empty" if not documents else f"{len(documents)} documents" if len(documents) > 1 else "not an object"
-        raise InputError(Problem(f"{what}: expected one {KIND} of {API_VERSION}", path))
-    reader = ScenarioReader(_with_on(documents[0]), path)
+    reader = ScenarioReader(_with_on(read_one_document(path, expected_kind(KIND))), path)
     return reader.read(), sorted(reader.problems, key=lambda problem: problem.line or 0)
 
 
