@@ -35,7 +35,7 @@ from ksched_cli.wiring.options import (
     paths_and_objects,
     settle_limits,
 )
-from ksched_cli.wiring.sizing_methods import SizingMethods, read_shapes_of
+from ksched_cli.wiring.size_methods import SizingMethods, read_shapes_of
 from ksched_cli.wiring.without_cluster import WithoutCluster
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from ksched_cli.plan.prepared import PreparedRun
     from ksched_cli.plan.results import Simulation
     from ksched_cli.plan.scenario_results import ScenarioRun
-    from ksched_cli.plan.settled import SettledSimulation
+    from ksched_cli.plan.settle_result import SettledSimulation
     from ksched_cli.plan.simulate import SimulationStream
-    from ksched_cli.plan.sizing.results import Sizing
+    from ksched_cli.plan.size.results import Sizing
     from ksched_cli.plan.snapshot import SnapshotResult
     from ksched_cli.plan.sweep.odds import DrawOdds
     from ksched_cli.plan.sweep.results import SweepResult

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.loaded_input import LoadedInput
     from ksched_cli.plan.prepared import PreparedRun
     from ksched_cli.plan.scheduler_spec import SchedulerSpec
-    from ksched_cli.plan.settled import SettledSimulation
+    from ksched_cli.plan.settle_result import SettledSimulation
     from ksched_cli.plan.verify.verify import VerifyResult
     from ksched_cli.sources.loaded import Loaded
 

@@ -8,6 +8,7 @@ import tokenize
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from io import StringIO
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ PATTERNS = {
     "report/escaping.py": "characters that Markdown would read as markup",
     "report/jsonpath_syntax.py": "the expression that a user gives",
     "report/check_junit.py": "characters that XML cannot hold",
-    "report/html/page.py": "characters that would end a script element",
+    "report/html/html_file.py": "characters that would end a script element",
     "report/registry.py": "decorators in the source of renderers",
     "report/visible.py": "characters that a terminal would obey",
 }
@@ -120,3 +121,44 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
     # The package's own names are imported when they are asked for.
     graph["ksched_cli"] = set()
     TopologicalSorter(graph).prepare()
+
+
+def test_the_contract_of_plugins_is_short() -> None:
+    lines = [line for path in (PACKAGE / "framework").rglob("*.py") for line in path.read_text().splitlines()]
+    assert 500 < len(lines) <= 1500
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    places: dict[str, list[str]] = {}
+    for name, path in MODULES.items():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(name)
+    assert len(places) > 500
+    assert {name: modules for name, modules in places.items() if len(modules) > 1} == {}
+
+
+# Commands that Kubernetes users expect under these names.
+ALIKE = {("ksched_cli.cli", "version", "versions")}
+
+
+def differs_by_a_letter(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    if len(short) == len(long):
+        return sum(a != b for a, b in zip(short, long, strict=True)) == 1
+    return any(long[:index] + long[index + 1 :] == short for index in range(len(long)))
+
+
+def test_no_two_modules_of_a_folder_differ_by_a_letter() -> None:
+    """The stems of files and folders; a module of one letter more or less is opened by mistake."""
+    stems: dict[str, list[str]] = {}
+    for name in MODULES:
+        folder, _, stem = name.rpartition(".")
+        stems.setdefault(folder, []).append(stem)
+    found = {
+        (folder, *pair)
+        for folder, names in stems.items()
+        for pair in combinations(sorted(names), 2)
+        if differs_by_a_letter(*pair)
+    }
+    assert found == ALIKE

@@ -7,9 +7,9 @@ from importlib.resources import as_file, files
 import typer
 
 from ksched_cli.cli import options
+from ksched_cli.cli.exit_rules import ExitRules
 from ksched_cli.cli.groups import takes_groups
 from ksched_cli.cli.simulate import Output, simulate_and_show
-from ksched_cli.cli.verdict import Verdict
 
 SHORT = "Do it on a small packaged cluster."
 HELP = """A small packaged cluster, to see what ksched prints without having a cluster.
@@ -36,4 +36,4 @@ def demo(
     with as_file(files("ksched_cli.cli").joinpath("demo_cluster.yaml")) as cluster:
         # Pods that do not fit are what the demo is about, so they are not a failure of it.
         run = RunOptions(sources=[str(cluster)], kube_version=kube_version)
-        raise typer.Exit(simulate_and_show(run, Verdict(exit_zero=True), output, detail))
+        raise typer.Exit(simulate_and_show(run, ExitRules(exit_zero=True), output, detail))

@@ -114,7 +114,7 @@ Timeout = Annotated[
 ]
 
 
-class DryRun(StrEnum):
+class DryRunStrategy(StrEnum):
     NONE = "none"
     CLIENT = "client"
     SERVER = "server"
@@ -126,8 +126,8 @@ class KubectlOptions:
 
     panel: ClassVar[Panel] = Panel(OWN, set())
     dry_run: Annotated[
-        DryRun, typer.Option("--dry-run", help="Of kubectl; it changes nothing, for nothing is ever evicted.")
-    ] = DryRun.NONE
+        DryRunStrategy, typer.Option("--dry-run", help="Of kubectl; it changes nothing, for nothing is ever evicted.")
+    ] = DryRunStrategy.NONE
     chunk_size: Annotated[
         int, typer.Option("--chunk-size", metavar="N", help="Of kubectl; it changes nothing here.")
     ] = 500

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ksched_cli.cli.exit_rules import ExitRules
 from ksched_cli.cli.printing import print_row, print_text, warn
 from ksched_cli.cli.settle import SettleOptions
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
-from ksched_cli.cli.verdict import Verdict
 from ksched_cli.errors import ExpectationFailed, InputError, Problem, UsageError
 from ksched_cli.simulator import edit_specs
 
@@ -67,7 +67,7 @@ def schema() -> None:
 
 
 def run_scenario_and_show(
-    run: RunOptions, settling: SettleOptions, verdict: Verdict, output: str, *, headers: bool
+    run: RunOptions, settling: SettleOptions, exit_rules: ExitRules, output: str, *, headers: bool
 ) -> int:
     """All steps, with the timeline if it is wanted; the exit code of a failed expectation comes first."""
     from ksched_cli.simulator import Simulator
@@ -85,4 +85,4 @@ def run_scenario_and_show(
     show(found, output, headers=headers, timeline=settling.settle or output == "html", zones=simulator.zones)
     if found.result.failed:
         return ExpectationFailed.exit_code
-    return SOME_DO_NOT_FIT if not found.settled and not verdict.exit_zero else 0
+    return SOME_DO_NOT_FIT if not found.settled and not exit_rules.exit_zero else 0

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Optional
 
 import typer
 
+from ksched_cli.cli.exit_rules import ExitRules
 from ksched_cli.cli.groups import Panel
 from ksched_cli.cli.help_layout import OWN
 from ksched_cli.cli.options import Detail
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import show, top_nodes
-from ksched_cli.cli.verdict import Verdict
 from ksched_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class SettleOptions:
 
 
 def settle_and_show(
-    run: RunOptions, settling: SettleOptions, verdict: Verdict, output: str, detail: Detail, *, headers: bool
+    run: RunOptions, settling: SettleOptions, exit_rules: ExitRules, output: str, detail: Detail, *, headers: bool
 ) -> int:
     """The exit code."""
     from ksched_cli.simulator import Simulator
@@ -77,4 +77,4 @@ def settle_and_show(
     found = simulator.settle(limits, detail=detail is not Detail.SUMMARY, top=top)
     warn(found.simulation.warnings)
     show(found, output, headers=headers, node_answers=answers, zones=simulator.zones)
-    return verdict.of_end(found)
+    return exit_rules.of_end(found)

@@ -10,12 +10,12 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.draw_options import DrawOptions
 from ksched_cli.cli.edit_options import EditOptions
+from ksched_cli.cli.exit_rules import ExitRules
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, run_options, takes_groups
 from ksched_cli.cli.printing import complain, warn
 from ksched_cli.cli.scenario import run_scenario_and_show
 from ksched_cli.cli.settle import SettleOptions, settle_and_show
 from ksched_cli.cli.showing import collector_off, show, top_nodes
-from ksched_cli.cli.verdict import Verdict
 from ksched_cli.errors import UsageError
 from ksched_cli.progress import listen
 
@@ -78,19 +78,19 @@ def simulate(
     settling.check()
     if draws and (settling.settle or run.scenario is not None):
         raise UsageError("--orders and --ties go with one cycle for each pod, not with --settle or --scenario")
-    verdict, headers = Verdict(fail_on, exit_zero), not no_headers
+    exit_rules, headers = ExitRules(fail_on, exit_zero), not no_headers
     if run.scenario is not None:
-        code = run_scenario_and_show(run, settling, verdict, output, headers=headers)
+        code = run_scenario_and_show(run, settling, exit_rules, output, headers=headers)
     elif settling.settle:
-        code = settle_and_show(run, settling, verdict, output, detail, headers=headers)
+        code = settle_and_show(run, settling, exit_rules, output, detail, headers=headers)
     else:
-        code = simulate_and_show(run, verdict, output, detail, draws, headers=headers)
+        code = simulate_and_show(run, exit_rules, output, detail, draws, headers=headers)
     raise typer.Exit(code)
 
 
 def simulate_and_show(
     run: RunOptions,
-    verdict: Verdict,
+    exit_rules: ExitRules,
     output: str,
     detail: options.Detail,
     draws: DrawOptions | None = None,
@@ -126,4 +126,4 @@ def simulate_and_show(
     if "interrupted" in found.coverage:
         # The pods that had their cycle by then are shown.
         raise KeyboardInterrupt
-    return verdict.of_cycles(found)
+    return exit_rules.of_cycles(found)

@@ -78,3 +78,11 @@ def grown(column: NDArray[np.generic], size: int, fill: int = 0) -> NDArray[np.g
     bigger = np.full((*column.shape[:-1], max(size, 2 * old, 16)), fill, dtype=column.dtype)
     bigger[..., :old] = column
     return bigger
+
+
+def truncated_divide(dividend: Int64Column, divisor: Int64Column | int) -> Int64Column:
+    """Integer division that drops the fraction, as Go's does; numpy's // rounds towards minus infinity."""
+    quotient = np.floor_divide(dividend, divisor)
+    inexact = np.multiply(quotient, divisor) != dividend
+    truncated: Int64Column = quotient + (inexact & (quotient < 0))
+    return truncated

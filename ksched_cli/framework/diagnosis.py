@@ -150,7 +150,7 @@ class NodeStatuses:
         self.absent_status = status
 
     def forget(self, rows: RowColumn) -> None:
-        """Rows that kube-scheduler would not have come to, or that are looked at once more."""
+        """Clear the status of rows that kube-scheduler does not reach, or that are filtered again."""
         self._change()
         self.codes[rows] = _SUCCESS
 
@@ -248,11 +248,6 @@ class Diagnosis:
     def total_nodes(self) -> int:
         """NumAllNodes."""
         return len(self.nodes) if self.placement_nodes is None else self.placement_nodes
-
-    @property
-    def rejection_is_on_no_node(self) -> bool:
-        """Whether PreFilter rejected the pod and no node has that status, as in some patches."""
-        return self.pre_filter is not None and not self.nodes.absent.any()
 
     def blame(self, status: Status) -> None:
         """Diagnosis.AddPluginStatus."""

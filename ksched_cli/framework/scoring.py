@@ -1,21 +1,13 @@
-"""What score plugins and the engine share: the range of a score, and how scores are normalised."""
+"""The range of a score, and how scores are normalised."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.columns import Int64Column, truncated_divide
 
 MAX_NODE_SCORE = 100
 MIN_NODE_SCORE = 0
-
-
-def truncated_divide(dividend: Int64Column, divisor: Int64Column | int) -> Int64Column:
-    """Integer division that drops the fraction, as Go's does; numpy's // rounds towards minus infinity."""
-    quotient = np.floor_divide(dividend, divisor)
-    inexact = np.multiply(quotient, divisor) != dividend
-    truncated: Int64Column = quotient + (inexact & (quotient < 0))
-    return truncated
 
 
 def default_normalize_score(scores: Int64Column, max_priority: int = MAX_NODE_SCORE, *, reverse: bool) -> Int64Column:

@@ -78,7 +78,7 @@ class NodeRoom:
 
 
 @dataclass(frozen=True, slots=True)
-class PendingPods:
+class PendingCounts:
     """The cluster's own pending pods, which come first."""
 
     placed: int = 0
@@ -109,7 +109,7 @@ class Capacity:
     requests: Mapping[str, Amounts]
     free: Amounts
     stranded: Stranded | None
-    pending: PendingPods | None
+    pending: PendingCounts | None
 
     @property
     def mixed(self) -> bool:
@@ -172,12 +172,12 @@ def _in_sets(portions: Sequence[tuple[Portion, Replicas]]) -> Iterator[tuple[int
         sets += 1
 
 
-def _place_pending(scheduler: Scheduler) -> PendingPods:
+def _place_pending(scheduler: Scheduler) -> PendingCounts:
     """As `simulate` would."""
     queue = scheduler.enqueue()
     decisions = steps(scheduler.run(queue), "pending pods had their cycle", len(queue.active))
     results = Counter(decision.result == "scheduled" for decision in decisions)
-    return PendingPods(results[True], results[False], len(queue.gated))
+    return PendingCounts(results[True], results[False], len(queue.gated))
 
 
 class _Count:
@@ -251,7 +251,7 @@ class _Count:
         self.placed += 1
         return None
 
-    def result(self, portions: Sequence[Portion], sets: int, why: Why, pending: PendingPods | None) -> Capacity:
+    def result(self, portions: Sequence[Portion], sets: int, why: Why, pending: PendingCounts | None) -> Capacity:
         names = [portion.name for portion in portions]
         totals: Counter[str] = Counter(dict.fromkeys(names, 0))
         for (_, shape), count in self._on.items():

@@ -19,11 +19,11 @@ from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.plan.results import Stats
-from ksched_cli.plan.sizing.catalog import catalog_of
-from ksched_cli.plan.sizing.classes import Surveyor
-from ksched_cli.plan.sizing.derived import derive_catalog
-from ksched_cli.plan.sizing.shapes import Catalog
-from ksched_cli.plan.sizing.trials import SizingTrials
+from ksched_cli.plan.size.catalog import catalog_of
+from ksched_cli.plan.size.classes import Surveyor
+from ksched_cli.plan.size.derived import derive_catalog
+from ksched_cli.plan.size.shapes import ShapeCatalog
+from ksched_cli.plan.size.trials import SizingTrials
 from ksched_cli.sources.loaded import Loaded
 
 _RESOURCES = ("cpu", "memory")
@@ -87,7 +87,7 @@ class Rightsizing:
         return all(each.fits for each in self.workloads)
 
 
-def rightsize_input(source: LoadedInput, catalog: Catalog | None) -> Rightsizing:
+def rightsize_input(source: LoadedInput, catalog: ShapeCatalog | None) -> Rightsizing:
     """Each workload of the manifests. Without a catalog its shapes are the instance types of the nodes."""
     source = source.without_rollouts()
     prepared = PreparedRun.of(source)
@@ -105,7 +105,7 @@ def rightsize_input(source: LoadedInput, catalog: Catalog | None) -> Rightsizing
     return Rightsizing(results, unit, prepared.coverage, stats, source.warnings)
 
 
-def _catalog_of_nodes(loaded: Loaded) -> Catalog:
+def _catalog_of_nodes(loaded: Loaded) -> ShapeCatalog:
     """The instance types of the nodes, each once, at no price."""
     document = dict(derive_catalog(loaded, rates="cpu=0").document)
     shapes = [{key: each for key, each in shape.items() if key != "zones"} for shape in document["shapes"]]
@@ -136,7 +136,7 @@ class _Requests:
         index = self._trials.cluster.resources.find(resource)
         return dict(info.incoming_requests).get(index if index is not None else -1, 0)
 
-    def result(self, catalog: Catalog, *, priced: bool) -> WorkloadRequests:
+    def result(self, catalog: ShapeCatalog, *, priced: bool) -> WorkloadRequests:
         placed, message = self._place({})
         limits = tuple(self._limit(resource) for resource in _RESOURCES)
         surveyor = Surveyor(self._trials, catalog)

@@ -14,8 +14,8 @@ from ksched_cli.plan.coverage import with_job_gaps
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.plan.results import GatedPod, Simulation, refused_pods
+from ksched_cli.plan.settle_result import SettledSimulation, ignored_pods
 from ksched_cli.plan.settle_world import SettleResult, SettleWorld
-from ksched_cli.plan.settled import SettledSimulation, ignored_pods
 from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, refused_by

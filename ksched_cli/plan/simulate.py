@@ -31,7 +31,7 @@ EXAMPLES = 3
 
 
 @dataclass
-class Clock:
+class Stopwatch:
     """The seconds that cycles have taken; what the reader of the outcomes does between them is not counted."""
 
     seconds: float = 0.0
@@ -41,7 +41,7 @@ class Clock:
 class PlacementRun:
     """A queue about to be worked off; `outcomes` runs the cycles as it is read, and `pod_groups` is for after that."""
 
-    clock: Clock
+    clock: Stopwatch
     outcomes: Iterator[PodOutcome]
     gated: tuple[GatedPod, ...]
     ignored: tuple[IgnoredPod, ...]
@@ -102,7 +102,7 @@ def place(
     """Every pending pod through one scheduling cycle, also those that are not reported. `made` are the keys of the pods
     that the run has created: a provisioner makes their volumes. kube-scheduler alone makes none for other pods."""
     output = output or OutputOptions()
-    clock = Clock()
+    clock = Stopwatch()
     started = time.perf_counter()
     queue = scheduler.enqueue()
     clock.seconds += time.perf_counter() - started
@@ -136,7 +136,7 @@ def place(
 
 
 def _outcomes(
-    scheduler: Scheduler, queue: PendingQueue, clock: Clock, output: OutputOptions, made: Collection[str]
+    scheduler: Scheduler, queue: PendingQueue, clock: Stopwatch, output: OutputOptions, made: Collection[str]
 ) -> Iterator[PodOutcome]:
     started = time.perf_counter()
     for decision in steps(scheduler.run(queue), "pods had their cycle", len(queue.active)):

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
-from ksched_cli.releases.fixes import Fix
+from ksched_cli.releases.fixes import UpstreamFix
 from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
 from ksched_cli.releases.minors import RELEASES, Release
 
@@ -41,7 +41,7 @@ class RuleChange:
     aspects: frozenset[Aspect]
     text: str
     gate: str = ""
-    fix: Fix | None = None
+    fix: UpstreamFix | None = None
 
     def holds_in(self, release: Release) -> bool:
         """Whether the release has the rule, gates aside."""
@@ -74,7 +74,7 @@ class ChangeStep(Generic[T]):
     sentence: str = ""
     plugins: str = ""
     told_by: str = ""
-    fix: Fix | None = None
+    fix: UpstreamFix | None = None
 
     def holds_in(self, release: Release) -> bool:
         return release.at_least(self.since) if self.fix is None else release.has(self.fix)
@@ -87,7 +87,7 @@ class Change(Generic[T]):
 
     def __init__(
         self,
-        since: str | Fix,
+        since: str | UpstreamFix,
         *,
         before: T,
         now: T,
@@ -101,9 +101,16 @@ class Change(Generic[T]):
         self.then(since, now=now, about=about, sentence=sentence, plugins=plugins, told_by=told_by)
 
     def then(
-        self, since: str | Fix, *, now: T, about: str = "", sentence: str = "", plugins: str = "", told_by: str = ""
+        self,
+        since: str | UpstreamFix,
+        *,
+        now: T,
+        about: str = "",
+        sentence: str = "",
+        plugins: str = "",
+        told_by: str = "",
     ) -> Change[T]:
-        minor, fix = (since.since, since) if isinstance(since, Fix) else (since, None)
+        minor, fix = (since.since, since) if isinstance(since, UpstreamFix) else (since, None)
         self.steps.append(ChangeStep(minor, now, about, sentence, plugins, told_by, fix))
         return self
 
@@ -204,7 +211,9 @@ class ReleaseRules:
                 yield replace(rule, plugins=plugins)
 
 
-def _told(since: str, plugins: str, about: str, sentence: str, gate: str = "", fix: Fix | None = None) -> RuleChange:
+def _told(
+    since: str, plugins: str, about: str, sentence: str, gate: str = "", fix: UpstreamFix | None = None
+) -> RuleChange:
     aspects: frozenset[Aspect] = frozenset(about.split())  # type: ignore[arg-type]  # a test holds each to be an Aspect
     return RuleChange(modelled(since) if since else "", tuple(plugins.split()), aspects, sentence, gate, fix)
 

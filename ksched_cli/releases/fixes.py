@@ -7,7 +7,7 @@ from functools import cached_property
 
 
 @dataclass(frozen=True)
-class Fix:
+class UpstreamFix:
     """One pull request of kubernetes/kubernetes: the first minor that has it from its first release on, and the first
     patch of each earlier minor that has it."""
 
@@ -23,17 +23,17 @@ class Fix:
 
 
 # The scheduler treats a rejection by PreFilter as the status of every node, so that preemption is not tried.
-REJECTION_REACHES_NODES = Fix(119778, "1.29", ("1.26.9", "1.27.6", "1.28.2"))
+REJECTION_REACHES_NODES = UpstreamFix(119778, "1.29", ("1.26.9", "1.27.6", "1.28.2"))
 # Nodes that PreFilter left out are beyond help; #119779 in the first minor.
-LEFT_OUT_NODES_ARE_SKIPPED = Fix(124559, "1.30", ("1.27.14", "1.28.10", "1.29.5"))
+LEFT_OUT_NODES_ARE_SKIPPED = UpstreamFix(124559, "1.30", ("1.27.14", "1.28.10", "1.29.5"))
 # Nodes that PreFilter left out have no status of their own any more.
-LEFT_OUT_NODES_HAVE_NO_STATUS = Fix(125197, "1.31", ("1.27.15", "1.28.11", "1.29.6", "1.30.2"))
+LEFT_OUT_NODES_HAVE_NO_STATUS = UpstreamFix(125197, "1.31", ("1.27.15", "1.28.11", "1.29.6", "1.30.2"))
 # Preemption ranks a node by its most important victim.
-MIXED_VICTIMS_ARE_SORTED = Fix(128307, "1.32", ("1.29.11", "1.30.7", "1.31.3"))
+MIXED_VICTIMS_ARE_SORTED = UpstreamFix(128307, "1.32", ("1.29.11", "1.30.7", "1.31.3"))
 # Host ports of restartable init containers count.
-SIDECAR_PORTS_COUNT = Fix(132040, "1.34", ("1.33.6",))
+SIDECAR_PORTS_COUNT = UpstreamFix(132040, "1.34", ("1.33.6",))
 # An extender that left out nodes is one of those that rejected the pod.
-EXTENDERS_REJECT = Fix(122022, "1.30", ("1.27.9", "1.28.5", "1.29.2"))
+EXTENDERS_REJECT = UpstreamFix(122022, "1.30", ("1.27.9", "1.28.5", "1.29.2"))
 
 FIXES = (
     REJECTION_REACHES_NODES,

@@ -10,7 +10,7 @@ from functools import cached_property
 from ksched_cli.errors import UsageError
 from ksched_cli.releases import NEWEST_VERSION
 from ksched_cli.releases.config_versions import ConfigVersions, within
-from ksched_cli.releases.fixes import FIXES, Fix
+from ksched_cli.releases.fixes import FIXES, UpstreamFix
 from ksched_cli.releases.gate_history import Gate, minor_of
 from ksched_cli.releases.gates import FeatureGates, gates_of, parse_gates
 
@@ -28,7 +28,7 @@ class Release:
     def minor(self) -> int:
         return minor_of(self.version.rpartition(".")[0] if self.patch is not None else self.version)
 
-    def has(self, fix: Fix) -> bool:
+    def has(self, fix: UpstreamFix) -> bool:
         """Whether the fix is in this minor, or in this patch of it."""
         first = fix.patch_of.get(self.minor)
         if first is None:

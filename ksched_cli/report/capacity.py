@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ksched_cli.plan.capacity import Capacity, NodeRoom, PendingPods, Stranded
+from ksched_cli.plan.capacity import Capacity, NodeRoom, PendingCounts, Stranded
 from ksched_cli.report.amounts import exact_all, short_all
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import stats_entry
@@ -96,7 +96,7 @@ def _stranded(stranded: Stranded) -> dict[str, Any]:
     }
 
 
-def _pending(pending: PendingPods) -> dict[str, Any]:
+def _pending(pending: PendingCounts) -> dict[str, Any]:
     return {"placed": pending.placed, "unplaced": pending.unplaced, "heldBack": pending.held_back}
 
 
@@ -136,7 +136,7 @@ def _print(capacity: Capacity, console: Console, options: RenderOptions) -> None
         asked = short_all(capacity.requests.get(portion.name, {})) or "nothing"
         who = f"{portion.label} asks" if capacity.mixed else "each asks"
         console.print(Padding(Text(f"{who} for {asked}", style="dim"), (0, 0, 0, 2)))
-    if capacity.pending and capacity.pending != PendingPods():
+    if capacity.pending and capacity.pending != PendingCounts():
         console.print(Padding(Text(_pending_line(capacity.pending), style="dim"), (0, 0, 0, 2)))
     if capacity.why.end != "full":
         console.print(Padding(Text(_end(capacity), style="yellow"), (0, 0, 0, 2)))
@@ -170,7 +170,7 @@ def _times(count: int, name: str) -> str:
     return f"{count:,} {name}"
 
 
-def _pending_line(pending: PendingPods) -> str:
+def _pending_line(pending: PendingCounts) -> str:
     """`3 pending pods were placed first, 2 are unschedulable, 1 is held back`."""
     parts = [f"{counted(pending.placed, 'pending pod')} {_be(pending.placed, 'was', 'were')} placed first"]
     parts += [f"{pending.unplaced:,} {_be(pending.unplaced)} unschedulable"] if pending.unplaced else []

@@ -100,7 +100,7 @@ def documents(result: str, *pages: str) -> Callable[[R], R]:
 
 def _write_document(document: dict[str, Any], out: TextIO, form: str) -> None:
     if form == "html":
-        from ksched_cli.report.html.page import write_page
+        from ksched_cli.report.html.html_file import write_page
 
         write_page(document, out)
         return

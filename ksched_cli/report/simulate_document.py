@@ -58,7 +58,7 @@ def write_stream(stream: SimulationStream, out: TextIO, options: RenderOptions) 
 @renders("SimulationStream", "html")
 def write_stream_page(stream: SimulationStream, out: TextIO, options: RenderOptions) -> None:
     """The page of the same document."""
-    from ksched_cli.report.html.page import write_page
+    from ksched_cli.report.html.html_file import write_page
 
     entries = _PodEntries(options)
     pods = [entries.entry(outcome) for outcome in stream]

@@ -23,8 +23,8 @@ from ksched_cli.report.visible import shows_visible, visible, with_texts
 from ksched_cli.sources.own_documents import API_VERSION
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.sizing.derived import DerivedCatalog
-    from ksched_cli.plan.sizing.results import Sizing, UnsizedPod
+    from ksched_cli.plan.size.derived import DerivedCatalog
+    from ksched_cli.plan.size.results import Sizing, UnsizedPod
 
 # So many pods without a node are shown, and so many shapes with their reasons.
 _SHOWN, _SHOWN_WIDE = 5, 50

@@ -51,7 +51,7 @@ def _parsed(text: str, source: str) -> Any:
 @renders("StoredDocument", "html")
 def write_stored_page(stored: StoredDocument, out: TextIO, options: RenderOptions) -> None:
     """The page, or InputError if the document lacks what a page of its kind shows."""
-    from ksched_cli.report.html.page import page_html
+    from ksched_cli.report.html.html_file import page_html
 
     try:
         text = page_html(stored.document)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from ksched_cli.cli import simulate
 from ksched_cli.cli.main import run
 from ksched_cli.plan.results import PodOutcome, Simulation, Stats
-from ksched_cli.plan.simulate import Clock, PlacementRun, SimulationStream, outcome_of
+from ksched_cli.plan.simulate import PlacementRun, SimulationStream, Stopwatch, outcome_of
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.simulate_document import pod_entry, write_stream
 from tests.cli.transcripts import CASE
@@ -22,7 +22,7 @@ from tests.test_reuse import workloads
 def streamed(outcome: PodOutcome) -> str:
     """The line of the pod in a document that is written while the cycles run."""
     stats = Stats(0, 0, 0.0, 0.0, 0.0, 0.0)
-    run = PlacementRun(Clock(), iter([outcome]), (), (), tuple)
+    run = PlacementRun(Stopwatch(), iter([outcome]), (), (), tuple)
     stream = SimulationStream(run, lambda kept: Simulation(kept, (), (), {}, stats))
     out = io.StringIO()
     write_stream(stream, out, RenderOptions("json"))

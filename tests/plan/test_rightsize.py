@@ -9,7 +9,7 @@ import pytest
 
 from ksched_cli.errors import InputError
 from ksched_cli.plan.rightsize import Rightsizing
-from tests.plan.sizing.cases import catalog, daemon_set, load, node, pending, shape
+from tests.plan.size.cases import catalog, daemon_set, load, node, pending, shape
 
 GIB = 2**30
 

@@ -21,17 +21,21 @@ from ksched_cli.engine.queueing.in_flight import Happening, InFlight
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.framework.events import (
-    BACKOFF_COMPLETE,
-    FORCE_ACTIVATE,
-    POP_FROM_BACKOFF_QUEUE,
-    SCHEDULE_ATTEMPT_FAILURE,
-    UNSCHEDULABLE_TIMEOUT,
     UNSCHEDULED_POD_ADD,
     UNSCHEDULED_POD_UPDATE,
+    WILDCARD,
+    Action,
     ClusterEvent,
     matches_any,
 )
 from ksched_cli.framework.status import error
+
+# Why a pod moves where no event of the cluster is the reason.
+SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
+BACKOFF_COMPLETE = "BackoffComplete"
+POP_FROM_BACKOFF_QUEUE = "PopFromBackoffQ"
+UNSCHEDULABLE_TIMEOUT = ClusterEvent(WILDCARD, Action.ALL, "UnschedulableTimeout")
+FORCE_ACTIVATE = ClusterEvent(WILDCARD, Action.ALL, "ForceActivate")
 
 ACTIVE: Literal["active"] = "active"
 BACKOFF: Literal["backoff"] = "backoff"

@@ -14,10 +14,10 @@ from ksched_cli.api.pod_facts import is_terminal, pod_key
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.plan.consolidate.conditions import Conditions
-from ksched_cli.plan.drain.filters import Filters, Flags
-from ksched_cli.plan.sizing.derived import type_of
-from ksched_cli.plan.sizing.shapes import Catalog, grain_of
-from ksched_cli.plan.sizing.solver import LinearModel, solver_is_installed
+from ksched_cli.plan.drain.filters import DrainFilters, Flags
+from ksched_cli.plan.size.derived import type_of
+from ksched_cli.plan.size.shapes import ShapeCatalog, grain_of
+from ksched_cli.plan.size.solver import LinearModel, solver_is_installed
 from ksched_cli.sources.loaded import Loaded
 
 _SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
@@ -39,7 +39,7 @@ class Candidates:
         return sum(self.price_of.values(), Decimal(0))
 
 
-def prices_of(nodes: list[Node], catalog: Catalog | None) -> dict[str, Decimal]:
+def prices_of(nodes: list[Node], catalog: ShapeCatalog | None) -> dict[str, Decimal]:
     """The price of each node by its instance type; without a catalog every node costs 1."""
     if catalog is None:
         return {node.metadata.name: Decimal(1) for node in nodes}
@@ -51,7 +51,7 @@ def prices_of(nodes: list[Node], catalog: Catalog | None) -> dict[str, Decimal]:
 def find_candidates(
     loaded: Loaded, cluster: Cluster, flags: Flags, conditions: Conditions, prices: Mapping[str, Decimal]
 ) -> Candidates:
-    filters = Filters(flags, loaded.of(DaemonSet))
+    filters = DrainFilters(flags, loaded.of(DaemonSet))
     on: dict[str, list[Pod]] = {}
     for pod in loaded.of(Pod):
         if pod.spec.node_name and not is_terminal(pod):
@@ -71,7 +71,7 @@ def find_candidates(
 
 
 def _why_not(
-    node: Node, pods: list[Pod], filters: Filters, conditions: Conditions, prices: Mapping[str, Decimal]
+    node: Node, pods: list[Pod], filters: DrainFilters, conditions: Conditions, prices: Mapping[str, Decimal]
 ) -> str:
     """Why the node stays; empty if it may go."""
     name, notes = node.metadata.name, node.metadata.annotations
@@ -113,7 +113,7 @@ def lower_bound(
     cluster: Cluster,
     candidates: Candidates,
     staying: Mapping[str, str],
-    catalog: Catalog | None,
+    catalog: ShapeCatalog | None,
     conditions: Conditions,
 ) -> Decimal:
     """The least that nodes with enough of every resource cost: a linear program, in which nodes may be cut into pieces.
@@ -141,7 +141,7 @@ def _with_places(amounts: np.ndarray, places: np.ndarray) -> np.ndarray:
 def _daemon_share(cluster: Cluster, rows: np.ndarray) -> np.ndarray:
     """What pods of DaemonSets and mirror pods take of each node: it goes with the node."""
     found = np.zeros((len(cluster.resources) + 1, len(rows)))
-    filters = Filters(Flags(ignore_daemonsets=True, force=True, delete_emptydir_data=True), ())
+    filters = DrainFilters(Flags(ignore_daemonsets=True, force=True, delete_emptydir_data=True), ())
     for at, row in enumerate(rows.tolist()):
         for pod_row in cluster.pods_on(row):
             info = cluster.pods.infos[pod_row]
@@ -161,7 +161,7 @@ def _headroom(cluster: Cluster, conditions: Conditions) -> np.ndarray:
     return found
 
 
-def _offers(cluster: Cluster, catalog: Catalog | None, width: int) -> list[tuple[float, list[float]]]:
+def _offers(cluster: Cluster, catalog: ShapeCatalog | None, width: int) -> list[tuple[float, list[float]]]:
     """Price and amounts of each shape that can be bought."""
     from ksched_cli.api.quantity import milli_value, value
 

@@ -11,26 +11,26 @@ from ksched_cli.api.core import Node
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.consolidate.candidates import Candidates, find_candidates, lower_bound, prices_of
 from ksched_cli.plan.consolidate.conditions import Conditions
-from ksched_cli.plan.consolidate.plan import Clock, ConsolidationWorld, Removal
+from ksched_cli.plan.consolidate.plan import ConsolidationWorld, Deadline, Removal
 from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationEnd, ConsolidationStep, KeptNode
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.prepared import PreparedRun
-from ksched_cli.plan.sizing.shapes import Catalog
+from ksched_cli.plan.size.shapes import ShapeCatalog
 
 # Candidates in a row that cannot be removed, after which the rest is left alone; the emptiest are tried first.
 _FAILURES = 40
 
 
 def consolidate_input(
-    source: LoadedInput, catalog: Catalog | None, flags: Flags, conditions: Conditions, *, time_limit: float
+    source: LoadedInput, catalog: ShapeCatalog | None, flags: Flags, conditions: Conditions, *, time_limit: float
 ) -> Consolidation:
     """Drain and delete nodes in a world as long as it is safe. Every command of the result was carried out there."""
     source = source.without_rollouts()
     if not source.loaded.of(Node):
         raise InputError(Problem("the input has no Node: there is nothing to consolidate"))
     prepared = PreparedRun.of(source)
-    clock = Clock(time_limit)
+    clock = Deadline(time_limit)
     world = ConsolidationWorld(prepared.scheduler, source.loaded, flags, conditions)
     candidates = find_candidates(
         source.loaded, world.cluster, flags, conditions, prices_of(source.loaded.of(Node), catalog)
@@ -47,9 +47,9 @@ class _ConsolidationSearch:
         self,
         world: ConsolidationWorld,
         candidates: Candidates,
-        catalog: Catalog | None,
+        catalog: ShapeCatalog | None,
         conditions: Conditions,
-        clock: Clock,
+        clock: Deadline,
         kept: ExitStack,
     ) -> None:
         self._world, self._candidates, self._catalog = world, candidates, catalog
@@ -130,7 +130,7 @@ class _ConsolidationSearch:
         self._why.pop(removal.node, None)
         return True
 
-    def _replace(self, catalog: Catalog) -> None:
+    def _replace(self, catalog: ShapeCatalog) -> None:
         """Nodes that cannot go, the dearest first, each by the cheapest shape that holds its pods."""
         gone = {step.node for step in self._steps}
         left = [node for node in self._candidates.order if node not in gone]

@@ -16,7 +16,7 @@ from ksched_cli.plan.consolidate.results import ConsolidationStep, PodMove
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.results import DrainResult
 from ksched_cli.plan.drain.run import DrainWorld
-from ksched_cli.plan.sizing.shapes import NodeShape
+from ksched_cli.plan.size.shapes import NodeShape
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.add_node import AddNode
 from ksched_cli.whatif.edits.cordon import Cordon
@@ -122,7 +122,7 @@ def _step_of(removal: Removal, result: DrainResult, flags: Flags) -> Consolidati
     return ConsolidationStep(removal.node, removal.saving, moves, commands, shape, removal.new_node, node.rounds)
 
 
-class Clock:
+class Deadline:
     """A deadline."""
 
     def __init__(self, seconds: float) -> None:

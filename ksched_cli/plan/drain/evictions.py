@@ -8,7 +8,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key, uid_of_pod
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.plan.drain.budget_watch import BudgetWatch
-from ksched_cli.plan.drain.filters import Filters, Flags
+from ksched_cli.plan.drain.filters import DrainFilters, Flags
 from ksched_cli.plan.drain.pod_fates import SortedNode
 from ksched_cli.world.results import Ending, Limits
 from ksched_cli.world.world import World
@@ -23,7 +23,7 @@ class NodeEvictions:
     def __init__(self, world: World, flags: Flags) -> None:
         self._world, self._drainer, self._store = world, world.plane.drainer, world.plane.store
         self._flags = flags
-        self._filters = Filters(flags, self._store.of(DaemonSet))
+        self._filters = DrainFilters(flags, self._store.of(DaemonSet))
         self.budgets = BudgetWatch(world.api)
         self.asked: list[Pod] = []
         self.ending: Ending = "settled"

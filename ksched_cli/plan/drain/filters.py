@@ -52,7 +52,7 @@ class DrainFilterResult:
     warns: bool = False
 
 
-class Filters:
+class DrainFilters:
     def __init__(self, flags: Flags, sets: Sequence[DaemonSet]) -> None:
         self._flags = flags
         # A dump without any DaemonSets does not know which there are; one with some knows them all.

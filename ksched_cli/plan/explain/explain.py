@@ -16,7 +16,7 @@ from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.sources.loaded import Loaded
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.sizing.shapes import Catalog
+    from ksched_cli.plan.size.shapes import ShapeCatalog
 
 
 def explain_pod(
@@ -27,7 +27,7 @@ def explain_pod(
     node: str = "",
     fixes: bool = True,
     manifests: Sequence[Loaded] = (),
-    catalog: Catalog | None = None,
+    catalog: ShapeCatalog | None = None,
 ) -> ExplainResult:
     """The pod that is named, or the first pod without a place of what is named. Without a name: a pod of the manifests,
     or the first pending pod that finds no place. Fixes of a pod that comes from one of the manifests are changes of
@@ -53,7 +53,7 @@ def explain_pod(
         found = replace(found, notes=(note, *found.notes))
     helping = None
     if catalog is not None and found.unplaced:
-        from ksched_cli.plan.sizing.helping import find_helping_node
+        from ksched_cli.plan.size.helping import find_helping_node
 
         helping = find_helping_node(source, catalog, found.pod)
     return ExplainResult(found, prepared.coverage, source.warnings, helping_node=helping)

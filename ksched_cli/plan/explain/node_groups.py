@@ -13,14 +13,14 @@ _FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
-class NodeGroup:
+class RejectingNodes:
     """Nodes by their distance from taking the pod. `rejections`: plugin and what it finds on these nodes."""
 
     nodes: tuple[str, ...]
     rejections: tuple[tuple[str, str], ...]
 
 
-def group_nodes(nodes: Sequence[ExplainedNode]) -> list[NodeGroup]:
+def group_nodes(nodes: Sequence[ExplainedNode]) -> list[RejectingNodes]:
     """The nodes that are rejected, those with the same problems together, the group with the closest node first. Only a
     few nodes are described in full, each by itself."""
     rejected = [node for node in by_distance(nodes) if node.rejections]
@@ -33,9 +33,9 @@ def group_nodes(nodes: Sequence[ExplainedNode]) -> list[NodeGroup]:
     return [_group(members) for members in groups.values()]
 
 
-def describe_node(node: ExplainedNode) -> NodeGroup:
+def describe_node(node: ExplainedNode) -> RejectingNodes:
     """One node with all of its rejections in full."""
-    return NodeGroup((node.name,), tuple((each.plugin, each.describe()) for each in node.rejections))
+    return RejectingNodes((node.name,), tuple((each.plugin, each.describe()) for each in node.rejections))
 
 
 def _problems(node: ExplainedNode) -> Iterator[tuple[Rejection, tuple[str, ...]]]:
@@ -46,9 +46,9 @@ def _problems(node: ExplainedNode) -> Iterator[tuple[Rejection, tuple[str, ...]]
             yield each, problems
 
 
-def _group(members: Sequence[ExplainedNode]) -> NodeGroup:
+def _group(members: Sequence[ExplainedNode]) -> RejectingNodes:
     rejections = zip(*([*_problems(node)] for node in members), strict=True)
-    return NodeGroup(
+    return RejectingNodes(
         tuple(node.name for node in members),
         tuple((each[0][0].plugin, _describe([rejection for rejection, _ in each], each[0][1])) for each in rejections),
     )

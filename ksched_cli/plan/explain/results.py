@@ -16,7 +16,7 @@ from ksched_cli.plan.rules import guide_of
 from ksched_cli.plan.sweep.odds import DrawOdds
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.sizing.helping import HelpingNode
+    from ksched_cli.plan.size.helping import HelpingNode
 
 # How the pod stands before anything is worked out. "running": it has a node already and is looked at as if it had none.
 Standing = Literal["pending", "running", "gated", "ignored", "refused"]

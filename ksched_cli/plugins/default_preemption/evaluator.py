@@ -93,9 +93,11 @@ class Evaluator:
 
     def find_candidates(self, cycle: CycleHandle, pod: PodInfo, *, afresh: bool = False) -> PreemptionSearch:
         """findCandidates and DryRunPreemption. `afresh` tries node by node and remembers nothing."""
-        if cycle.diagnosis.rejection_is_on_no_node:
+        found = cycle.diagnosis
+        if found.pre_filter is not None and not found.nodes.absent.any():
+            # In some patches no node has the status of PreFilter.
             return self._tried_without_states(pod)
-        potential = self._potential(cycle.diagnosis.nodes)
+        potential = self._potential(found.nodes)
         with cycle.trial() as trial:
             outcomes = self._known(pod, None if afresh else trial.signature)
             todo = potential[~outcomes.tried[potential]]

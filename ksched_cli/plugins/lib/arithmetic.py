@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ksched_cli.cluster.columns import FloatColumn, Int64Column
-from ksched_cli.framework.scoring import MAX_NODE_SCORE, truncated_divide
+from ksched_cli.cluster.columns import FloatColumn, Int64Column, truncated_divide
+from ksched_cli.framework.scoring import MAX_NODE_SCORE
 
 MAX_CUSTOM_PRIORITY_SCORE = 10
 MAX_UTILIZATION = 100

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.model import Bar, Column, Figure, Page, Section, Tone, bars, table
+from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Tone, bars, table
 from ksched_cli.report.html.nodes import NodeResults, node_columns, node_map, zone_bars
 from ksched_cli.report.html.pods import pods_section
 from ksched_cli.report.html.words import count
@@ -112,10 +112,10 @@ def _figures(capacities: Sequence[Mapping[str, Any]]) -> list[Figure]:
 def _shapes(document: Mapping[str, Any]) -> Section:
     """What was counted; the node map shows what keeps one more out."""
     columns = [
-        Column("Counted"),
-        Column("Result", "badge"),
-        Column("Fit", "number"),
-        Column("Each requests", wide=True),
+        Heading("Counted"),
+        Heading("Result", "badge"),
+        Heading("Fit", "number"),
+        Heading("Each requests", wide=True),
     ]
     rows, details, legend = [], [], NodeResults(document)
     for number, each in enumerate(document["capacities"]):
@@ -155,11 +155,11 @@ def _keeps_out(node: Mapping[str, Any]) -> str:
 def _nodes(capacities: Sequence[Mapping[str, Any]]) -> Section:
     many = len(capacities) > 1
     columns = [
-        Column("Node"),
-        *([Column("Counted", filters=True)] if many else []),
-        Column("Fit", "number"),
-        Column("Keeps out one more", filters=True, wide=True),
-        Column("Stays free", wide=True),
+        Heading("Node"),
+        *([Heading("Counted", filters=True)] if many else []),
+        Heading("Fit", "number"),
+        Heading("Keeps out one more", filters=True, wide=True),
+        Heading("Stays free", wide=True),
     ]
     rows = [
         [
@@ -181,10 +181,10 @@ def _free(amounts: Mapping[str, str]) -> str:
 
 def _stranded(capacities: Sequence[Mapping[str, Any]]) -> list[Section]:
     columns = [
-        Column("Counted"),
-        Column("Nodes", "number"),
-        Column("Stays free there", wide=True),
-        Column("Of", wide=True),
+        Heading("Counted"),
+        Heading("Nodes", "number"),
+        Heading("Stays free there", wide=True),
+        Heading("Of", wide=True),
     ]
     rows = [
         [_label(each), found["nodes"], _free(found["free"]), _free(found["allocatable"])]

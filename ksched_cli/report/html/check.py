@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.report.html.ends import draws, final_pods, rollouts
-from ksched_cli.report.html.model import Column, Figure, Page, Section, Step, Tone, steps, table
+from ksched_cli.report.html.model import Figure, Heading, Page, Section, Step, Tone, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.words import count, joined
 
@@ -78,11 +78,11 @@ def _notes(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _findings(document: Mapping[str, Any]) -> list[Section]:
     columns = [
-        Column("Code", filters=True),
-        Column("Level", "badge", filters=True),
-        Column("Workload", filters=True),
-        Column("What", wide=True),
-        Column("Where", wide=True),
+        Heading("Code", filters=True),
+        Heading("Level", "badge", filters=True),
+        Heading("Workload", filters=True),
+        Heading("What", wide=True),
+        Heading("Where", wide=True),
     ]
     rows = [_finding(each) for each in document["findings"]]
     intro = "`ksched explain-code CODE` says what a code means and what to do."
@@ -102,8 +102,13 @@ def _finding(finding: Mapping[str, Any]) -> list[Any]:
 
 
 def _workloads(workloads: Sequence[Mapping[str, Any]]) -> Section:
-    columns = [Column("Workload"), Column("Result", "badge", filters=True), Column("Pods", "number")]
-    columns += [Column("With a node", "number"), Column("Old pods left", "number"), Column("Orders"), Column("File")]
+    columns = [Heading("Workload"), Heading("Result", "badge", filters=True), Heading("Pods", "number")]
+    columns += [
+        Heading("With a node", "number"),
+        Heading("Old pods left", "number"),
+        Heading("Orders"),
+        Heading("File"),
+    ]
     rows = [
         [
             each["workload"],
@@ -152,19 +157,19 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _losses(losses: Sequence[Mapping[str, Any]]) -> list[Section]:
-    columns = [Column("Workload"), Column("Evicted", "list", wide=True), Column("Pending in the end", "number")]
-    columns.append(Column("Budgets violated", "list"))
+    columns = [Heading("Workload"), Heading("Evicted", "list", wide=True), Heading("Pending in the end", "number")]
+    columns.append(Heading("Budgets violated", "list"))
     rows = [[each["workload"], each["evicted"], each["pending"], each.get("budgets", [])] for each in losses]
     return [table("losses", "Workloads that lose running pods", columns, rows)] if rows else []
 
 
 def _ignored(ignored: Sequence[Mapping[str, Any]]) -> list[Section]:
     columns = [
-        Column("Code"),
-        Column("Level", "badge"),
-        Column("Workload"),
-        Column("What", wide=True),
-        Column("Accepted by"),
+        Heading("Code"),
+        Heading("Level", "badge"),
+        Heading("Workload"),
+        Heading("What", wide=True),
+        Heading("Accepted by"),
     ]
     rows = [[*_finding(each)[:4], f"{each['ignoredBy']} {each['reason']}".strip()] for each in ignored]
     return [table("ignored", "Accepted findings", columns, rows, tones=_LEVELS)] if rows else []

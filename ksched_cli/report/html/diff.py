@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.model import Column, Figure, Page, Section, Tone, table
+from ksched_cli.report.html.model import Figure, Heading, Page, Section, Tone, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.pods import pods_section
 from ksched_cli.report.html.words import capitalised, count, joined
@@ -71,11 +71,11 @@ def _pods(changes: Sequence[Mapping[str, Any]]) -> list[Section]:
     if not changes:
         return []
     columns = [
-        Column("Pod"),
-        Column("Change", "badge", filters=True),
-        Column("Before"),
-        Column("After"),
-        Column("Because of", filters=True, wide=True),
+        Heading("Pod"),
+        Heading("Change", "badge", filters=True),
+        Heading("Before"),
+        Heading("After"),
+        Heading("Because of", filters=True, wide=True),
     ]
     rows, details = [], []
     for change in changes:
@@ -137,10 +137,10 @@ def _figure(value: Any) -> str:
 
 def _rules(rules: Sequence[Mapping[str, Any]]) -> list[Section]:
     columns = [
-        Column("Rule", wide=True),
-        Column("Since"),
-        Column("Plugins", "list"),
-        Column("Pods that moved", "number"),
+        Heading("Rule", wide=True),
+        Heading("Since"),
+        Heading("Plugins", "list"),
+        Heading("Pods that moved", "number"),
     ]
     rows = [
         [
@@ -161,7 +161,7 @@ def _spread(spread: Sequence[Mapping[str, Any]]) -> list[Section]:
         for each in spread
         for domain in sorted({*each["before"], *each["after"]})
     ]
-    columns = [Column("Workload", filters=True), Column("Spread over"), Column("Domain")]
-    columns += [Column("Pods before", "number"), Column("Pods after", "number")]
+    columns = [Heading("Workload", filters=True), Heading("Spread over"), Heading("Domain")]
+    columns += [Heading("Pods before", "number"), Heading("Pods after", "number")]
     title = capitalised("spread of workloads")
     return [table("spread", title, columns, rows)] if rows else []

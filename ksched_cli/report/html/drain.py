@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.report.html.ends import draws, final_pods
-from ksched_cli.report.html.model import Column, Figure, Page, Section, Step, Tone, steps, table
+from ksched_cli.report.html.model import Figure, Heading, Page, Section, Step, Tone, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_groups, node_map, zone_bars
 from ksched_cli.report.html.pods import pods_section
 from ksched_cli.report.html.words import capitalised, count, joined
@@ -130,12 +130,12 @@ def _pods(nodes: Sequence[Mapping[str, Any]]) -> list[Section]:
     found = [(node["node"], pod) for node in nodes for pod in node["pods"]]
     found.sort(key=lambda each: (_FATES[each[1]["fate"]] != "bad", each[1]["fate"] == "stays"))
     columns = [
-        Column("Pod"),
-        Column("What happens", "badge", filters=True),
-        Column("Round", "number"),
-        Column("From", filters=True),
-        Column("To"),
-        Column("Why", wide=True),
+        Heading("Pod"),
+        Heading("What happens", "badge", filters=True),
+        Heading("Round", "number"),
+        Heading("From", filters=True),
+        Heading("To"),
+        Heading("Why", wide=True),
     ]
     tones = {_WORDS[fate]: tone for fate, tone in _FATES.items()}
     rows = [
@@ -155,7 +155,7 @@ def _successor(pod: Mapping[str, Any]) -> list[str]:
 
 def _budgets(budgets: Sequence[Mapping[str, Any]]) -> list[Section]:
     names = ("Budget", "Needs", "Healthy before", "Lowest", "In the end", "Allows before", "Allows in the end")
-    columns = [Column(name, "number" if at else "text") for at, name in enumerate(names)]
+    columns = [Heading(name, "number" if at else "text") for at, name in enumerate(names)]
     rows = [
         [each["budget"], each["desiredHealthy"], *_sides(each["currentHealthy"]), *_sides(each["disruptionsAllowed"])]
         for each in budgets
@@ -168,7 +168,7 @@ def _sides(amounts: Mapping[str, Any]) -> list[Any]:
 
 
 def _preempted(preempted: Sequence[Mapping[str, Any]]) -> list[Section]:
-    columns = [Column("Pod"), Column("Node"), Column("Preempted by"), Column("Goes to")]
+    columns = [Heading("Pod"), Heading("Node"), Heading("Preempted by"), Heading("Goes to")]
     rows = [
         [
             each["pod"],
@@ -211,8 +211,8 @@ _SUMMARY = {
 
 def _trials(trials: Sequence[Mapping[str, Any]], each: str) -> Section:
     names = ("Rounds", "Move", "Preempted", "Gone for good", "No node", "Held")
-    columns = [Column(each.capitalize()), Column("Result", "badge", filters=True)]
-    columns += [*(Column(name, "number") for name in names), Column("Why", wide=True)]
+    columns = [Heading(each.capitalize()), Heading("Result", "badge", filters=True)]
+    columns += [*(Heading(name, "number") for name in names), Heading("Why", wide=True)]
     order = sorted(trials, key=lambda trial: list(_RESULTS).index(trial["result"]), reverse=True)
     return table(
         "trials", f"Each {each} drained by itself", columns, [_trial(trial) for trial in order], tones=_RESULTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.model import Column, Section, Tone, table, table_data
+from ksched_cli.report.html.model import Heading, Section, Tone, table, table_data
 from ksched_cli.report.settle import span
 
 # Of a pod in the end.
@@ -44,7 +44,7 @@ def timeline(document: Mapping[str, Any]) -> list[Section]:
     for each in events:
         lanes.setdefault(each.get("pod") or _CLUSTER, []).append(each)
     end = document.get("settled", {}).get("seconds", 0)
-    columns = [Column("Time", "number"), Column("Pod"), Column("Event", filters=True), Column("What", wide=True)]
+    columns = [Heading("Time", "number"), Heading("Pod"), Heading("Event", filters=True), Heading("What", wide=True)]
     rows = [[each["time"], each.get("pod", ""), each["event"], _what(each)] for each in events]
     data = {
         "lanes": [_lane(pod, each) for pod, each in lanes.items()],
@@ -131,12 +131,12 @@ def final_pods(document: Mapping[str, Any]) -> list[Section]:
     """The pods to which something happened."""
     moved = [each for each in document.get("final", []) if each["state"] != "running"]
     columns = [
-        Column("Pod"),
-        Column("State", "badge", filters=True),
-        Column("Node"),
-        Column("Workload", filters=True),
-        Column("In place of"),
-        Column("Why", wide=True),
+        Heading("Pod"),
+        Heading("State", "badge", filters=True),
+        Heading("Node"),
+        Heading("Workload", filters=True),
+        Heading("In place of"),
+        Heading("Why", wide=True),
     ]
     order = sorted(moved, key=lambda each: (each["state"] not in UNPLACED, each["pod"]))
     rows = [_final_row(each) for each in order]
@@ -153,7 +153,7 @@ def rollouts(document: Mapping[str, Any]) -> list[Section]:
     """Workloads whose template or scale the run changes."""
     rows = [[name, "complete" if done else "not complete"] for name, done in document.get("finished", {}).items()]
     tones: Mapping[str, Tone] = {"complete": "good", "not complete": "bad"}
-    columns = [Column("Workload"), Column("Rollout", "badge", filters=True)]
+    columns = [Heading("Workload"), Heading("Rollout", "badge", filters=True)]
     return [table("rollouts", "Rollouts", columns, rows, tones=tones)] if rows else []
 
 

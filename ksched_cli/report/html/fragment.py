@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ksched_cli.report.html.html_file import page_html, templates, with_visible_texts
 from ksched_cli.report.html.model import Page
-from ksched_cli.report.html.page import page_html, templates, with_visible_texts
 from ksched_cli.report.html.pages import page_of
 
 _ROWS = 5

@@ -32,7 +32,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class Heading:
     """A column of a table. `kind`: badge has the tone of its value, share is a number from 0 to 1, list has several
     values. `filters`: the reader may choose one of its values."""
 
@@ -67,7 +67,7 @@ class Page:
 def table(
     name: str,
     title: str,
-    columns: Sequence[Column],
+    columns: Sequence[Heading],
     rows: Sequence[Sequence[Any]],
     *,
     intro: str = "",
@@ -78,7 +78,7 @@ def table(
 
 
 def table_data(
-    caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Any]], tones: Mapping[str, Tone] | None = None
+    caption: str, columns: Sequence[Heading], rows: Sequence[Sequence[Any]], tones: Mapping[str, Tone] | None = None
 ) -> dict[str, Any]:
     """A table as the code of the page reads it."""
     entries = [

@@ -20,9 +20,9 @@ from ksched_cli.report.html.model import Page
 
 # Kind -> module, and the function if it is not `page`.
 _PAGES = {
-    "Simulation": "simulation",
+    "Simulation": "simulate",
     "ScenarioResult": "scenario",
-    "Explanation": "explanation",
+    "Explanation": "explain",
     "Check": "check",
     "Capacity": "capacity",
     "Drain": "drain",
@@ -30,9 +30,9 @@ _PAGES = {
     "Diff": "diff",
     "Cluster": "cluster",
     "SweepResult": "sweep",
-    "Sizing": "sizing",
-    "Consolidation": "consolidation",
-    "Rightsizing": "rightsizing",
+    "Sizing": "size",
+    "Consolidation": "consolidate",
+    "Rightsizing": "rightsize",
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ksched_cli.report.html.ends import draws, final_pods, rollouts, timeline
 from ksched_cli.report.html.model import Figure, Page, Step, Tone, steps
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
-from ksched_cli.report.html.simulation import pods, preemptions
+from ksched_cli.report.html.simulate import pods, preemptions
 from ksched_cli.report.html.words import count
 
 _MOST_PODS = 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.model import Bar, Column, Figure, Page, Section, Tone, bars, facts, table
+from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Tone, bars, facts, table
 from ksched_cli.report.html.words import capitalised, count, joined
 
 _RESULTS: Mapping[str, Tone] = {"safe": "good", "evicts others": "warn"}
@@ -94,8 +94,8 @@ def _settings(settings: Sequence[Mapping[str, Any]]) -> list[Section]:
         Bar(name, [(outcome, share["share"]) for outcome, share in each["outcomes"].items()], _safe(each))
         for name, each in zip(names, settings, strict=True)
     ]
-    columns = [Column("Setting"), Column("Pareto front", "badge", filters=True), Column("Safe", "share")]
-    columns += [Column(capitalised(_WORDS[name]), "number") for name in settings[0]["figures"]]
+    columns = [Heading("Setting"), Heading("Pareto front", "badge", filters=True), Heading("Safe", "share")]
+    columns += [Heading(capitalised(_WORDS[name]), "number") for name in settings[0]["figures"]]
     cells = [
         [name, "best" if each["paretoFront"] else "", each["outcomes"].get("safe", {}).get("share", 0.0), *_means(each)]
         for name, each in zip(names, settings, strict=True)
@@ -123,7 +123,7 @@ def _amount(name: str, value: float) -> float:
 
 
 def _figures(document: Mapping[str, Any]) -> list[Section]:
-    columns = [Column("Figure"), *(Column(name, "number") for name in ("Now", "Least", "Mean", "Most"))]
+    columns = [Heading("Figure"), *(Heading(name, "number") for name in ("Now", "Least", "Mean", "Most"))]
     rows = [
         [
             _WORDS[name],
@@ -136,8 +136,8 @@ def _figures(document: Mapping[str, Any]) -> list[Section]:
 
 
 def _worst(worst: Sequence[Mapping[str, Any]]) -> list[Section]:
-    columns = [Column("Variant"), Column("Result", "badge", filters=True), Column("Lost their node", "number")]
-    columns += [Column("No node", "number"), Column("Lost", "number"), Column("Why", wide=True)]
+    columns = [Heading("Variant"), Heading("Result", "badge", filters=True), Heading("Lost their node", "number")]
+    columns += [Heading("No node", "number"), Heading("Lost", "number"), Heading("Why", wide=True)]
     rows = []
     for each in worst:
         numbers = (
@@ -153,8 +153,8 @@ def _worst(worst: Sequence[Mapping[str, Any]]) -> list[Section]:
 
 def pod_odds(name: str, pods: Sequence[Mapping[str, Any]]) -> list[Section]:
     """Where each pod is in how many of the variants, and how often it has no node."""
-    columns = [Column("Pod"), Column("Variants", "number"), Column("Has a node", "share")]
-    columns += [Column("Results", wide=True), Column("Nodes", wide=True)]
+    columns = [Heading("Pod"), Heading("Variants", "number"), Heading("Has a node", "share")]
+    columns += [Heading("Results", wide=True), Heading("Nodes", wide=True)]
     rows = [
         [each["pod"], each["variants"], _placed(each), _odds(each["results"]), _odds(each["nodes"])] for each in pods
     ]

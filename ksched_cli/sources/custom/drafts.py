@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ksched_cli.sources.custom.pod_group import Draft, Resource
+from ksched_cli.sources.custom.pod_group import CustomResource, Draft
 
 _MAIN = "main"
 # Strimzi's entity operator, Knative's queue-proxy and the reloader of the Prometheus operator by their defaults.
@@ -21,10 +21,10 @@ def pod_spec(draft: Draft) -> Draft:
     return found
 
 
-def with_sidecar(name: str) -> Callable[[Draft, Resource], None]:
+def with_sidecar(name: str) -> Callable[[Draft, CustomResource], None]:
     """Add the container that the operator puts into every pod."""
 
-    def adjust(draft: Draft, resource: Resource) -> None:
+    def adjust(draft: Draft, resource: CustomResource) -> None:
         spec = pod_spec(draft)
         containers = spec.setdefault("containers", [])
         for index, each in enumerate(containers):
@@ -34,7 +34,7 @@ def with_sidecar(name: str) -> Callable[[Draft, Resource], None]:
     return adjust
 
 
-def rollout(draft: Draft, resource: Resource) -> None:
+def rollout(draft: Draft, resource: CustomResource) -> None:
     """Argo Rollouts: a canary surges by 25 % unless a router splits the traffic; then, as with blueGreen, all old pods
     stay until the new ones run."""
     canary = resource.at("spec.strategy.canary")
@@ -46,7 +46,7 @@ def rollout(draft: Draft, resource: Resource) -> None:
     draft["spec"]["strategy"] = {"type": "RollingUpdate", "rollingUpdate": rolling}
 
 
-def clone_set(draft: Draft, resource: Resource) -> None:
+def clone_set(draft: Draft, resource: CustomResource) -> None:
     """OpenKruise: 20 % of the pods may be unavailable, and nothing surges. Its claims are one a pod. v1beta1 has the
     limits in a `rollingUpdate` of its own."""
     given = resource.at("spec.updateStrategy")
@@ -61,12 +61,12 @@ def clone_set(draft: Draft, resource: Resource) -> None:
         volumes.append({"name": metadata.get("name"), "ephemeral": ephemeral})
 
 
-def parallel(draft: Draft, resource: Resource) -> None:
+def parallel(draft: Draft, resource: CustomResource) -> None:
     """All pods of the set at once."""
     draft["spec"]["podManagementPolicy"] = "Parallel"
 
 
-def monitoring(draft: Draft, resource: Resource) -> None:
+def monitoring(draft: Draft, resource: CustomResource) -> None:
     """Prometheus operator: all pods at once, a reloader beside the main container, and a claim of its own name."""
     parallel(draft, resource)
     with_sidecar("config-reloader")(draft, resource)
@@ -84,10 +84,10 @@ def _claim(name: str, storage: Mapping[str, Any], class_field: str) -> Draft:
     return {"metadata": {"name": name}, "spec": {**spec, **(template if isinstance(template, dict) else {})}}
 
 
-def kafka(path: str) -> Callable[[Draft, Resource], None]:
+def kafka(path: str) -> Callable[[Draft, CustomResource], None]:
     """Strimzi: a claim for each persistent volume, and all pods at once."""
 
-    def adjust(draft: Draft, resource: Resource) -> None:
+    def adjust(draft: Draft, resource: CustomResource) -> None:
         parallel(draft, resource)
         annotations = resource.at("metadata.annotations")
         if path.startswith("spec.kafka.") and (annotations or {}).get("strimzi.io/node-pools") == "enabled":
@@ -107,7 +107,7 @@ def kafka(path: str) -> Callable[[Draft, Resource], None]:
     return adjust
 
 
-def postgres(draft: Draft, resource: Resource) -> None:
+def postgres(draft: Draft, resource: CustomResource) -> None:
     """CloudNativePG: claims for data and log, and instances apart from one another unless that is switched off."""
     parallel(draft, resource)
     claims = []
@@ -144,21 +144,21 @@ def _apart(given: Mapping[str, Any], name: str) -> Draft:
     return found
 
 
-def lws_worker(draft: Draft, resource: Resource) -> None:
+def lws_worker(draft: Draft, resource: CustomResource) -> None:
     """LeaderWorkerSet: the workers of a group are numbered from 1, and the leader is one of its size."""
     parallel(draft, resource)
     draft["spec"]["replicas"] = max(resource.number("spec.leaderWorkerTemplate.size", 1) - 1, 0)
     draft["spec"]["ordinals"] = {"start": 1}
 
 
-def lws_leader(draft: Draft, resource: Resource) -> None:
+def lws_leader(draft: Draft, resource: CustomResource) -> None:
     """The template of the workers, if the leader has none of its own."""
     parallel(draft, resource)
     if not draft["spec"].get("template", {}).get("spec"):
         draft["spec"]["template"] = resource.at("spec.leaderWorkerTemplate.workerTemplate") or {}
 
 
-def knative(draft: Draft, resource: Resource) -> None:
+def knative(draft: Draft, resource: CustomResource) -> None:
     """Knative: the initial scale, or the lower bound of the autoscaler, and a queue-proxy in each pod."""
     annotations = resource.at("spec.template.metadata.annotations")
     annotations = annotations if isinstance(annotations, dict) else {}
@@ -170,7 +170,7 @@ def knative(draft: Draft, resource: Resource) -> None:
 _SCALES = ("min-scale", "minScale", "initial-scale", "initialScale")
 
 
-def ray_submitter(draft: Draft, resource: Resource) -> None:
+def ray_submitter(draft: Draft, resource: CustomResource) -> None:
     """KubeRay submits with a Job of one pod; without a template of its own it has these requests."""
     spec = draft["spec"]
     spec.setdefault("template", {}).setdefault("spec", {}).setdefault("restartPolicy", "Never")
@@ -178,11 +178,11 @@ def ray_submitter(draft: Draft, resource: Resource) -> None:
     pod_spec(draft).setdefault("containers", [{"name": "ray-job-submitter", "resources": default}])
 
 
-def spark(role: str) -> Callable[[Draft, Resource], None]:
+def spark(role: str) -> Callable[[Draft, CustomResource], None]:
     """Spark: memory is that of the JVM, and the overhead is added to it (0.1 of it, 0.4 for Python and R, at least
     384 MiB)."""
 
-    def adjust(draft: Draft, resource: Resource) -> None:
+    def adjust(draft: Draft, resource: CustomResource) -> None:
         given = resource.at(f"spec.{role}")
         given = given if isinstance(given, dict) else {}
         heap = _mebibytes(given.get("memory") or "1g")

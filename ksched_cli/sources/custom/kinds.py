@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from ksched_cli.sources.custom import drafts
-from ksched_cli.sources.custom.pod_group import PodGroup, pod_fields, template
+from ksched_cli.sources.custom.pod_group import CustomPodGroup, pod_fields, template
 
 _TRAINING = {
     "training.kubeflow.org/job-name": "{name}",
@@ -18,22 +18,24 @@ _TRAINING = {
 _CLUSTER, _SPARK, _STRIMZI = "ray.io/cluster", "sparkoperator.k8s.io/app-name", "strimzi.io/cluster"
 
 
-def _training(path: str) -> tuple[PodGroup, ...]:
+def _training(path: str) -> tuple[CustomPodGroup, ...]:
     """Kubeflow: one template and number for each type of replica."""
-    group = PodGroup("ReplicaSet", template(".template"), path, ".replicas", name="{name}-{key}", labels=_TRAINING)
+    group = CustomPodGroup(
+        "ReplicaSet", template(".template"), path, ".replicas", name="{name}-{key}", labels=_TRAINING
+    )
     return (group,)
 
 
-def _ray(base: str, name: str = "{name}") -> tuple[PodGroup, ...]:
+def _ray(base: str, name: str = "{name}") -> tuple[CustomPodGroup, ...]:
     """KubeRay: one head, and groups of workers with one or more hosts a replica."""
-    head = PodGroup(
+    head = CustomPodGroup(
         "ReplicaSet",
         template(f"{base}.headGroupSpec.template"),
         name=f"{name}-head",
         group="head",
         labels={_CLUSTER: name, "ray.io/node-type": "head"},
     )
-    workers = PodGroup(
+    workers = CustomPodGroup(
         "ReplicaSet",
         template(".template"),
         f"{base}.workerGroupSpecs",
@@ -53,10 +55,10 @@ def _strimzi_pod(base: str, resources: str = "") -> Mapping[str, str]:
     return {**fields, "spec.template.spec.containers.0.resources": resources or f"{base}.resources"}
 
 
-def _strimzi(kind: str) -> tuple[PodGroup, ...]:
+def _strimzi(kind: str) -> tuple[CustomPodGroup, ...]:
     """Strimzi's stateless kinds."""
     return (
-        PodGroup(
+        CustomPodGroup(
             "Deployment", _strimzi_pod("spec"), replicas="spec.replicas", name=f"{{name}}-{kind}", labels=_OF_STRIMZI
         ),
     )
@@ -65,10 +67,10 @@ def _strimzi(kind: str) -> tuple[PodGroup, ...]:
 _OF_STRIMZI = {_STRIMZI: "{name}", "strimzi.io/name": "{name}-pods"}
 
 
-def _kafka(part: str, only_if: str) -> PodGroup:
+def _kafka(part: str, only_if: str) -> CustomPodGroup:
     """v1beta2 has the brokers and ZooKeeper in the Kafka resource; v1 has node pools only."""
     base = f"spec.{part}"
-    return PodGroup(
+    return CustomPodGroup(
         "StatefulSet",
         _strimzi_pod(base),
         replicas=f"{base}.replicas",
@@ -80,12 +82,12 @@ def _kafka(part: str, only_if: str) -> PodGroup:
     )
 
 
-def _monitoring(kind: str, copies: str = "", without: Collection[str] = ()) -> tuple[PodGroup, ...]:
+def _monitoring(kind: str, copies: str = "", without: Collection[str] = ()) -> tuple[CustomPodGroup, ...]:
     """Kinds of the Prometheus operator."""
     labels = {"app.kubernetes.io/name": kind, "app.kubernetes.io/instance": "{name}", kind: "{name}"}
     name = f"{kind}-{{name}}{{shard}}"
     return (
-        PodGroup(
+        CustomPodGroup(
             "StatefulSet",
             pod_fields("spec", without=without),
             replicas="spec.replicas",
@@ -98,7 +100,7 @@ def _monitoring(kind: str, copies: str = "", without: Collection[str] = ()) -> t
     )
 
 
-def _spark(role: str) -> PodGroup:
+def _spark(role: str) -> CustomPodGroup:
     fields = {
         **template(f"spec.{role}.template"),
         **{f"spec.template.spec.{name}": f"spec.{role}.{name}" for name in ("nodeSelector", "affinity", "tolerations")},
@@ -108,7 +110,7 @@ def _spark(role: str) -> PodGroup:
         "spec.template.spec.schedulerName": f"spec.{role}.schedulerName",
     }
     executor = role == "executor"
-    return PodGroup(
+    return CustomPodGroup(
         "ReplicaSet",
         fields,
         replicas="spec.executor.instances" if executor else "",
@@ -123,9 +125,9 @@ def _spark(role: str) -> PodGroup:
 _LWS = "spec.leaderWorkerTemplate"
 _LWS_NAME = "leaderworkerset.sigs.k8s.io/name"
 
-CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
+CUSTOM_KINDS: Mapping[tuple[str, str], tuple[CustomPodGroup, ...]] = {
     ("Rollout", "argoproj.io"): (
-        PodGroup(
+        CustomPodGroup(
             "Deployment",
             template("spec.template"),
             replicas="spec.replicas",
@@ -134,7 +136,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
         ),
     ),
     ("CloneSet", "apps.kruise.io"): (
-        PodGroup(
+        CustomPodGroup(
             "Deployment",
             template("spec.template"),
             replicas="spec.replicas",
@@ -143,7 +145,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
         ),
     ),
     ("StatefulSet", "apps.kruise.io"): (
-        PodGroup(
+        CustomPodGroup(
             "StatefulSet",
             {
                 **template("spec.template"),
@@ -156,7 +158,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
         ),
     ),
     ("DaemonSet", "apps.kruise.io"): (
-        PodGroup(
+        CustomPodGroup(
             "DaemonSet",
             {
                 **template("spec.template"),
@@ -174,7 +176,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
     ("Kafka", "kafka.strimzi.io"): (
         _kafka("kafka", "spec.kafka.replicas"),
         _kafka("zookeeper", "spec.zookeeper.replicas"),
-        PodGroup(
+        CustomPodGroup(
             "Deployment",
             _strimzi_pod("spec.entityOperator", "spec.entityOperator.topicOperator.resources"),
             name="{name}-entity-operator",
@@ -184,7 +186,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
         ),
     ),
     ("KafkaNodePool", "kafka.strimzi.io"): (
-        PodGroup(
+        CustomPodGroup(
             "StatefulSet",
             _strimzi_pod("spec"),
             replicas="spec.replicas",
@@ -196,7 +198,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
     ("KafkaBridge", "kafka.strimzi.io"): _strimzi("bridge"),
     ("KafkaMirrorMaker2", "kafka.strimzi.io"): _strimzi("mirrormaker2"),
     ("Cluster", "postgresql.cnpg.io"): (
-        PodGroup(
+        CustomPodGroup(
             "StatefulSet",
             {
                 **pod_fields("spec", without=("hostNetwork",)),
@@ -212,10 +214,10 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
     ("RayService", "ray.io"): _ray("spec.rayClusterConfig"),
     ("RayJob", "ray.io"): (
         *_ray("spec.rayClusterSpec"),
-        PodGroup("Job", template("spec.submitterPodTemplate"), group="submitter", adjust=drafts.ray_submitter),
+        CustomPodGroup("Job", template("spec.submitterPodTemplate"), group="submitter", adjust=drafts.ray_submitter),
     ),
     ("JobSet", "jobset.x-k8s.io"): (
-        PodGroup(
+        CustomPodGroup(
             "Job",
             {"spec": ".template.spec"},
             "spec.replicatedJobs",
@@ -225,7 +227,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
         ),
     ),
     ("LeaderWorkerSet", "leaderworkerset.x-k8s.io"): (
-        PodGroup(
+        CustomPodGroup(
             "StatefulSet",
             template(f"{_LWS}.leaderTemplate"),
             replicas="spec.replicas",
@@ -233,7 +235,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
             labels={_LWS_NAME: "{name}", "leaderworkerset.sigs.k8s.io/worker-index": "0"},
             adjust=drafts.lws_leader,
         ),
-        PodGroup(
+        CustomPodGroup(
             "StatefulSet",
             template(f"{_LWS}.workerTemplate"),
             copies="spec.replicas",
@@ -244,7 +246,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
         ),
     ),
     ("Service", "serving.knative.dev"): (
-        PodGroup(
+        CustomPodGroup(
             "Deployment",
             template("spec.template"),
             name="{name}-00001-deployment",
@@ -260,10 +262,10 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[PodGroup, ...]] = {
     ("PaddleJob", "kubeflow.org"): _training("spec.paddleReplicaSpecs"),
     ("JAXJob", "kubeflow.org"): _training("spec.jaxReplicaSpecs"),
     ("Notebook", "kubeflow.org"): (
-        PodGroup("StatefulSet", template("spec.template"), labels={"notebook-name": "{name}"}),
+        CustomPodGroup("StatefulSet", template("spec.template"), labels={"notebook-name": "{name}"}),
     ),
     ("Job", "batch.volcano.sh"): (
-        PodGroup(
+        CustomPodGroup(
             "ReplicaSet",
             template(".template"),
             "spec.tasks",

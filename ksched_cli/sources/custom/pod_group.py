@@ -12,7 +12,7 @@ Steps = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
-class Resource:
+class CustomResource:
     """A custom resource as plain values, or one element of a list or mapping in it."""
 
     document: Mapping[str, Any]
@@ -41,22 +41,22 @@ class Resource:
         return value if isinstance(value, int) and not isinstance(value, bool) else default
 
 
-def elements_of(resource: Resource, path: str) -> Iterator[Resource]:
+def elements_of(resource: CustomResource, path: str) -> Iterator[CustomResource]:
     """The elements of a list or mapping, each with what it is called."""
     found = resource.at(path)
     steps = tuple(path.split("."))
     if isinstance(found, dict):
         for key, each in found.items():
-            yield Resource(resource.document, each, str(key), (*steps, key))
+            yield CustomResource(resource.document, each, str(key), (*steps, key))
     elif isinstance(found, list):
         for index, each in enumerate(found):
             named = each if isinstance(each, dict) else {}
             key = named.get("groupName") or named.get("name") or str(index)
-            yield Resource(resource.document, each, str(key), (*steps, index))
+            yield CustomResource(resource.document, each, str(key), (*steps, index))
 
 
 @dataclass(frozen=True)
-class PodGroup:
+class CustomPodGroup:
     """One group of alike pods of a custom resource.
 
     `manner` is the workload of Kubernetes whose controller replaces pods alike. `fields` has, for fields of that
@@ -77,7 +77,7 @@ class PodGroup:
     labels: Mapping[str, str] = field(default_factory=dict)
     selector: str = ""
     only_if: str = ""
-    adjust: Callable[[Draft, Resource], None] | None = None
+    adjust: Callable[[Draft, CustomResource], None] | None = None
 
 
 TEMPLATE = "spec.template"

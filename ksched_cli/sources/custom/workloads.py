@@ -18,7 +18,7 @@ from ksched_cli.sources.controllers.naming import template_hash
 from ksched_cli.sources.custom.drafts import pod_spec
 from ksched_cli.sources.custom.kinds import CUSTOM_KINDS
 from ksched_cli.sources.custom.labels import STANDS_FOR
-from ksched_cli.sources.custom.pod_group import TEMPLATE, Draft, PodGroup, Resource, Steps, elements_of
+from ksched_cli.sources.custom.pod_group import TEMPLATE, CustomPodGroup, CustomResource, Draft, Steps, elements_of
 from ksched_cli.sources.input_codes import INVALID, UNKNOWN_WORKLOAD
 from ksched_cli.sources.loaded import Origin
 from ksched_cli.sources.unknown_objects import document_of, label_of
@@ -49,7 +49,7 @@ def in_resource(paths: Sequence[tuple[Steps, Steps]], path: Steps) -> Steps:
     return ("spec",) if path else ()
 
 
-Kinds = Mapping[tuple[str, str], Sequence[PodGroup]]
+Kinds = Mapping[tuple[str, str], Sequence[CustomPodGroup]]
 
 
 def custom_workloads(unknown: UnknownKind, origin: Origin, kinds: Kinds) -> Iterator[CustomWorkload | Problem]:
@@ -58,7 +58,7 @@ def custom_workloads(unknown: UnknownKind, origin: Origin, kinds: Kinds) -> Iter
     groups = kinds.get((unknown.kind.lower(), group.lower()))
     if groups is None:
         return
-    resource = Resource(document_of(unknown))
+    resource = CustomResource(document_of(unknown))
     found = False
     for each in groups:
         for made in _workloads(each, unknown, resource, origin):
@@ -76,7 +76,7 @@ def known_kinds(given: Kinds) -> Kinds:
 
 
 def _workloads(
-    group: PodGroup, unknown: UnknownKind, resource: Resource, origin: Origin
+    group: CustomPodGroup, unknown: UnknownKind, resource: CustomResource, origin: Origin
 ) -> Iterator[CustomWorkload | Problem]:
     elements = elements_of(resource, group.each) if group.each else (resource,)
     for element in elements:
@@ -87,7 +87,7 @@ def _workloads(
             yield from _workload(group, unknown, element, number, origin)
 
 
-def _has_pods(group: PodGroup, element: Resource) -> bool:
+def _has_pods(group: CustomPodGroup, element: CustomResource) -> bool:
     if group.only_if:
         return element.at(group.only_if) is not None
     path = group.fields.get(TEMPLATE, group.fields.get("spec"))
@@ -95,7 +95,7 @@ def _has_pods(group: PodGroup, element: Resource) -> bool:
 
 
 def _workload(
-    group: PodGroup, unknown: UnknownKind, element: Resource, number: int, origin: Origin
+    group: CustomPodGroup, unknown: UnknownKind, element: CustomResource, number: int, origin: Origin
 ) -> Iterator[CustomWorkload | Problem]:
     draft, paths = _draft(group, unknown, element, number)
     if group.adjust is not None:
@@ -113,7 +113,7 @@ def _workload(
 
 
 def _draft(
-    group: PodGroup, unknown: UnknownKind, element: Resource, number: int
+    group: CustomPodGroup, unknown: UnknownKind, element: CustomResource, number: int
 ) -> tuple[Draft, Sequence[tuple[Steps, Steps]]]:
     """The workload as a document, and where each of its fields is in the resource."""
     words = {
@@ -143,7 +143,7 @@ def _draft(
     return draft, sorted(paths, key=lambda each: -len(each[0]))
 
 
-def _words(element: Resource, number: int) -> Mapping[str, Any]:
+def _words(element: CustomResource, number: int) -> Mapping[str, Any]:
     """What names and labels may contain."""
     shard = f"-shard-{number}" if number else ""
     return {"name": element.name, "key": element.key.lower(), "copy": number, "shard": shard}
@@ -166,7 +166,7 @@ def _set(draft: Draft, steps: Steps, value: Any) -> None:
     here[steps[-1]] = value
 
 
-def _label(group: PodGroup, draft: Draft, element: Resource, labels: Mapping[str, str]) -> None:
+def _label(group: CustomPodGroup, draft: Draft, element: CustomResource, labels: Mapping[str, str]) -> None:
     """The labels that the operator gives to the pods, and a selector for them."""
     spec = draft["spec"]
     if group.manner == "Job":
@@ -183,7 +183,7 @@ def _label(group: PodGroup, draft: Draft, element: Resource, labels: Mapping[str
     spec["selector"] = selector
 
 
-def _complete(group: PodGroup, draft: Draft) -> None:
+def _complete(group: CustomPodGroup, draft: Draft) -> None:
     """What a workload of Kubernetes needs and a custom resource may leave out."""
     if TEMPLATE not in group.fields and "spec" not in group.fields:
         pod_spec(draft).setdefault("containers", [{}])
@@ -210,14 +210,14 @@ def stand_in_kind(name: str) -> type[Struct] | None:
 
 def read_pod_templates(texts: Sequence[str]) -> Kinds:
     """The kinds of --pod-template. Raises UsageError for what is no such text."""
-    found: dict[tuple[str, str], list[PodGroup]] = {}
+    found: dict[tuple[str, str], list[CustomPodGroup]] = {}
     for text in texts:
         kind, group = _parse_pod_template(text)
         found.setdefault(kind, []).append(group)
     return found
 
 
-def _parse_pod_template(text: str) -> tuple[tuple[str, str], PodGroup]:
+def _parse_pod_template(text: str) -> tuple[tuple[str, str], CustomPodGroup]:
     """`Kind.group=path[,replicas=path]`. `[*]` after a list or a mapping means each of its elements."""
     target, _, paths = text.partition("=")
     kind, found, group = target.partition(".")
@@ -230,7 +230,7 @@ def _parse_pod_template(text: str) -> tuple[tuple[str, str], PodGroup]:
     if several:
         path = f".{inner.strip('.')}"
         count = count.replace(f"{each}[*].", ".", 1) if count.startswith(f"{each}[*]") else count
-    made = PodGroup("ReplicaSet", {TEMPLATE: path}, each if several else "", count, name=_NAME_OF[bool(several)])
+    made = CustomPodGroup("ReplicaSet", {TEMPLATE: path}, each if several else "", count, name=_NAME_OF[bool(several)])
     return (kind.lower(), group.lower()), made
 
 

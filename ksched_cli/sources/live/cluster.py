@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ksched_cli.api.decode import DecodedObject, decode_item
 from ksched_cli.sources.live.api_server import LiveApiServer, RequestRefused
-from ksched_cli.sources.live.listing import Missing, Page, read_events, read_lists
+from ksched_cli.sources.live.listing import ListPage, Missing, read_events, read_lists
 from ksched_cli.sources.live.resources import Resource
 
 
@@ -78,7 +78,7 @@ def _server_version(server: LiveApiServer) -> str:
         raise server.unreadable("/version: this is no Kubernetes API server") from None
 
 
-def _decoded(page: Page, offset: int) -> Iterator[DecodedObject]:
+def _decoded(page: ListPage, offset: int) -> Iterator[DecodedObject]:
     resource = page.resource
     source = f"live: {resource.plural}"
     for number, item in enumerate(page.items, start=offset):

@@ -39,7 +39,7 @@ _DECODER = msgspec.json.Decoder(_List)
 
 
 @dataclass(frozen=True)
-class Page:
+class ListPage:
     """Items of a resource, not decoded yet. `restart`: those that came before are to be forgotten; `remaining` is as
     the server guesses."""
 
@@ -59,7 +59,7 @@ class Missing:
     absent: bool = False
 
 
-Answer = Page | Missing
+Answer = ListPage | Missing
 
 
 def read_lists(server: LiveApiServer, kinds: Sequence[type[Struct]] = READ, namespace: str = "") -> Iterator[Answer]:
@@ -138,9 +138,9 @@ def read_events(server: LiveApiServer, reasons: Sequence[str]) -> Iterator[Answe
         yield Missing(Event, "forbidden" if refusal.status == FORBIDDEN else refusal.message)
 
 
-def _whole(pages: Iterable[Page]) -> list[Page]:
+def _whole(pages: Iterable[ListPage]) -> list[ListPage]:
     """The pages of one list. A list that starts again replaces its own pages, and not those of another list."""
-    kept: list[Page] = []
+    kept: list[ListPage] = []
     for page in pages:
         if page.restart:
             kept.clear()
@@ -155,7 +155,7 @@ def _read_resource(
     selection: Mapping[str, str] = _EVERYTHING,
     *,
     from_cache: bool = True,
-) -> Iterator[Page]:
+) -> Iterator[ListPage]:
     """From the server's cache at first; page by page, and from the start again when the list has expired."""
     path = resource.path(namespace)
     for start in range(_STARTS):
@@ -183,12 +183,12 @@ def _pages(
     first: Mapping[str, str],
     *,
     restart: bool,
-) -> Iterator[Page]:
+) -> Iterator[ListPage]:
     parameters = {"limit": str(PAGE), **selection, **first}
     while True:
         found = _decoded(server, path, parameters)
         meta = found.metadata
-        yield Page(resource, found.items or [], meta.remaining_item_count, restart, meta.resource_version)
+        yield ListPage(resource, found.items or [], meta.remaining_item_count, restart, meta.resource_version)
         if not meta.continue_:
             return
         restart = False

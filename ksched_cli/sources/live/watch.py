@@ -17,7 +17,7 @@ from ksched_cli.api.meta import metadata_of
 from ksched_cli.errors import ClusterUnreadable
 from ksched_cli.sources.live.api_server import Interrupted, LiveApiServer, RequestRefused
 from ksched_cli.sources.live.cluster import LiveCluster
-from ksched_cli.sources.live.listing import GONE, Missing, Page, read_kind
+from ksched_cli.sources.live.listing import GONE, ListPage, Missing, read_kind
 from ksched_cli.sources.live.resources import Resource
 
 # How long the server keeps one watch open, up to twice of it. It sends bookmarks in the meantime.
@@ -215,7 +215,7 @@ def _growing_pause(failures: int) -> float:
     return min(_SHORTEST_PAUSE * 2.0 ** (failures - 1), _LONGEST_PAUSE) * random.uniform(0.75, 1.25)
 
 
-def decoded(page: Page) -> Iterator[DecodedObject]:
+def decoded(page: ListPage) -> Iterator[DecodedObject]:
     return (_decoded(page.resource, item) for item in page.items)
 
 

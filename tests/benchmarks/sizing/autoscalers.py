@@ -23,11 +23,11 @@ from decimal import Decimal
 import numpy as np
 
 from ksched_cli.plan.prepared import PreparedRun
-from ksched_cli.plan.sizing.catalog import catalog_of
-from ksched_cli.plan.sizing.classes import Surveyor
-from ksched_cli.plan.sizing.problem import Matrix, PackingProblem
-from ksched_cli.plan.sizing.shapes import NodeShape
-from ksched_cli.plan.sizing.trials import SizingTrials
+from ksched_cli.plan.size.catalog import catalog_of
+from ksched_cli.plan.size.classes import Surveyor
+from ksched_cli.plan.size.problem import Matrix, PackingProblem
+from ksched_cli.plan.size.shapes import NodeShape
+from ksched_cli.plan.size.trials import SizingTrials
 from tests.benchmarks.sizing.instances import Instance
 
 Purchase = Callable[[PackingProblem, Matrix], Counter[int]]

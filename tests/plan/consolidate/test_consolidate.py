@@ -24,7 +24,7 @@ from ksched_cli.whatif.edits.lib.editor import Editor
 from ksched_cli.whatif.edits.remove_node import RemoveNode
 from ksched_cli.whatif.edits.uncordon import Uncordon
 from tests.builders import make_node, make_pod
-from tests.plan.sizing.cases import catalog, load, pending, shape
+from tests.plan.size.cases import catalog, load, pending, shape
 
 TYPE = "node.kubernetes.io/instance-type"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ksched_cli import Simulator
-from ksched_cli.report.html.page import page_html
+from ksched_cli.report.html.html_file import page_html
 from ksched_cli.report.registry import RenderOptions, render
 from tests.benchmarks.workloads import node, pod
 from tests.cli.transcripts import write

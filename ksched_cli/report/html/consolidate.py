@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ksched_cli.report.html.model import Bar, Column, Figure, Page, Section, Step, Tone, bars, steps, table
+from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Step, Tone, bars, steps, table
 from ksched_cli.report.html.words import count, joined
 
 _MOST_MOVES = 12
@@ -90,10 +90,10 @@ def _lines(step: Mapping[str, Any]) -> Iterator[tuple[Tone, str]]:
 
 def _moves(document: Mapping[str, Any]) -> list[Section]:
     columns = [
-        Column("Pod"),
-        Column("Step", "badge", filters=True),
-        Column("From", filters=True),
-        Column("To", filters=True),
+        Heading("Pod"),
+        Heading("Step", "badge", filters=True),
+        Heading("From", filters=True),
+        Heading("To", filters=True),
     ]
     rows = [
         [move["pod"], step["action"], step["node"], move["to"]] for step in document["steps"] for move in step["moves"]
@@ -102,6 +102,6 @@ def _moves(document: Mapping[str, Any]) -> list[Section]:
 
 
 def _kept(document: Mapping[str, Any]) -> list[Section]:
-    columns = [Column("Node"), Column("Why it stays", filters=True, wide=True)]
+    columns = [Heading("Node"), Heading("Why it stays", filters=True, wide=True)]
     rows = [[each["node"], each["why"]] for each in document["kept"]]
     return [table("kept", "Nodes that stay", columns, rows)] if rows else []

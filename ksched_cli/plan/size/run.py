@@ -10,19 +10,19 @@ from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.workloads import workload_name
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.prepared import PreparedRun
-from ksched_cli.plan.sizing.classes import Survey, Surveyor
-from ksched_cli.plan.sizing.results import BoughtNodes, CheaperSet, SizedPod, Sizing, UnsizedPod
-from ksched_cli.plan.sizing.search import PurchaseSearch, SearchState
-from ksched_cli.plan.sizing.shapes import Catalog, NodeShape
-from ksched_cli.plan.sizing.solver import solver_is_installed
-from ksched_cli.plan.sizing.trials import SizingTrials
+from ksched_cli.plan.size.classes import Survey, Surveyor
+from ksched_cli.plan.size.results import BoughtNodes, CheaperSet, SizedPod, Sizing, UnsizedPod
+from ksched_cli.plan.size.search import PurchaseSearch, SearchState
+from ksched_cli.plan.size.shapes import NodeShape, ShapeCatalog
+from ksched_cli.plan.size.solver import solver_is_installed
+from ksched_cli.plan.size.trials import SizingTrials
 from ksched_cli.sources.loaded import Loaded
 
 DEFAULT_TIME_LIMIT = 20.0
 
 
 def size_input(
-    source: LoadedInput, catalog: Catalog, *, time_limit: float = DEFAULT_TIME_LIMIT, greedy: bool = False
+    source: LoadedInput, catalog: ShapeCatalog, *, time_limit: float = DEFAULT_TIME_LIMIT, greedy: bool = False
 ) -> Sizing:
     """Survey the cluster, search, and report the cheapest set that the scheduler accepts. `greedy`: without a solver,
     even if one is installed."""
@@ -42,7 +42,7 @@ def size_input(
 
 class _Report:
     def __init__(
-        self, prepared: PreparedRun, trials: SizingTrials, survey: Survey, catalog: Catalog, state: SearchState
+        self, prepared: PreparedRun, trials: SizingTrials, survey: Survey, catalog: ShapeCatalog, state: SearchState
     ) -> None:
         self._prepared, self._trials, self._survey = prepared, trials, survey
         self._catalog, self._state = catalog, state

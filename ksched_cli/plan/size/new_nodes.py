@@ -16,7 +16,7 @@ from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, node_of
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
 from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.sizing.shapes import NodeShape, names_of_new_nodes
+from ksched_cli.plan.size.shapes import NodeShape, names_of_new_nodes
 from ksched_cli.sources.release_fields import as_stored
 from ksched_cli.whatif.edits.lib.node_templates import renamed
 

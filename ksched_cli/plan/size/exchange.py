@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from ksched_cli.plan.sizing.problem import PackingProblem
+from ksched_cli.plan.size.problem import PackingProblem
 
 Numbers = tuple[tuple[int, int], ...]
 

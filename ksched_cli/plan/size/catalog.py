@@ -16,7 +16,7 @@ from ksched_cli.api.label_names import is_label_key, is_label_value
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.plan.sizing.shapes import Catalog, NodeShape, node_base
+from ksched_cli.plan.size.shapes import NodeShape, ShapeCatalog, node_base
 from ksched_cli.sources.own_documents import components_of, expected_kind, json_schema, read_one_document
 
 KIND = "Catalog"
@@ -77,12 +77,12 @@ class CatalogDocument(Struct, forbid_unknown_fields=True, rename="camel"):
     unit: str = ""
 
 
-def load_catalog(path: str) -> Catalog:
+def load_catalog(path: str) -> ShapeCatalog:
     """The catalog of a file. InputError with every mistake in it."""
     return _CatalogReader(read_one_document(path, expected_kind(KIND)), path).read()
 
 
-def catalog_of(document: Mapping[str, Any], source: str = "catalog") -> Catalog:
+def catalog_of(document: Mapping[str, Any], source: str = "catalog") -> ShapeCatalog:
     """The catalog of a document as YAML and JSON have it."""
     return _CatalogReader(Document(dict(document), 0), source).read()
 
@@ -107,7 +107,7 @@ class _CatalogReader:
         self._document, self._source = document, source
         self._problems: list[Problem] = []
 
-    def read(self) -> Catalog:
+    def read(self) -> ShapeCatalog:
         found, mistakes = problems_in(self._document.value, CatalogDocument)
         for path, text in mistakes:
             self._add(path, text)
@@ -121,7 +121,7 @@ class _CatalogReader:
                 shapes += self._shape(each, ("shapes", at))
         if self._problems:
             raise InputError(sorted(self._problems, key=lambda problem: problem.line or 0))
-        return Catalog(tuple(shapes), found.unit, self._source)
+        return ShapeCatalog(tuple(shapes), found.unit, self._source)
 
     def _add(self, path: _Path, text: str, hint: str = "") -> None:
         line = self._document.line_of(path) or None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ksched_cli.plan.sizing.problem import Matrix, PackingProblem
+from ksched_cli.plan.size.problem import Matrix, PackingProblem
 
 # A pattern: how many pods of each class go on one node.
 Pattern = tuple[int, ...]

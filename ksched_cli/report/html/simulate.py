@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.model import Column, Figure, Page, Section, Tone, table
+from ksched_cli.report.html.model import Figure, Heading, Page, Section, Tone, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.pods import PodDetails, pods_section
 from ksched_cli.report.html.sweep import pod_odds
@@ -27,7 +27,7 @@ _MOST_REASONS = 3
 
 def page(document: Mapping[str, Any]) -> Page:
     if "settled" in document:
-        from ksched_cli.report.html.settled import page as settled_page
+        from ksched_cli.report.html.settle import page as settled_page
 
         return settled_page(document)
     sections = [
@@ -151,11 +151,11 @@ def pods(document: Mapping[str, Any], title: str = "Pods") -> Section:
     entries = document["pods"]
     order = sorted(range(len(entries)), key=lambda number: bool(entries[number].get("node")))
     columns = [
-        Column("Pod"),
-        Column("Result", "badge", filters=True),
-        Column("Node"),
-        Column("Nodes that fit", "number"),
-        Column("Main reason", filters=True, wide=True),
+        Heading("Pod"),
+        Heading("Result", "badge", filters=True),
+        Heading("Node"),
+        Heading("Nodes that fit", "number"),
+        Heading("Main reason", filters=True, wide=True),
     ]
     rows = [pod_row(entries[number]) for number in order]
     # In the order of the document: `like` of the answers is a number of it.
@@ -180,7 +180,7 @@ def preemptions(entries: Sequence[Mapping[str, Any]]) -> list[Section]:
         if (found := entry.get("preemption"))
         for victim in found["victims"] or [""]
     ]
-    columns = [Column("Pod"), Column("Node"), Column("Victim"), Column("Budgets violated", "number")]
+    columns = [Heading("Pod"), Heading("Node"), Heading("Victim"), Heading("Budgets violated", "number")]
     intro = "The victims leave the node, and the pod takes their place. One row for each victim."
     return [table("preemption", "Preemption", columns, rows, intro=intro)] if rows else []
 
@@ -191,5 +191,5 @@ def not_tried(document: Mapping[str, Any]) -> list[Section]:
     rows: list[list[Any]] = [[pod, "gated", messages.get(pod, "")] for pod in document["gated"]]
     rows += [[pod, "ignored", "no profile has the name of its scheduler"] for pod in document["ignored"]]
     rows += [[each["pod"], "refused", f"{each['plugin']}: {each['message']}"] for each in document.get("refused", [])]
-    columns = [Column("Pod"), Column("Result", "badge", filters=True), Column("Why", wide=True)]
+    columns = [Heading("Pod"), Heading("Result", "badge", filters=True), Heading("Why", wide=True)]
     return [table("not-tried", "Pods that were not tried", columns, rows, tones=_TONES)] if rows else []

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.sizing.classes import Surveyor
-from ksched_cli.plan.sizing.shapes import Catalog
-from ksched_cli.plan.sizing.trials import SizingTrials
+from ksched_cli.plan.size.classes import Surveyor
+from ksched_cli.plan.size.shapes import ShapeCatalog
+from ksched_cli.plan.size.trials import SizingTrials
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class HelpingNode:
     reasons: Mapping[str, str] = field(default_factory=dict)
 
 
-def find_helping_node(source: LoadedInput, catalog: Catalog, pod: str) -> HelpingNode | None:
+def find_helping_node(source: LoadedInput, catalog: ShapeCatalog, pod: str) -> HelpingNode | None:
     """Try the shapes in the order of their prices. None if the pod is not one that waits for a node."""
     trials = SizingTrials(source, source.scheduler())
     row = next((row for row in trials.pending if trials.info(row).key == pod), None)

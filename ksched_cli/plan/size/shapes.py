@@ -83,15 +83,15 @@ def node_base(name: str, zone: str) -> str:
 
 
 @dataclass(frozen=True)
-class Catalog:
+class ShapeCatalog:
     """Shapes in the order of the catalog, each zone of a shape by itself. `unit` is what prices are in."""
 
     shapes: tuple[NodeShape, ...]
     unit: str = ""
     source: str = ""
 
-    def without_spot(self) -> Catalog:
-        return Catalog(tuple(each for each in self.shapes if not each.spot), self.unit, self.source)
+    def without_spot(self) -> ShapeCatalog:
+        return ShapeCatalog(tuple(each for each in self.shapes if not each.spot), self.unit, self.source)
 
     @cached_property
     def grain(self) -> Decimal:

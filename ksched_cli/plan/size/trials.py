@@ -11,8 +11,8 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.sizing.new_nodes import NewNodes
-from ksched_cli.plan.sizing.shapes import NodeShape
+from ksched_cli.plan.size.new_nodes import NewNodes
+from ksched_cli.plan.size.shapes import NodeShape
 
 Counts = Mapping[NodeShape, int]
 

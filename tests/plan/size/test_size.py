@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.plan.sizing.results import Sizing
+from ksched_cli.plan.size.results import Sizing
 from tests.builders import make_pod
-from tests.plan.sizing.cases import catalog, daemon_set, left_pending, load, node, pending, pod_doc, shape
+from tests.plan.size.cases import catalog, daemon_set, left_pending, load, node, pending, pod_doc, shape
 
 SMALL = shape("small", "0.1")
 LARGE = shape("large", "0.19", cpu="8", memory="32Gi")
@@ -199,7 +199,7 @@ def test_a_time_limit_of_a_tenth_of_a_second_gives_the_best_set_so_far() -> None
 
 
 def test_without_the_solver_a_greedy_method_answers_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ksched_cli.plan.sizing.sizing.solver_is_installed", lambda: False)
+    monkeypatch.setattr("ksched_cli.plan.size.run.solver_is_installed", lambda: False)
     found = size(hard(), SMALL, LARGE)
     assert (found.fits, found.ended, found.lower_bound, found.gap) == (True, "greedy", None, None)
     assert "highspy is not installed" in found.warnings[-1]

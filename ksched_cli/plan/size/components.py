@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ksched_cli.plan.sizing.problem import PackingProblem, PodClass, Room, ShapeChoice
-from ksched_cli.plan.sizing.program import PurchaseProgram
+from ksched_cli.plan.size.problem import PackingProblem, PodClass, Room, ShapeChoice
+from ksched_cli.plan.size.program import PurchaseProgram
 
 # Costs up to so many grains are looked at one by one.
 _COUNTED = 5_000_000

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 from ksched_cli.errors import InputError
-from ksched_cli.plan.sizing.catalog import catalog_of, catalog_schema, load_catalog
-from tests.plan.sizing.cases import catalog, shape
+from ksched_cli.plan.size.catalog import catalog_of, catalog_schema, load_catalog
+from tests.plan.size.cases import catalog, shape
 
 
 def problems(*shapes: dict[str, Any]) -> list[str]:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ksched_cli.report.html.model import Column, Figure, Page, Section, Step, Tone, facts, steps, table
+from ksched_cli.report.html.model import Figure, Heading, Page, Section, Step, Tone, facts, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.pods import PodDetails, pod_section
-from ksched_cli.report.html.simulation import result_of
+from ksched_cli.report.html.simulate import result_of
 from ksched_cli.report.html.sweep import pod_odds
 from ksched_cli.report.html.words import count, joined
 
@@ -132,10 +132,10 @@ def _why_not(document: Mapping[str, Any]) -> list[Section]:
 
 def _rejections(document: Mapping[str, Any]) -> list[Section]:
     columns = [
-        Column("Node"),
-        Column("Plugin", filters=True),
-        Column("Why", wide=True),
-        Column("Reason", filters=True, wide=True),
+        Heading("Node"),
+        Heading("Plugin", filters=True),
+        Heading("Why", wide=True),
+        Heading("Reason", filters=True, wide=True),
     ]
     rows = [
         [node, each["plugin"], each.get("text", ""), ", ".join(each["reasons"])]
@@ -152,8 +152,8 @@ def _preemption(document: Mapping[str, Any]) -> list[Section]:
         return []
     if "ineligible" in study:
         return [facts("preemption", "Preemption", [("The pod may not preempt", study["ineligible"])])]
-    columns = [Column("Node"), Column("Victims", "list", wide=True), Column("Budgets violated", "number")]
-    columns += [Column("Highest priority", "number"), Column("Why", wide=True)]
+    columns = [Heading("Node"), Heading("Victims", "list", wide=True), Heading("Budgets violated", "number")]
+    columns += [Heading("Highest priority", "number"), Heading("Why", wide=True)]
     rows: list[list[Any]] = [
         [each["node"], each["victims"], each["pdbViolations"], each["highestPriority"], each["why"]]
         for each in study["candidates"]
@@ -167,7 +167,7 @@ def _preemption(document: Mapping[str, Any]) -> list[Section]:
 
 def _retries(document: Mapping[str, Any]) -> list[Section]:
     rows = [[plugin, ", ".join(events) or "nothing"] for plugin, events in document.get("retriedOn", {}).items()]
-    columns = [Column("Plugin"), Column("Events", wide=True)]
+    columns = [Heading("Plugin"), Heading("Events", wide=True)]
     return [table("retries", "What makes the scheduler try again", columns, rows)] if rows else []
 
 

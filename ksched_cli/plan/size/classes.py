@@ -15,7 +15,7 @@ from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
 from ksched_cli.engine.local_filters import LocalVerdict
-from ksched_cli.plan.sizing.problem import (
+from ksched_cli.plan.size.problem import (
     Matrix,
     PackingProblem,
     PodClass,
@@ -25,8 +25,8 @@ from ksched_cli.plan.sizing.problem import (
     reduced,
     undominated,
 )
-from ksched_cli.plan.sizing.shapes import HOSTNAME, Catalog, NodeShape
-from ksched_cli.plan.sizing.trials import SizingTrials
+from ksched_cli.plan.size.shapes import HOSTNAME, NodeShape, ShapeCatalog
+from ksched_cli.plan.size.trials import SizingTrials
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Survey:
 
 
 class Surveyor:
-    def __init__(self, trials: SizingTrials, catalog: Catalog) -> None:
+    def __init__(self, trials: SizingTrials, catalog: ShapeCatalog) -> None:
         self._trials, self._catalog = trials, catalog
         self._cluster = trials.cluster
         self._terms = TermParser()

@@ -9,7 +9,7 @@ from typing import Any
 from ksched_cli.report.html.ends import UNPLACED, draws, ending, final_pods, rollouts, timeline
 from ksched_cli.report.html.model import Figure, Page, Tone
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
-from ksched_cli.report.html.simulation import MAP_INTRO, not_tried, placed_pods, pods, preemptions
+from ksched_cli.report.html.simulate import MAP_INTRO, not_tried, placed_pods, pods, preemptions
 from ksched_cli.report.html.words import capitalised, count
 
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ksched_cli.plan.sizing.components import bound_by_components
-from ksched_cli.plan.sizing.exchange import exchanges, is_allowed, sets_of_cost
-from ksched_cli.plan.sizing.forecast import Forecast
-from ksched_cli.plan.sizing.greedy import buy_greedily, first_fit, one_shape_each
-from ksched_cli.plan.sizing.problem import Matrix, PackingProblem
-from ksched_cli.plan.sizing.program import PurchaseProgram
-from ksched_cli.plan.sizing.results import SearchEnd
-from ksched_cli.plan.sizing.shapes import NodeShape
-from ksched_cli.plan.sizing.trials import Attempt, SizingTrials, UnplacedPod
+from ksched_cli.plan.size.components import bound_by_components
+from ksched_cli.plan.size.exchange import exchanges, is_allowed, sets_of_cost
+from ksched_cli.plan.size.forecast import Forecast
+from ksched_cli.plan.size.greedy import buy_greedily, first_fit, one_shape_each
+from ksched_cli.plan.size.problem import Matrix, PackingProblem
+from ksched_cli.plan.size.program import PurchaseProgram
+from ksched_cli.plan.size.results import SearchEnd
+from ksched_cli.plan.size.shapes import NodeShape
+from ksched_cli.plan.size.trials import Attempt, SizingTrials, UnplacedPod
 
 # How often a set that leaves pods without a node is mended by more nodes.
 _MENDS = 12

@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from ksched_cli.plan.sizing.helping import HelpingNode
+from ksched_cli.plan.size.helping import HelpingNode
 from tests.builders import make_pod
-from tests.plan.sizing.cases import catalog, load, node, pending, pod_doc, shape
+from tests.plan.size.cases import catalog, load, node, pending, pod_doc, shape
 
 SHAPES = catalog(
     shape("dear", "0.5", cpu="8"),

@@ -17,7 +17,7 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from ksched_cli.plan.sizing.shapes import NodeShape
+from ksched_cli.plan.size.shapes import NodeShape
 
 Matrix = NDArray[np.int64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ksched_cli.report.html.model import Column, Figure, Page, Section, Tone, table
+from ksched_cli.report.html.model import Figure, Heading, Page, Section, Tone, table
 from ksched_cli.report.html.words import count
 
 
@@ -36,7 +36,7 @@ def _notes(workloads: list[Mapping[str, Any]]) -> Iterator[str]:
 
 def _now(workloads: list[Mapping[str, Any]]) -> list[Section]:
     names = ("Workload", "Pods", "Fit now", "Cpu", "Cpu up to", "Memory", "Memory up to")
-    columns = [Column(name, "number" if name in ("Pods", "Fit now") else "text") for name in names]
+    columns = [Heading(name, "number" if name in ("Pods", "Fit now") else "text") for name in names]
     rows = [
         [
             each["workload"],
@@ -54,7 +54,7 @@ def _now(workloads: list[Mapping[str, Any]]) -> list[Section]:
 
 def _shapes(workload: Mapping[str, Any], unit: str) -> list[Section]:
     names = ("Shape", "Pods", "Each up to", "One more at", "Stranded", f"{unit} a pod".strip(), "Why none")
-    columns = [Column(name, "number" if name == "Pods" else "text") for name in names]
+    columns = [Heading(name, "number" if name == "Pods" else "text") for name in names]
     rows = [
         [
             fit["shape"],

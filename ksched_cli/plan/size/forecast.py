@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ksched_cli.plan.sizing.problem import Matrix, PackingProblem
+from ksched_cli.plan.size.problem import Matrix, PackingProblem
 
 # Rows of resources that scores look at.
 _SCORED = (0, 1)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ExitRules:
     """What makes the exit code stricter, or 0."""
 
     fail_on: Sequence[FailOn] = ()

@@ -7,9 +7,9 @@ from functools import cache
 
 import pytest
 
-from ksched_cli.plan.sizing.results import Sizing
+from ksched_cli.plan.size.results import Sizing
 from tests.benchmarks.sizing.instances import KNOWN, Instance, known_optimum, packed_nodes_are_accepted
-from tests.plan.sizing.cases import left_pending
+from tests.plan.size.cases import left_pending
 
 LIMIT = 20.0
 

@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from ksched_cli.plan.consolidate.results import Consolidation
     from ksched_cli.plan.loaded_input import LoadedInput
     from ksched_cli.plan.rightsize import Rightsizing
-    from ksched_cli.plan.sizing.derived import DerivedCatalog
-    from ksched_cli.plan.sizing.results import Sizing
-    from ksched_cli.plan.sizing.shapes import Catalog
+    from ksched_cli.plan.size.derived import DerivedCatalog
+    from ksched_cli.plan.size.results import Sizing
+    from ksched_cli.plan.size.shapes import ShapeCatalog
 
 
-def read_shapes_of(catalog: str | Mapping[str, Any] | None) -> Catalog | None:
+def read_shapes_of(catalog: str | Mapping[str, Any] | None) -> ShapeCatalog | None:
     """The catalog of a file or a document."""
     if catalog is None:
         return None
-    from ksched_cli.plan.sizing.catalog import catalog_of, load_catalog
+    from ksched_cli.plan.size.catalog import catalog_of, load_catalog
 
     return load_catalog(catalog) if isinstance(catalog, str) else catalog_of(catalog)
 
@@ -44,7 +44,7 @@ class SizingMethods:
     ) -> Sizing:
         """The cheapest nodes of a catalog, a file or a document, to add so that the scheduler places every pending pod.
         `greedy`: without a solver. `spot`: with the spot shapes. The search ends after `time_limit` seconds."""
-        from ksched_cli.plan.sizing.sizing import size_input
+        from ksched_cli.plan.size.run import size_input
 
         source = self._current
         self._check_not_empty(allow_empty=allow_empty)
@@ -84,13 +84,13 @@ class SizingMethods:
     def size_catalog(self, *, prices: Sequence[str] = (), rates: str = "") -> DerivedCatalog:
         """A catalog of the instance types of the nodes and of the node groups of autoscalers. `prices` are written
         SHAPE=PRICE, `rates` cpu=PRICE,memory=PRICE."""
-        from ksched_cli.plan.sizing.derived import derive_catalog
+        from ksched_cli.plan.size.derived import derive_catalog
 
         return derive_catalog(self._current.loaded, prices, rates)
 
     @staticmethod
     def catalog_schema() -> dict[str, Any]:
         """A JSON Schema of catalogs."""
-        from ksched_cli.plan.sizing.catalog import catalog_schema
+        from ksched_cli.plan.size.catalog import catalog_schema
 
         return catalog_schema()

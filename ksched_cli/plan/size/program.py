@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ksched_cli.plan.sizing.greedy import Pattern, buy_greedily, fill
-from ksched_cli.plan.sizing.problem import PackingProblem
-from ksched_cli.plan.sizing.solver import LinearModel
+from ksched_cli.plan.size.greedy import Pattern, buy_greedily, fill
+from ksched_cli.plan.size.problem import PackingProblem
+from ksched_cli.plan.size.solver import LinearModel
 
 _EPSILON = 1e-7
 # Every maximal pattern of a shape is listed up to this number: then the program is exact and not only its relaxation.

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from ksched_cli.errors import InputError, UsageError
-from ksched_cli.plan.sizing.catalog import catalog_of
+from ksched_cli.plan.size.catalog import catalog_of
 from tests.builders import make_node
-from tests.plan.sizing.cases import load, pending
+from tests.plan.size.cases import load, pending
 
 TYPE, ZONE = "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from ksched_cli.report.html.model import Bar, Column, Figure, Page, Section, Tone, bars, table
+from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Tone, bars, table
 from ksched_cli.report.html.words import count
 
 _MOST_REASONS = 3
@@ -58,7 +58,7 @@ def _notes(document: Mapping[str, Any]) -> Iterator[str]:
 def _nodes(document: Mapping[str, Any]) -> list[Section]:
     names = ("Shape", "Zone", "Nodes", "Price", "Cost", "Pods", "Spot")
     kinds = {"Nodes": "number", "Price": "number", "Cost": "number", "Pods": "number"}
-    columns = [Column(name, "number" if name in kinds else "text") for name in names]
+    columns = [Heading(name, "number" if name in kinds else "text") for name in names]
     on = Counter(each["node"] for each in document["pods"])
     rows = [
         [
@@ -88,7 +88,7 @@ def _costs(document: Mapping[str, Any]) -> list[Section]:
 
 
 def _unplaced(document: Mapping[str, Any]) -> list[Section]:
-    columns = [Column("Pod"), Column("Workload", filters=True), Column("Why", wide=True)]
+    columns = [Heading("Pod"), Heading("Workload", filters=True), Heading("Why", wide=True)]
     rows = [[each["pod"], each.get("workload", ""), _why(each)] for each in document["unplaced"]]
     return [table("unplaced", "Pods that cannot be placed", columns, rows)] if rows else []
 
@@ -102,7 +102,7 @@ def _why(pod: Mapping[str, Any]) -> str:
 
 
 def _pods(document: Mapping[str, Any]) -> list[Section]:
-    columns = [Column("Pod"), Column("Workload", filters=True), Column("Node"), Column("Shape", filters=True)]
+    columns = [Heading("Pod"), Heading("Workload", filters=True), Heading("Node"), Heading("Shape", filters=True)]
     rows = [
         [each["pod"], each.get("workload", ""), each["node"], each.get("shape", "a node of the cluster")]
         for each in document["pods"]
@@ -113,5 +113,5 @@ def _pods(document: Mapping[str, Any]) -> list[Section]:
 def _left_out(document: Mapping[str, Any]) -> list[Section]:
     rows = [["shape", name, why] for name, why in document["unusableShapes"].items()]
     rows += [["pod", name, why] for name, why in document["heldBack"].items()]
-    columns = [Column("Name"), Column("What", filters=True), Column("Why", wide=True)]
+    columns = [Heading("Name"), Heading("What", filters=True), Heading("Why", wide=True)]
     return [table("left-out", "Left out", columns, [[name, what, why] for what, name, why in rows])] if rows else []
