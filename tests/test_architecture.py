@@ -6,6 +6,7 @@ import ast
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from io import StringIO
 from itertools import combinations
@@ -16,8 +17,8 @@ import pytest
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.plugins.in_tree import IN_TREE
 from ksched_cli.plugins.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
+from tests.package_source import PACKAGE, texts
 
-PACKAGE = Path(__file__).parents[1] / "ksched_cli"
 FILES = [
     path
     for path in sorted(PACKAGE.rglob("*"))
@@ -80,11 +81,10 @@ WITH_MINORS = ("releases/", "plugins/", "cli/")
 
 def test_minors_are_named_in_releases_and_rooms_only() -> None:
     found = []
-    for path in PACKAGE.rglob("*.py"):
-        name = str(path.relative_to(PACKAGE))
-        if name.startswith(WITH_MINORS):
+    for name, text in texts().items():
+        if name.startswith(WITH_MINORS) or not MINOR.search(text):
             continue
-        for token in tokenize.generate_tokens(StringIO(path.read_text()).readline):
+        for token in tokenize.generate_tokens(StringIO(text).readline):
             if token.type != tokenize.NUMBER and MINOR.search(token.string):
                 found.append(f"{name}:{token.start[0]}")
     assert found == []
@@ -111,12 +111,21 @@ def imports_of(node: ast.AST) -> Iterator[str]:
         yield from imports_of(child)
 
 
+@cache
+def contents() -> dict[str, tuple[list[str], list[str]]]:
+    """The modules that each module imports, and its public classes."""
+    found = {}
+    for name, path in MODULES.items():
+        tree = ast.parse(path.read_text())
+        imported = [each for each in imports_of(tree) if each in MODULES]
+        classes = [each.name for each in tree.body if isinstance(each, ast.ClassDef) and not each.name.startswith("_")]
+        found[name] = imported, classes
+    return found
+
+
 def test_no_file_imports_itself_by_way_of_others() -> None:
     """Imports under TYPE_CHECKING count, too."""
-    graph = {
-        name: {each for each in imports_of(ast.parse(path.read_text())) if each in MODULES and each != name}
-        for name, path in MODULES.items()
-    }
+    graph = {name: set(imported) - {name} for name, (imported, _) in contents().items()}
     assert sum(map(len, graph.values())) > 1000
     # The package's own names are imported when they are asked for.
     graph["ksched_cli"] = set()
@@ -130,10 +139,9 @@ def test_the_contract_of_plugins_is_short() -> None:
 
 def test_no_two_public_classes_have_one_name() -> None:
     places: dict[str, list[str]] = {}
-    for name, path in MODULES.items():
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(name)
+    for name, (_, classes) in contents().items():
+        for each in classes:
+            places.setdefault(each, []).append(name)
     assert len(places) > 500
     assert {name: modules for name, modules in places.items() if len(modules) > 1} == {}
 

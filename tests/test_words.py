@@ -7,11 +7,11 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parent.parent / "ksched_cli"
+from tests.package_source import PACKAGE, texts
+
 FOLDERS = sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists())
 BANNED = re.compile(
     r"\b(nobody|somebody|of its own accord|not whole|less those that|a cluster that was read|what decides a run"
@@ -34,12 +34,13 @@ def prose_of(source: str) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_comments_and_docstrings_use_plain_words(folder: str) -> None:
-    files = sorted((PACKAGE / folder).rglob("*.py"))
-    assert files
+    sources = {path: text for path, text in texts().items() if path.startswith(f"{folder}/")}
+    assert sources
     found = [
-        f"{path.relative_to(PACKAGE)}:{line}: {match[0]}"
-        for path in files
-        for line, text in prose_of(path.read_text())
+        f"{path}:{line}: {match[0]}"
+        for path, source in sources.items()
+        if BANNED.search(re.sub(r"\s+", " ", source))
+        for line, text in prose_of(source)
         for match in BANNED.finditer(text)
     ]
     assert found == []

@@ -23,10 +23,10 @@ from ksched_cli.plugins.in_tree import all_specs, spec_of
 from ksched_cli.plugins.node_resources_fit.reasons import NodeResourcesFitReasons
 from ksched_cli.releases.minors import NEWEST
 from ksched_cli.wiring.schedulers import make_registry
+from tests.package_source import PACKAGE, trees
 from tests.test_conformance import CASES
 
-ROOT = Path(__file__).parents[2] / "ksched_cli"
-FIXTURES = ROOT.parent / "fixtures"
+FIXTURES = PACKAGE.parent / "fixtures"
 REJECTIONS = ("unschedulable", "unresolvable")
 # Not about a pod on a node: what preemption came to.
 OTHERS = ("plugins/default_preemption/", "engine/cycle.py")
@@ -50,11 +50,10 @@ def test_no_table_of_reasons_is_left_out_of_the_rooms() -> None:
 def test_no_plugin_rejects_a_pod_by_a_text() -> None:
     """A text has no kind, and so no code, no field and no words of its own."""
     found, calls = [], 0
-    for path in sorted(ROOT.rglob("*.py")):
-        where = str(path.relative_to(ROOT))
-        if where.startswith(OTHERS) or not where.startswith(("plugins/", "engine/")):
+    for where, tree in trees("|".join(REJECTIONS), ("plugins/", "engine/")):
+        if where.startswith(OTHERS):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in REJECTIONS:
                 calls += 1
                 found += [where for each in node.args if isinstance(each, ast.Constant | ast.JoinedStr)]

@@ -8,12 +8,10 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import get_args
 
 import pytest
 
-import ksched_cli
 from ksched_cli.config.resolved_profile import expand_profile
 from ksched_cli.plan.rule_changes import (
     GATE_RULES,
@@ -33,15 +31,12 @@ from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
 from ksched_cli.releases.minors import RELEASES, Release
 from ksched_cli.wiring.options import RunOptions
 from ksched_cli.wiring.schedulers import scheduler_spec
+from tests.package_source import PACKAGE, trees
 
-PACKAGE = Path(ksched_cli.__file__).parent
 KNOWN = {plugin.name for plugin in (*IN_TREE, *REMOVED, *PREDICATES, *PRIORITIES)} | {SCHEDULER}
 FIT, BALANCED = "NodeResourcesFit", "NodeResourcesBalancedAllocation"
 
-FILES = [
-    *(path for folder in ("plugins", "framework", "engine", "cluster") for path in (PACKAGE / folder).rglob("*.py")),
-    PACKAGE / "sources" / "release_fields.py",
-]
+FILES = ("plugins/", "framework/", "engine/", "cluster/", "sources/release_fields.py")
 
 
 def after(minor: str) -> str:
@@ -93,13 +88,12 @@ def test_plugins_that_come_and_go_are_told(plugin: str, minor: str) -> None:
 
 
 def declaring_modules() -> Iterator[str]:
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.parse(path.read_text()).body:
+    for path, tree in trees(r"\b(ReleaseRules|ReasonTable)\b"):
+        for node in tree.body:
             if isinstance(node, ast.ClassDef) and any(
                 getattr(base, "id", "") in ("ReleaseRules", "ReasonTable") for base in node.bases
             ):
-                parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-                yield ".".join(parts)
+                yield f"ksched_cli.{path.removesuffix('.py').replace('/', '.')}"
 
 
 @pytest.mark.slow
@@ -118,9 +112,9 @@ def test_only_releases_compares_minors() -> None:
     """Elsewhere a rule is read by its name."""
     found = [
         f"{path}:{node.lineno}"
-        for path in PACKAGE.rglob("*.py")
-        if path.parent != PACKAGE / "releases"
-        for node in ast.walk(ast.parse(path.read_text()))
+        for path, tree in trees(r"\bat_least\b")
+        if not path.startswith("releases/")
+        for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr == "at_least"
     ]
     assert found == []
@@ -156,11 +150,11 @@ def test_default_plugins_that_come_and_go_are_told(older: Release, newer: Releas
 def gates_read() -> dict[str, str]:
     """Gates that the code asks for by name, with a file that does."""
     found = {}
-    for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path, tree in trees(r"\.enabled\(", FILES):
+        for node in ast.walk(tree):
             match node:
                 case ast.Call(func=ast.Attribute(attr="enabled"), args=[ast.Constant(value=str(name))]):
-                    found[name] = path.name
+                    found[name] = path
     return found
 
 

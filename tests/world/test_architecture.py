@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from pathlib import Path
 
-import ksched_cli
+from tests.package_source import PACKAGE, texts, trees
 
-PACKAGE = Path(ksched_cli.__file__).parent
 # The layers above the world; `Scheduler.run` and `World.run` are the loops that they use.
-DRIVERS = ("plan", "wiring", "cli", "report", "simulator.py")
+DRIVERS = ("plan/", "wiring/", "cli/", "report/", "simulator.py")
 # One cycle or one turn of `Scheduler` and `SchedulingLoop`.
 CYCLE_FUNCTIONS = {"take", "turns", "schedule", "schedule_group", "schedule_one", "step", "conclude"}
-
-
-def files(name: str) -> Iterator[Path]:
-    path = PACKAGE / name
-    return iter([path]) if path.is_file() else path.rglob("*.py")
 
 
 def repeated(loop: ast.AST) -> Iterator[ast.AST]:
@@ -40,12 +32,8 @@ def cycles_in_loops(tree: ast.AST) -> list[str]:
 
 
 def test_no_driver_loops_over_cycles() -> None:
-    found = {
-        str(path.relative_to(PACKAGE)): calls
-        for name in DRIVERS
-        for path in files(name)
-        if (calls := cycles_in_loops(ast.parse(path.read_text())))
-    }
+    pattern = rf"\.({'|'.join(CYCLE_FUNCTIONS)})\("
+    found = {path: calls for path, tree in trees(pattern, DRIVERS) if (calls := cycles_in_loops(tree))}
     assert found == {}
 
 
@@ -67,15 +55,9 @@ def test_drivers_are_short() -> None:
 
 def test_all_drivers_are_known() -> None:
     """Whoever in `plan` runs a world is in the list, or tries a single change in one."""
-    found = {
-        str(path.relative_to(PACKAGE / "plan").with_suffix(""))
-        for path in files("plan")
-        if re.search(r"world\.run\(|\bWorld\(", path.read_text())
-    }
+    found = {path.removeprefix("plan/").removesuffix(".py") for path, _ in trees(r"world\.run\(|\bWorld\(", "plan/")}
     assert found - {"settle_world", "check/trial", "fixes/trial"} == set(WORLD_DRIVERS) - {"drain/in_turn"}
 
 
 def test_no_driver_has_rounds_of_its_own() -> None:
-    source = "".join(path.read_text() for path in PACKAGE.rglob("*.py"))
-    assert "MAX_ROUNDS" not in source
-    assert "def play_out" not in source
+    assert not any("MAX_ROUNDS" in text or "def play_out" in text for text in texts().values())
