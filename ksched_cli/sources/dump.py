@@ -182,7 +182,8 @@ class _Reader:
             self._loaded.warnings.append(f"{path} is not read: it is a link to a file outside of {given}")
         self._note_left_out(given, found.left_out)
         if found.below:
-            text = f"{_counted(found.below, 'manifest')} in the folders below {_is(found.below)} not read"
+            number = f"{'at least ' if found.more_below else ''}{_counted(found.below, 'manifest')}"
+            text = f"{number} in the folders below {_is(found.below)} not read"
             self._problems.append(Problem(text, given, hint="-R reads them", code=SKIPPED, level="note"))
         manifests = self._manifests
         self._in_directory = manifests is not None and (found.directory or given in manifests.optional)

@@ -23,19 +23,23 @@ STDIN = "-"
 # A dump of the largest clusters is well below this; more is not a dump.
 MAX_BYTES = 4 * 1024**3
 _SNIFF = 64 * 1024
+# So many names in the folders below are looked at to count the manifests that are not read.
+_MOST_NAMES_BELOW = 10_000
 
 
 @dataclass(frozen=True)
 class Files:
     """What a path means. `gathered`: a collection in which not every file holds Kubernetes objects. `outside`: links in
-    a directory to files outside of it, which are not read. `below`: files in folders that only a recursive read
-    takes. `left_out`: files that the layout does not have."""
+    a directory to files outside of it, which are not read. `below`: manifests in folders that only a recursive read
+    takes; `more_below`: at least so many, for not all folders were looked at. `left_out`: files that the layout does
+    not have."""
 
     paths: tuple[Path, ...]
     gathered: bool = False
     outside: tuple[Path, ...] = ()
     directory: bool = False
     below: int = 0
+    more_below: bool = False
     left_out: tuple[str, ...] = ()
 
 
@@ -54,32 +58,58 @@ def expand_path(given: str, options: ReadOptions = DUMPS) -> Files:
 
 
 def _expand_directory(path: Path, given: str, options: ReadOptions) -> Files:
-    every = [each for each in sorted(_manifests(path)) if not _is_excluded(each, path, options.exclude)]
+    every = [each for each in sorted(_manifests(path, options)) if not _is_excluded(each, path, options.exclude)]
     outside = tuple(each for each in every if _leaves(each, path))
-    found = [each for each in every if not _leaves(each, path)]
-    wanted = found if options.recursive else [each for each in found if each.parent == path]
-    below = len(found) - len(wanted)
+    wanted = tuple(each for each in every if not _leaves(each, path))
+    below, more = (0, False) if options.recursive else _count_below(path, options.exclude)
     if not wanted:
-        raise InputError(Problem("no manifests in this directory", given, hint=_no_manifests(path, below)))
+        raise InputError(Problem("no manifests in this directory", given, hint=_no_manifests(below, more)))
     if not options.layouts:
-        return Files(tuple(wanted), False, outside, True, below)
+        return Files(wanted, False, outside, True, below, more)
     layout = layout_of([each.as_posix() for each in wanted], f"{path.as_posix()}/")
-    return Files(tuple(map(Path, layout.names)), layout.gathered, outside, True, below, layout.left_out)
+    return Files(tuple(map(Path, layout.names)), layout.gathered, outside, True, below, more, layout.left_out)
 
 
-def _no_manifests(path: Path, below: int) -> str:
+def _no_manifests(below: int, more: bool) -> str:
     if below:
-        return f"the folders below have {below} manifest{'' if below == 1 else 's'}: -R reads them"
+        at_least = "at least " if more else ""
+        return f"the folders below have {at_least}{below} manifest{'' if below == 1 else 's'}: -R reads them"
     return f"there is no file ending in {', '.join(SUFFIXES)}"
 
 
-def _manifests(directory: Path) -> Iterator[Path]:
+def _manifests(directory: Path, options: ReadOptions) -> Iterator[Path]:
     for folder, folders, names in os.walk(directory):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
+        _go_on_into(folders)
+        for name in filter(_is_manifest, names):
             path = Path(folder, name)
-            if name.endswith(SUFFIXES) and not name.startswith(".") and path.is_file():
+            if path.is_file():
                 yield path
+        if not options.recursive:
+            return
+
+
+def _count_below(directory: Path, globs: Sequence[str]) -> tuple[int, bool]:
+    """The manifests in the folders below, and whether there may be more: a large tree is not walked to its end."""
+    found, seen = 0, 0
+    for folder, folders, names in os.walk(directory):
+        _go_on_into(folders)
+        if seen > _MOST_NAMES_BELOW:
+            return found, True
+        if Path(folder) == directory:
+            continue
+        seen += len(folders) + len(names)
+        below = (Path(folder, name) for name in filter(_is_manifest, names))
+        found += sum(not _is_excluded(path, directory, globs) and not _leaves(path, directory) for path in below)
+    return found, False
+
+
+def _go_on_into(folders: list[str]) -> None:
+    """Leave hidden folders out of a walk."""
+    folders[:] = sorted(name for name in folders if not name.startswith("."))
+
+
+def _is_manifest(name: str) -> bool:
+    return name.endswith(SUFFIXES) and not name.startswith(".")
 
 
 def _is_excluded(path: Path, directory: Path, globs: Sequence[str]) -> bool:
