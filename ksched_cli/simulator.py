@@ -291,8 +291,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         from ksched_cli.plan.explain_code import explain_codes
 
         found = frozenset(each.code for each in explain_codes(codes).codes) if codes else frozenset[str]()
-        known = read_baseline(baseline) if baseline else frozenset[str]()
-        return Suppressions(found, baseline=known, baseline_source=baseline)
+        return Suppressions(found, baseline=read_baseline(baseline) if baseline else {}, baseline_source=baseline)
 
     @staticmethod
     def baseline(found: Check) -> dict[str, Any]:

@@ -25,6 +25,11 @@ def group_of(pod: PodInfo) -> GroupKey | None:
     return GroupKey(pod.namespace, named.pod_group_name) if named and named.pod_group_name else None
 
 
+def group_preemptor(pod: PodInfo) -> str:
+    """The name of the preemptor of pods that make room for the whole group of this pod."""
+    return f"pod group {group_of(pod)}"
+
+
 class PodGroups:
     """Members of every group as the scheduler knows them. Pod rows stay until a roll back, and a pod's group never
     changes, so that only rows that came since the last question are looked at."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Set
 from dataclasses import dataclass
 
@@ -39,13 +40,16 @@ class WorkloadLoss:
 
 
 class Losses:
-    """The evictions of a world that has come to rest."""
+    """The evictions of a world that has come to rest. `caused_by` and `same_elsewhere` stay valid when the world is
+    rolled back."""
 
     def __init__(self, world: World) -> None:
         self._store, self._replaced = world.plane.store, world.plane.api.successors.replaced
-        self.evictions: list[PreemptedPod] = world.recorder.preempted
+        self.evictions: list[PreemptedPod] = list(world.recorder.preempted)
         self._victims = {uid_of_pod(each.pod): each.pod for each in self.evictions}
-        self._pending: dict[Identity, int] | None = None
+        self._invented = world.plane.api.draws.invented_uids & set(self._victims)
+        self._owners = {uid: top_owner(self._store, pod) for uid, pod in self._victims.items()}
+        self._pending = self._pending_pods() if self.evictions else {}
 
     def of_workload(self, owners: Set[Identity]) -> list[PreemptedPod]:
         return [each for each in self.evictions if is_of(each.pod, owners)]
@@ -58,34 +62,49 @@ class Losses:
             pod = before
         return None
 
-    def caused_by(self, preemptors: Collection[str] | None = None) -> list[WorkloadLoss]:
+    def same_elsewhere(self, other: Losses, own: Collection[str]) -> list[PreemptedPod]:
+        """The evictions that another world of the same cluster has too. Evictions by `own` preemptors are not among
+        them. Pods that a run has created are compared by workload."""
+        others = Counter(other._name_of(each) for each in other.evictions)
+        found = []
+        for each in self.evictions:
+            name = self._name_of(each)
+            if each.by not in own and others[name]:
+                others[name] -= 1
+                found.append(each)
+        return found
+
+    def _name_of(self, eviction: PreemptedPod) -> Identity | str:
+        uid = uid_of_pod(eviction.pod)
+        return self._owners[uid] if uid in self._invented else uid
+
+    def caused_by(
+        self, preemptors: Collection[str] | None = None, without: Collection[PreemptedPod] = ()
+    ) -> list[WorkloadLoss]:
         """The losses of each workload by these preemptors, or by all."""
+        left_out = {id(each) for each in without}
         found: dict[Identity, list[Pod]] = {}
         budgets: dict[Identity, set[str]] = {}
         for each in self.evictions:
-            if preemptors is None or each.by in preemptors:
-                owner = top_owner(self._store, each.pod)
+            if id(each) not in left_out and (preemptors is None or each.by in preemptors):
+                owner = self._owners[uid_of_pod(each.pod)]
                 found.setdefault(owner, []).append(each.pod)
                 budgets.setdefault(owner, set()).update(each.budgets)
         return [
             WorkloadLoss(
                 "/".join(workload),
                 tuple(map(pod_key, pods)),
-                self._pending_of(workload),
+                self._pending.get(workload, 0),
                 any(owner_identity(pod) is not None for pod in pods),
                 tuple(sorted(budgets[workload])),
             )
             for workload, pods in sorted(found.items())
         ]
 
-    def _pending_of(self, workload: Identity) -> int:
-        if self._pending is None:
-            self._pending = {}
-            for pod in self._store.of(Pod):
-                if not pod.spec.node_name and is_active(pod) and self.victim_before(pod) is not None:
-                    owner = top_owner(self._store, pod)
-                    self._pending[owner] = self._pending.get(owner, 0) + 1
-        return self._pending.get(workload, 0)
+    def _pending_pods(self) -> Counter[Identity]:
+        """By workload, the pods without a node in the place of an evicted pod."""
+        waiting = (pod for pod in self._store.of(Pod) if not pod.spec.node_name and is_active(pod))
+        return Counter(top_owner(self._store, pod) for pod in waiting if self.victim_before(pod) is not None)
 
 
 def is_of(pod: Pod, owners: Set[Identity]) -> bool:

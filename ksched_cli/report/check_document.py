@@ -25,6 +25,7 @@ def check_document(check: Check, options: RenderOptions) -> dict[str, Any]:
         "findings": [finding_entry(finding) for finding in check.findings],
         **({"ignored": [_ignored(each) for each in check.ignored]} if check.ignored else {}),
         "evicted": list(check.evicted),
+        **({"evictedAnyway": list(check.evicted_anyway)} if check.evicted_anyway else {}),
         **({"losses": [_loss(loss) for loss in check.losses]} if check.losses else {}),
         **(_world(check.world) if check.world is not None else {}),
         "warnings": list(check.warnings),

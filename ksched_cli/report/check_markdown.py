@@ -7,7 +7,7 @@ from typing import TextIO
 
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.plan.codes import all_codes
-from ksched_cli.report.check_table import check_summary, payers, progress, said, unread
+from ksched_cli.report.check_table import check_summary, evicted_anyway, payers, progress, said, unread
 from ksched_cli.report.ci_paths import repository_path
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.omissions import omissions
@@ -43,6 +43,9 @@ def _lines(check: Check) -> Iterator[str]:
     if check.losses:
         yield ""
         yield escape_markdown(payers(check))
+    if check.evicted_anyway:
+        yield ""
+        yield escape_markdown(evicted_anyway(check))
     if check.workloads:
         yield ""
         yield "| | workload | | |"

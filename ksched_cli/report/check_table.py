@@ -18,6 +18,7 @@ from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_lin
 from ksched_cli.report.visible import shows_visible
 
 _NAMED = 4
+_ALL_FIT = ("fits", "all fit")
 _COLOURS = {"fits": "green", "fails": "red", "warns": "yellow", "held back": "yellow", "ignored": "yellow"}
 _LEVELS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
@@ -32,6 +33,8 @@ def print_check(check: Check, out: TextIO, options: RenderOptions) -> None:
     print_hanging(console, check_summary_line(check))
     if check.losses and check.workloads:
         print_hanging(console, Text(payers(check), style="bold yellow"))
+    if check.evicted_anyway and check.workloads:
+        print_hanging(console, Text(evicted_anyway(check), style="dim"))
     codes = sorted({finding.code for finding in check.findings if finding.level == "error"})
     if codes:
         print_hanging(console, Text(f"what to do: ksched explain-code {' '.join(codes)}", style="dim"))
@@ -55,9 +58,14 @@ def print_check(check: Check, out: TextIO, options: RenderOptions) -> None:
 def payers(check: Check) -> str:
     """Who pays for the room, and against which budget: `fits only by evicting running pods: DaemonSet shop/logs: 2
     evicted against PodDisruptionBudget shop/logs, 2 Pending in the end`."""
-    fits = not any(workload.result == "fails" for workload in check.workloads)
+    fits = not any(workload.result in ("fails", "ignored") for workload in check.workloads)
     what = "fits only by evicting running pods" if fits else "running pods are evicted"
     return f"{what}: {'; '.join(loss.sentence for loss in check.losses)}"
+
+
+def evicted_anyway(check: Check) -> str:
+    names = _some(check.evicted_anyway)
+    return f"pending pods of the cluster evict {names} with or without the manifests"
 
 
 def _headline(workload: WorkloadCheck) -> Text:
@@ -141,10 +149,23 @@ def check_summary_line(check: Check) -> Text:
         return summary_line(subject, verdict, BAD, [*rest, *counts], context)
     if failing:
         return summary_line(subject, f"{failing} {'fails' if failing == 1 else 'fail'}", BAD, counts, context)
-    verdict = "fits" if total == 1 else "all fit"
+    verdict = _fits(check)
     if any(each.orders and each.orders.finished < each.orders.tried for each in check.workloads):
         verdict += " in some orders only"
-    return summary_line(subject, verdict, FAIR if counts else GOOD, counts, context)
+    return summary_line(subject, verdict, GOOD if verdict in _ALL_FIT and not counts else FAIR, counts, context)
+
+
+def _fits(check: Check) -> str:
+    """`all fit`, unless errors of a workload are ignored or a workload is held back: `3 fit, errors of 1 ignored`."""
+    results = [workload.result for workload in check.workloads]
+    ignored, held, total = results.count("ignored"), results.count("held back"), len(results)
+    if not ignored and not held:
+        return _ALL_FIT[total > 1]
+    fit = total - ignored - held
+    parts = [f"{fit} {'fits' if fit == 1 else 'fit'}"] if fit else []
+    parts += [f"{held} held back"] if held else []
+    parts += [f"errors of {ignored} ignored"] if ignored else []
+    return ", ".join(parts)
 
 
 def check_summary(check: Check) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal, uid_of_pod
-from ksched_cli.cluster.pod_groups import group_of
+from ksched_cli.cluster.pod_groups import group_preemptor
 from ksched_cli.cluster.undo import Logged
 from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.kubelet import START_SECONDS
@@ -100,7 +100,7 @@ class World(Logged):
                 self.queue.add(self._evictions, (row, decision.pod.key))
         for row in decision.group_victims:
             if row in self.cluster.preempted:
-                self.queue.add(self._evictions, (row, f"pod group {group_of(decision.pod)}"))
+                self.queue.add(self._evictions, (row, group_preemptor(decision.pod)))
 
     # Running
 

@@ -128,7 +128,8 @@ def test_a_baseline_lets_an_old_repository_start(capsys: pytest.CaptureFixture[s
     capsys.readouterr()
     assert check(deployment(), deployment("new"), options=("--baseline", "b.json")) == 1
     document = json.loads(capsys.readouterr().out)
-    assert [each["workload"] for each in document["findings"]] == ["Deployment default/new"]
+    found = [(each["code"], each.get("workload", "")) for each in document["findings"]]
+    assert found == [("KS102", "Deployment default/new"), ("KS014", "")]
 
 
 @pytest.mark.parametrize(
@@ -144,3 +145,40 @@ def test_a_baseline_that_cannot_be_read(content: str | None, expected: str, caps
         Path("b.json").write_text(content)
     assert check(deployment(cpu="1"), options=("--baseline", "b.json")) == 2
     assert expected in capsys.readouterr().err
+
+
+def test_a_workload_whose_errors_are_ignored_is_not_said_to_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(accepting("KS102: a node comes"), output="table") == 0
+    assert capsys.readouterr().out.splitlines()[0] == "1 workload: errors of 1 ignored, 1 finding ignored (1 node)"
+    assert check(accepting("KS102: a node comes"), deployment("api", cpu="1"), output="table") == 0
+    expected = "2 workloads: 1 fits, errors of 1 ignored, 1 finding ignored (1 node)"
+    assert capsys.readouterr().out.splitlines()[0] == expected
+
+
+def test_entries_of_a_baseline_that_are_no_longer_found_are_a_note(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(deployment(), deployment("api"), options=("--write-baseline", "b.json")) == 0
+    capsys.readouterr()
+    assert check(deployment(cpu="1"), deployment("api"), options=("--baseline", "b.json")) == 0
+    document = json.loads(capsys.readouterr().out)
+    (note,) = document["findings"]
+    assert (note["level"], note["code"], note["file"]) == ("note", "KS014", "b.json")
+    assert "Deployment default/web: KS102" in note["message"]
+    assert "--write-baseline" in note["message"]
+
+
+def test_a_check_of_one_namespace_does_not_call_entries_of_others_stale(capsys: pytest.CaptureFixture[str]) -> None:
+    other = deployment("api")
+    other["metadata"]["namespace"] = "shop"
+    assert check(deployment(), other, options=("--assume-namespace", "shop", "--write-baseline", "b.json")) == 0
+    capsys.readouterr()
+    only = ("--assume-namespace", "shop", "--baseline", "b.json", "-n", "default")
+    assert check(deployment(), other, options=only) == 0
+    assert json.loads(capsys.readouterr().out)["findings"] == []
+
+
+def test_a_baseline_is_renewed_with_the_findings_that_it_accepts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(deployment(), deployment("api"), options=("--write-baseline", "b.json")) == 0
+    assert check(deployment(), options=("--baseline", "b.json", "--write-baseline", "b.json")) == 0
+    capsys.readouterr()
+    entries = json.loads(Path("b.json").read_text())["findings"]
+    assert [(each["object"], each["code"]) for each in entries] == [("Deployment default/web", "KS102")]

@@ -72,8 +72,20 @@ class ManifestCheck:
         annotated, mistakes = annotations_of(in_order(manifests))
         warnings = (*warnings, *mistakes)
         nodes = NodeChanges(prepared.nodes, found.nodes)
-        whole = Check(workloads, evicted, coverage, stats, warnings, found.losses, found.world, inputs, nodes=nodes)
-        return suppress(whole, replace(self.accepted, annotated=annotated))
+        whole = Check(
+            workloads,
+            evicted,
+            coverage,
+            stats,
+            warnings,
+            found.losses,
+            found.world,
+            inputs,
+            evicted_anyway=found.evicted_anyway,
+            nodes=nodes,
+        )
+        partial = len(workloads) < len(self._items)
+        return suppress(whole, replace(self.accepted, annotated=annotated), partial=partial)
 
     @cached_property
     def _prepared(self) -> PreparedRun:

@@ -7,19 +7,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.controlplane.draws import Choices
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.engine.selection import lowest_name
 from ksched_cli.plan.check.orders import decisive_ties, in_all_orders, other_orders
 from ksched_cli.plan.check.results import WorkloadCheck
-from ksched_cli.plan.check.run import CheckRun
+from ksched_cli.plan.check.run import LIMITS, CheckRun
 from ksched_cli.plan.check.workload_checks import check_workloads
 from ksched_cli.plan.evicted import Losses, WorkloadLoss
 from ksched_cli.plan.node_columns import NodeColumns
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
+from ksched_cli.world.recorder import PreemptedPod
 from ksched_cli.world.results import WorldResult
 from ksched_cli.world.world import World
 
@@ -27,7 +29,8 @@ from ksched_cli.world.world import World
 @dataclass(frozen=True)
 class Outcome:
     """`warnings` are those of the API server and of a world that does not come to rest, `gaps` the admission that is
-    not modelled."""
+    not modelled. `evicted_anyway`: pods that pending pods of the cluster evict without the manifests too; they are in
+    no loss."""
 
     workloads: tuple[WorkloadCheck, ...]
     losses: tuple[WorkloadLoss, ...]
@@ -35,6 +38,7 @@ class Outcome:
     warnings: tuple[str, ...]
     gaps: tuple[str, ...]
     nodes: NodeColumns
+    evicted_anyway: tuple[str, ...] = ()
 
 
 class Checker:
@@ -73,7 +77,7 @@ class Checker:
         decided something that matters, other orders are tried too."""
         with self._trial(changes, {}) as run:
             items, result, nodes = run.items, run.result, run.nodes
-            losses, warnings, gaps = tuple(Losses(run.world).caused_by()), tuple(run.warnings()), tuple(run.gaps())
+            losses, own, warnings, gaps = Losses(run.world), run.preemptors(), tuple(run.warnings()), tuple(run.gaps())
             workloads: Sequence[WorkloadCheck] = check_workloads(run, self._places, self._missing)
             others = other_orders(run, workloads)
         if others:
@@ -81,7 +85,18 @@ class Checker:
             result = replace(result, draws=(*result.draws, *decisive_ties(workloads, found)))
             workloads = in_all_orders([workloads, *(each for _, each in found)])
         shown = tuple(each for item, each in zip(items, workloads, strict=True) if wanted(item))
-        return Outcome(shown, losses, result, warnings, gaps, nodes)
+        anyway = self._evicted_anyway(losses, own)
+        names = tuple(pod_key(each.pod) for each in anyway)
+        return Outcome(shown, tuple(losses.caused_by(without=anyway)), result, warnings, gaps, nodes, names)
+
+    def _evicted_anyway(self, losses: Losses, own: set[str]) -> list[PreemptedPod]:
+        """The evictions that happen without the manifests as well."""
+        if all(each.by in own for each in losses.evictions):
+            return []
+        with self._world.trial():
+            self._world.plane.api.draws.choices = {}
+            self._world.run(LIMITS)
+            return losses.same_elsewhere(Losses(self._world), own)
 
     def _again(self, changes: Changes, choices: Choices) -> Sequence[WorkloadCheck]:
         with self._trial(changes, choices) as run:

@@ -59,7 +59,7 @@ _NAMED = 3
 class Case:
     """Pods that are in the way of the same thing. `deadlock` is the code to use if the old pods turn out to be what
     keeps the new ones away; `count` is how many pods it concerns, named or not. `refusal` is what the API server says,
-    and `is_sentence` is on where the message needs no number of pods."""
+    and `is_sentence` is on where the message needs no number of pods; `is_old`: its pods are to be replaced."""
 
     code: ReasonCode
     path: FieldPath
@@ -72,6 +72,7 @@ class Case:
     count: int = 0
     refusal: str = ""
     is_sentence: bool = False
+    is_old: bool = False
 
 
 class WorkloadCases:
@@ -91,10 +92,11 @@ class WorkloadCases:
     # Pods without a node
 
     def _waiting(self) -> Iterator[tuple[str, Case]]:
-        for pod in self.state.pods:
-            if pod.spec.node_name:
-                continue
+        new = [pod for pod in self.state.new if not pod.spec.node_name]
+        # Old pods without a node are in the way only if the controller waits for them.
+        for pod in new or (pod for pod in self.state.old if not pod.spec.node_name):
             case = self._unplaced(pod)
+            case.is_old = not new
             victim = self._losses.victim_before(pod)
             if victim is not None:
                 case.code, case.path, case.deadlock = all_codes()[EVICTED], ("spec", "priorityClassName"), ""
@@ -236,19 +238,20 @@ class Findings:
         return f"the rollout{manner} stops at step {self._step} with {progress}: {what}{hopeless}"
 
     def _what(self, case: Case) -> str:
-        wanted, count = self._state.wanted, case.count or len(case.pods)
+        count = case.count or len(case.pods)
+        share = counted(count, "old pod") if case.is_old else _of(count, self._state.wanted)
         if case.code.code == ROLLOUT_WAITS:
             verb = "is" if count == 1 else "are"
             return f"{_listed(case.pods)} {verb} not ready, and the controller waits for that"
         if case.code.code == EVICTED:
-            return f"{_of(count, wanted)} evicted: {case.message or _listed(case.pods)}"
+            return f"{share} evicted: {case.message or _listed(case.pods)}"
         if case.code.code == ROLLOUT_QUOTA:
             return f"a new pod is refused while the old ones are there: {case.message}"
         if case.is_sentence or not case.pods:
             return case.message
         if case.refusal:
-            return f"{_of(count, wanted)} refused: {case.refusal}"
-        return f"{_of(count, wanted)} without a place: {case.message}"
+            return f"{share} refused: {case.refusal}"
+        return f"{share} without a place: {case.message}"
 
     # Warnings and notes
 
@@ -256,7 +259,7 @@ class Findings:
         """Who pays for the room that the workload takes."""
         own = self._state.owners
         found = {uid: each for uid, each in self._run.preempting.items() if is_of(each.pod.pod, own)}
-        preemptors = {each.pod.key for each in found.values()}
+        preemptors = self._run.preemptors(own)
         victims = sorted({pod_key(each.pod) for each in self._losses.evictions if each.by in preemptors})
         if not victims:
             return
@@ -304,7 +307,8 @@ def _merged(cases: Iterable[tuple[str, Case]]) -> list[Case]:
 
 
 def _of(count: int, wanted: int) -> str:
-    return "1 pod" if count == wanted == 1 else f"{count} of {counted(wanted, 'pod')}"
+    """`2 of 3 pods`. Pods that are recreated and evicted again are more than the wanted ones."""
+    return counted(count, "pod") if count > wanted or count == wanted == 1 else f"{count} of {counted(wanted, 'pod')}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -92,16 +92,18 @@ class WorkloadCheck:
             return "fails"
         if self.is_excused:
             return "ignored"
-        if any(finding.level == "note" and finding.pods for finding in self.findings):
+        waits = self.running < self.pods
+        if any(finding.level == "note" and (finding.pods or waits) for finding in self.findings):
             return "held back"
         return "warns" if "warning" in levels else "fits"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Check(Displayed):
-    """All of it. `evicted`: pods that others had to make room for, `losses`: the same by workload, with what became of
-    them. `world`: the cluster at rest, before any pod of a Job has finished. `inputs`: what is wrong with the
-    files. `ignored`: findings that are accepted; they are in none of the other fields."""
+    """All of it. `evicted`: pods that make room because of the manifests, `losses`: the same by workload, with what
+    became of them; `evicted_anyway`: pods that pending pods of the cluster evict with or without the manifests.
+    `world`: the cluster at rest, before any pod of a Job has finished. `inputs`: what is wrong with the files.
+    `ignored`: findings that are accepted; they are in none of the other fields."""
 
     workloads: tuple[WorkloadCheck, ...]
     evicted: tuple[str, ...]
@@ -112,6 +114,7 @@ class Check(Displayed):
     world: WorldResult | None = None
     inputs: tuple[Finding, ...] = ()
     ignored: tuple[IgnoredFinding, ...] = ()
+    evicted_anyway: tuple[str, ...] = ()
     # The nodes before the manifests are applied, and at rest.
     nodes: NodeChanges | None = field(default=None, compare=False, repr=False)
 

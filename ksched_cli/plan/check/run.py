@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from ksched_cli.api.core import Pod
+from ksched_cli.cluster.pod_groups import group_preemptor
 from ksched_cli.controlplane.draws import Choices
-from ksched_cli.controlplane.store import identity_of
+from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.workloads import top_owner
 from ksched_cli.engine.decision import Decision
 from ksched_cli.plan.check.ties import Ties
 from ksched_cli.plan.check.workloads import WorkloadState, jobs_of, state_of
+from ksched_cli.plan.evicted import is_of
 from ksched_cli.plan.node_columns import NodeColumns
 from ksched_cli.sources.custom.labels import resource_of
 from ksched_cli.whatif.changes import Changes
@@ -62,8 +65,13 @@ class CheckRun:
         else:
             self.is_tight = True
             self.decisions[pod.uid] = decision
-        if decision.preemption and decision.preemption.victims:
+        if decision.group_victims or (decision.preemption and decision.preemption.victims):
             self.preempting[pod.uid] = decision
+
+    def preemptors(self, owners: Set[Identity] | None = None) -> set[str]:
+        """The pods and pod groups of the manifests that preempt, of these owners or of all."""
+        found = (each for each in self.preempting.values() if owners is None or is_of(each.pod.pod, owners))
+        return {group_preemptor(each.pod) if each.group_victims else each.pod.key for each in found}
 
     def state(self, item: Any) -> WorkloadState:
         return state_of(self.plane, item)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,12 @@ from typing import Any
 from ksched_cli.api.kinds import CLUSTER_SCOPED
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.check.fingerprints import fingerprinted
+from ksched_cli.plan.check.inputs import listed
 from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding
-from ksched_cli.plan.codes import find_code
+from ksched_cli.plan.codes import all_codes, find_code
 from ksched_cli.sources.custom.labels import workload_label
-from ksched_cli.sources.places import template_of
+from ksched_cli.sources.input_codes import STALE_BASELINE
+from ksched_cli.sources.places import SourcePlace, template_of
 from ksched_cli.whatif.manifests import WORKLOADS
 
 ANNOTATION = "ksched.dev/ignore"
@@ -23,11 +25,12 @@ _KIND = {"apiVersion": "ksched/v1", "kind": "Baseline"}
 
 @dataclass(frozen=True)
 class Suppressions:
-    """`codes` of --ignore; `annotated`: object label to code to reason; `baseline`: fingerprints with their source."""
+    """`codes` of --ignore; `annotated`: object label to code to reason; `baseline`: fingerprint to object and code,
+    from the file `baseline_source`."""
 
     codes: frozenset[str] = frozenset()
     annotated: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    baseline: frozenset[str] = frozenset()
+    baseline: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     baseline_source: str = ""
 
     def excuse(self, finding: Finding, fingerprint: str) -> IgnoredFinding | None:
@@ -77,8 +80,9 @@ def annotations_of(items: Iterable[Any]) -> tuple[dict[str, dict[str, str]], lis
     return found, list(dict.fromkeys(mistakes))
 
 
-def suppress(check: Check, accepted: Suppressions) -> Check:
-    """The check without the accepted findings, which are listed apart."""
+def suppress(check: Check, accepted: Suppressions, *, partial: bool = False) -> Check:
+    """The check without the accepted findings, which are listed apart. `partial`: not all workloads of the manifests
+    are checked."""
     ignored: list[IgnoredFinding] = []
     names = {id(finding): name for finding, name in fingerprinted(_every(check))}
 
@@ -98,7 +102,27 @@ def suppress(check: Check, accepted: Suppressions) -> Check:
         fails = any(finding.level == "error" for finding in workload.findings)
         excused = fails and not any(finding.level == "error" for finding in findings)
         workloads.append(replace(workload, findings=findings, is_excused=excused))
-    return replace(check, workloads=tuple(workloads), inputs=left(check.inputs), ignored=tuple(ignored))
+    inputs = left(check.inputs)
+    inputs += _stale_entries(check, accepted, set(names.values()), partial=partial)
+    return replace(check, workloads=tuple(workloads), inputs=inputs, ignored=tuple(ignored))
+
+
+def _stale_entries(
+    check: Check, accepted: Suppressions, found: Collection[str], *, partial: bool
+) -> tuple[Finding, ...]:
+    """A note of the entries of the baseline that match no finding, of the checked objects only if `partial`."""
+    checked = {workload.workload for workload in check.workloads}
+    stale = [
+        f"{owner}: {code}"
+        for name, (owner, code) in accepted.baseline.items()
+        if name not in found and (owner in checked or not partial)
+    ]
+    if not stale:
+        return ()
+    code, one = all_codes()[STALE_BASELINE], len(stale) == 1
+    what = f"{len(stale)} {'entry matches' if one else 'entries match'} no finding: {listed(sorted(stale))}"
+    text = f"{what} (--write-baseline writes the file again)"
+    return (Finding(code.code, code.name, "note", code.title, "", text, SourcePlace(accepted.baseline_source)),)
 
 
 def _every(check: Check) -> Iterator[Finding]:
@@ -108,7 +132,8 @@ def _every(check: Check) -> Iterator[Finding]:
 
 
 def baseline_document(check: Check) -> dict[str, Any]:
-    """Every finding that can be accepted, by name and for people."""
+    """Every finding that can be accepted, those of an earlier baseline included, by name and for people."""
+    earlier = (each.finding for each in check.ignored if each.by == "baseline")
     entries = [
         {
             "fingerprint": name,
@@ -116,14 +141,14 @@ def baseline_document(check: Check) -> dict[str, Any]:
             "object": finding.workload or finding.message.partition(": ")[0],
             "path": finding.place.path,
         }
-        for finding, name in fingerprinted(_every(check))
-        if finding.workload or finding.level != "error"
+        for finding, name in fingerprinted([*_every(check), *earlier])
+        if (finding.workload or finding.level != "error") and finding.code != STALE_BASELINE
     ]
     return {**_KIND, "findings": sorted(entries, key=lambda each: (each["object"], each["code"], each["fingerprint"]))}
 
 
-def read_baseline(path: str) -> frozenset[str]:
-    """The fingerprints of a baseline file."""
+def read_baseline(path: str) -> dict[str, tuple[str, str]]:
+    """The fingerprints of a baseline file, with object and code."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as problem:
@@ -135,4 +160,5 @@ def read_baseline(path: str) -> frozenset[str]:
     entries = document.get("findings") if isinstance(document, dict) else None
     if not isinstance(entries, list) or any(document.get(key) != text for key, text in _KIND.items()):
         raise InputError(Problem("this file is no baseline", path, hint="--write-baseline makes one"))
-    return frozenset(str(each.get("fingerprint")) for each in entries if isinstance(each, dict))
+    named = (each for each in entries if isinstance(each, dict))
+    return {str(each.get("fingerprint")): (str(each.get("object")), str(each.get("code"))) for each in named}

@@ -13,6 +13,7 @@ from ksched_cli.sources.input_codes import (
     NOTHING_CHECKED,
     REMOVED_VERSION,
     SKIPPED,
+    STALE_BASELINE,
     UNKNOWN_FIELD,
     UNKNOWN_KIND,
     UNKNOWN_NAMESPACE,
@@ -127,5 +128,14 @@ CODES = [
         "The API server takes the field at creation only. ksched does not apply the object, checks the others and "
         "exits with code 2.",
         ("leave the field as it is in the cluster", "delete the live object and create it again"),
+    ),
+    ReasonCode(
+        STALE_BASELINE,
+        "stale-baseline",
+        "the baseline accepts findings that are gone",
+        "No finding of this check matches the entry of the baseline file. The finding is mended, or its object has "
+        "another name or is not among the manifests.",
+        ("write the baseline again with --write-baseline",),
+        level="note",
     ),
 ]

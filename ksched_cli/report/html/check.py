@@ -19,6 +19,7 @@ _RESULTS: Mapping[str, Tone] = {
     "ignored": "plain",
     "fails": "bad",
 }
+_NOT_ALL = {"ignored": "with ignored errors", "held back": "held back"}
 _MOST_PODS = 8
 # Rollouts with more steps than these are shown with the first of them.
 _MOST_STEPS = 60
@@ -63,6 +64,10 @@ def _verdict(document: Mapping[str, Any]) -> tuple[Tone, str]:
     if not whole:
         return "warn", "Nothing was checked."
     warned = document["stats"]["warnings"] + len(document.get("warnings", []))
+    if results["ignored"] or results["held back"]:
+        parts = [f"{results[key]:,} {text}" for key, text in _NOT_ALL.items() if results[key]]
+        some = whole - results["ignored"] - results["held back"]
+        return "warn", f"{some:,} of {count(whole, 'workload')} {'fits' if some == 1 else 'fit'}: {joined(parts)}."
     fit = "The workload fits" if whole == 1 else f"All {whole:,} workloads fit"
     return ("warn", f"{fit}, with {count(warned, 'warning')}.") if warned else ("good", f"{fit}.")
 
@@ -73,6 +78,8 @@ def _notes(document: Mapping[str, Any]) -> Iterator[str]:
             yield f"{each.get('workload') or each.get('file', 'input')}: {each['title']}."
     if document["evicted"]:
         yield f"{count(len(document['evicted']), 'running pod')} lose their node to the manifests."
+    if anyway := document.get("evictedAnyway"):
+        yield f"Pending pods of the cluster evict {count(len(anyway), 'pod')} with or without the manifests."
     yield from draws(document)
 
 

@@ -1,0 +1,85 @@
+"""What `check` counts: evictions that the manifests cause, pods of the new template, workloads that fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.report.check_table import check_summary, payers
+from tests.builders import make_pod
+from tests.plan.rollouts import OLD, checked, nodes, rolling, running_deployment, running_set, template, workload
+
+
+def pending(name: str, cpu: str, priority: int = 1000) -> dict[str, Any]:
+    return make_pod(name).requests(cpu=cpu).spec(priority=priority).doc()
+
+
+def running(name: str, node: str, cpu: str, priority: int = 0) -> dict[str, Any]:
+    return make_pod(name).requests(cpu=cpu).spec(priority=priority).on(node).doc()
+
+
+def test_evictions_by_pending_pods_of_the_cluster_are_not_held_against_the_manifests(tmp_path: Path) -> None:
+    cluster = [*nodes("4", "4"), running("victim", "n0", "4"), running("keeper", "n1", "3", 5000), pending("vip", "3")]
+    found = checked(tmp_path, cluster, make_pod("new").requests(cpu="1").doc())
+    assert [each.result for each in found.workloads] == ["fits"]
+    assert (found.evicted, found.losses) == ((), ())
+    assert found.evicted_anyway == ("default/victim",)
+    assert check_summary(found) == "1 workload: fits (2 nodes)"
+
+
+def test_evictions_that_follow_from_the_manifests_are_held_against_them(tmp_path: Path) -> None:
+    """The manifest takes the free room on n1 from the pending pod, which evicts a pod on n0 instead."""
+    new = make_pod("new").requests(cpu="3").spec(priorityClassName="system-cluster-critical", namespace="").doc()
+    cluster = [*nodes("4", "4"), running("victim", "n0", "4"), pending("vip", "3")]
+    new["metadata"]["namespace"] = "kube-system"
+    found = checked(tmp_path, cluster, new)
+    assert (found.evicted, found.evicted_anyway) == (("default/victim",), ())
+    assert payers(found).startswith("fits only by evicting running pods: Pod default/victim")
+
+
+def test_an_eviction_by_a_pod_of_the_manifests_counts_although_a_pending_pod_would_evict_too(tmp_path: Path) -> None:
+    cluster = [*nodes("4"), running("victim", "n0", "4"), pending("vip", "3")]
+    new = make_pod("new").requests(cpu="3").spec(priorityClassName="system-cluster-critical").doc()
+    new["metadata"]["namespace"] = "kube-system"
+    found = checked(tmp_path, cluster, new)
+    assert (found.evicted, found.evicted_anyway) == (("default/victim",), ())
+
+
+def test_old_pods_without_a_node_are_not_counted_among_the_wanted_ones(tmp_path: Path) -> None:
+    """One of three old pods waits for a node, and so do new ones: the message counts the new ones only."""
+    running_ones = running_deployment(["n0", "n1", "n2"], template(OLD, cpu="2"))
+    del running_ones[-1]["spec"]["nodeName"]
+    running_ones[-1]["status"] = {"phase": "Pending"}
+    new = workload("Deployment", template(cpu="2"), replicas=3, strategy=rolling(3, 0))
+    found = checked(tmp_path, [*nodes("2", "2"), *running_ones], new)
+    (only,) = found.workloads
+    (error,) = [each for each in only.findings if each.level == "error"]
+    assert (len(error.pods), only.old) == (3, 3)
+    assert "3 of 3 pods without a place" in error.message
+
+
+def test_an_old_pod_that_a_stateful_set_waits_for_is_called_old(tmp_path: Path) -> None:
+    cluster = [*nodes("2", "2"), *running_set(["n0", "n1"], template(OLD, cpu="2"))]
+    del cluster[-1]["spec"]["nodeName"]
+    cluster[-1]["spec"]["nodeSelector"] = {"disk": "fast"}
+    cluster[-1]["status"] = {"phase": "Pending"}
+    found = checked(tmp_path, cluster, workload("StatefulSet", template(cpu="1"), replicas=2))
+    (only,) = found.workloads
+    (error,) = [each for each in only.findings if each.level == "error"]
+    assert "1 old pod without a place" in error.message
+    assert "of 2 pods" not in error.message
+
+
+@pytest.mark.parametrize(
+    ("paused", "expected"),
+    [
+        pytest.param(("w",), "2 workloads: 1 fits, 1 held back (1 node)", id="one of two"),
+        pytest.param((), "2 workloads: all fit (1 node)", id="none"),
+    ],
+)
+def test_a_workload_that_is_held_back_does_not_fit(paused: tuple[str, ...], expected: str, tmp_path: Path) -> None:
+    deployment = workload("Deployment", template(), replicas=1, **({"paused": True} if paused else {}))
+    found = checked(tmp_path, nodes("4"), make_pod("p").requests(cpu="1").doc(), deployment)
+    assert check_summary(found) == expected
