@@ -116,8 +116,9 @@ def run(arguments: list[str]) -> int:
     command_line.set(shlex.join([_program(), *arguments]))
     try:
         prepare_streams()
-        code = _paged(arguments, shown) if sys.stdout.isatty() else _dispatch(arguments)
-        sys.stdout.flush()
+        with shown.cleared_for_output():
+            code = _paged(arguments, shown) if sys.stdout.isatty() else _dispatch(arguments)
+            sys.stdout.flush()
     except KschedError as mistake:
         for problem in mistake.problems:
             complain(str(problem))

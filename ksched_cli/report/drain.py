@@ -32,7 +32,7 @@ from ksched_cli.report.settle import ending_line
 from ksched_cli.report.short_names import print_note
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.usage_bars import print_usage
-from ksched_cli.report.visible import shows_visible, visible
+from ksched_cli.report.visible import shows_visible
 from ksched_cli.sources.own_documents import API_VERSION
 
 if TYPE_CHECKING:
@@ -125,18 +125,35 @@ _PODS: Mapping[Fate, tuple[str, str]] = {
 
 @renders("DrainTrials", "table", "wide")
 def print_trials(found: DrainTrials, out: TextIO, options: RenderOptions) -> None:
+    """Of an interrupted command the trials that are done."""
     console = make_console(options.width, out)
-    if found.each and not options.wide:
-        _print_summary(found, found.each, console, options)
-    else:
-        for index, trial in enumerate(found.trials):
-            if index:
-                console.print()
-            _print_drain(options.nodes.shown(trial.drain), console, options)
-            print_usage(console, trial.changes, options.nodes, headers=options.headers)
+    done: list[DrainTrial] = []
+    try:
+        done.extend(found.trials)
+    except KeyboardInterrupt:
+        if done:
+            _print_trials([options.nodes.shown(trial) for trial in done], found.each, console, options)
+        raise
+    _print_trials([options.nodes.shown(trial) for trial in done], found.each, console, options)
     print_omissions(found.coverage, console)
     if options.nodes.suffix:
         print_note(out, options)
+
+
+def _print_trials(trials: Sequence[DrainTrial], each: str | None, console: Console, options: RenderOptions) -> None:
+    """How many of several trials are safe, and one row a trial; each trial in full if it is a single one, and with -o
+    wide."""
+    if each:
+        print_hanging(console, _trials_line(Counter(trial.drain.outcome for trial in trials), each))
+        console.print()
+    if each and not options.wide:
+        console.print(_trials_table(trials, each, options))
+        return
+    for index, trial in enumerate(trials):
+        if index:
+            console.print()
+        _print_drain(trial.drain, console, options)
+        print_usage(console, trial.changes, options.nodes, headers=options.headers)
 
 
 @shows_visible
@@ -272,22 +289,6 @@ def _numbers(drain: DrainResult) -> dict[str, int]:
     }
 
 
-def _print_summary(found: DrainTrials, each: str, console: Console, options: RenderOptions) -> None:
-    """How many trials are safe, and one line a trial. Many trials are printed one by one, as soon as each is known, and
-    the line that sums them up comes last."""
-    names = found.trials.names
-    if len(names) <= _MOST_IN_TABLE:
-        trials = options.nodes.shown(list(found.trials))
-        print_hanging(console, _trials_line(Counter(trial.drain.outcome for trial in trials), each))
-        console.print()
-        console.print(_trials_table(trials, each, options))
-        return
-    width = max(map(len, (*(visible(options.nodes.text(name)) for name in names), each)))
-    outcomes = _print_lines(found.trials, width, each, console, options)
-    console.print()
-    print_hanging(console, _trials_line(outcomes, each))
-
-
 _PLURAL: Mapping[DrainOutcome, str] = {"evicts others": "evict others", "loses pods": "lose pods"}
 
 
@@ -298,31 +299,6 @@ def _trials_line(outcomes: Counter[DrainOutcome], what: str) -> Text:
     others = [f"{outcomes[each]} {_PLURAL.get(each, each)}" for each in worst_first if each != "safe"]
     style = GOOD if not others else FAIR if worst_first[0] == "evicts others" else BAD
     return summary_line(f"{counted(outcomes.total(), what)}, each drained by itself", safe, style, others)
-
-
-def _print_lines(
-    trials: Iterable[DrainTrial], width: int, each: str, console: Console, options: RenderOptions
-) -> Counter[DrainOutcome]:
-    """All columns, each as wide as its content may be. Returns the outcomes."""
-    outcomes: Counter[DrainOutcome] = Counter()
-    for number, trial in enumerate(map(options.nodes.shown, trials)):
-        numbers = _numbers(trial.drain)
-        if options.headers and not number:
-            line = "  ".join((f"{each.upper():<{width}}", f"{'RESULT':<{_OUTCOME_WIDTH}}", *numbers, "WHY"))
-            console.print(Text(line, style="dim"), soft_wrap=True)
-        outcome = trial.drain.outcome
-        console.print(
-            Text.assemble(
-                f"{visible(trial.name):<{width}}  ",
-                (f"{outcome:<{_OUTCOME_WIDTH}}", _colour(outcome)),
-                *(f"  {count:>{len(name)}}" for name, count in numbers.items()),
-                f"  {visible(_reason(trial.drain))}",
-            ),
-            soft_wrap=True,
-        )
-        console.file.flush()
-        outcomes[outcome] += 1
-    return outcomes
 
 
 @shows_visible
@@ -343,11 +319,6 @@ def _trials_table(trials: Sequence[DrainTrial], each: str, options: RenderOption
         zone = options.nodes.zone(trial.name)
         table.add(trial.name, zone, result, *map(str, found.values()), _reason(trial.drain))
     return table
-
-
-# More trials than these are not gathered for a table.
-_MOST_IN_TABLE = 20
-_OUTCOME_WIDTH = max(map(len, get_args(DrainOutcome)))
 
 
 def _colour(result: DrainOutcome) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO, cast
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class RunProgress:
         self._started = clock()
         self._bar: Progress | None = None
         self._shows_bar = bar
+        self._out = sys.stderr
         self._task: TaskID | None = None
         self._shown = 0.0
         self.what, self.done, self.total = "", 0, cast("int | None", None)
@@ -82,6 +84,23 @@ class RunProgress:
         self._shows_bar = False
         self._stop()
 
+    @contextmanager
+    def cleared_for_output(self) -> Iterator[None]:
+        """stdout and stderr of a terminal that clear the bar away before they write."""
+        if not self._shows_bar:
+            yield
+            return
+        before = sys.stdout, sys.stderr
+        self._out = sys.stderr
+        sys.stderr = cast(TextIO, _Clearing(sys.stderr, self._stop))
+        if sys.stdout.isatty():
+            sys.stdout = cast(TextIO, _Clearing(sys.stdout, self._stop))
+        try:
+            yield
+        finally:
+            self._stop()
+            sys.stdout, sys.stderr = before
+
     def summary(self) -> str:
         """What was done so far."""
         if not self.done:
@@ -91,7 +110,7 @@ class RunProgress:
 
     def _show(self) -> None:
         if self._bar is None:
-            self._bar = _made_bar()
+            self._bar = _made_bar(self._out)
             self._task = self._bar.add_task(self.what, total=self.total)
             self._bar.start()
         assert self._task is not None
@@ -103,10 +122,24 @@ class RunProgress:
             self._bar = None
 
 
-def _made_bar() -> Progress:
+class _Clearing:
+    """A stream that calls `clear` before each text."""
+
+    def __init__(self, stream: TextIO, clear: Callable[[], None]) -> None:
+        self._stream, self._clear = stream, clear
+
+    def write(self, text: str) -> int:
+        self._clear()
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+
+def _made_bar(out: TextIO) -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (MofNCompleteColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
+    console = Console(file=out)
     return Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)

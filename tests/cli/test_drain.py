@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from ksched_cli.cli.main import run
 from ksched_cli.plan.drain.run import DrainWorld
-from ksched_cli.report import drain as report
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import ROOT, same_as_golden, without_stats, write
@@ -206,25 +205,24 @@ def test_a_node_in_turn_is_the_node_by_itself(node: str, capsys: pytest.CaptureF
     assert told(trials[node]) == told(alone)
 
 
-def test_many_trials_are_printed_one_by_one(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("output", ["table", "wide"])
+def test_an_interrupted_command_prints_the_trials_that_are_done(
+    output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each line is written before the next trial begins."""
-    written: list[int] = []
-    drain = DrainWorld.drain
+    drain, begun = DrainWorld.drain, []
 
-    def counted(self: DrainWorld, nodes: Any) -> Any:
-        written.append(capsys.readouterr().out.count("\n"))
+    def interrupted(self: DrainWorld, nodes: Any) -> Any:
+        begun.append(nodes)
+        if len(begun) == 3:
+            raise KeyboardInterrupt
         return drain(self, nodes)
 
-    monkeypatch.setattr(DrainWorld, "drain", counted)
-    monkeypatch.setattr(report, "_MOST_IN_TABLE", 3)
-    assert run(["drain", "--from", SHOP, "--each", "node", *OVERRIDE]) == 1
-    # Before the second trial the heading and the line of the first are there.
-    assert written == [0, 2, 1, 1]
-    last, empty, summary = capsys.readouterr().out.splitlines()
-    assert (last.split()[0], empty) == ("west-2", "")
-    assert summary == "4 nodes, each drained by itself: 0 safe, 3 blocked, 1 no place"
+    monkeypatch.setattr(DrainWorld, "drain", interrupted)
+    assert run(["drain", "--from", SHOP, "--each", "node", *OVERRIDE, "-o", output]) == 130
+    shown = capsys.readouterr()
+    assert "interrupted: 2 of 4 drains are done" in shown.err
+    assert shown.out.splitlines()[0] == "2 nodes, each drained by itself: 0 safe, 2 blocked"
+    assert [name in shown.out for name in ("east-1", "east-2")] == [True, True]
 
 
 @pytest.mark.slow

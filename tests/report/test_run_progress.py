@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -18,6 +19,11 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.progress import count, listen, steps
 from ksched_cli.report.progress import RunProgress
 from tests.cli.transcripts import CASE
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
 
 @pytest.fixture
@@ -62,6 +68,25 @@ def test_a_bar_shows_after_a_second_and_goes_away() -> None:
     assert [each is None for each in bars] == [True, False, True]
     assert bars[1] is not None
     assert (bars[1].tasks[0].completed, bars[1].tasks[0].total) == (2, 10)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_the_bar_goes_away_before_anything_else_is_written(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    now = [0.0]
+    progress = RunProgress(bar=True, clock=lambda: now[0])
+    with progress.cleared_for_output():
+        progress.begin("drains are done", 3)
+        now[0] = 1.5
+        progress.advance()
+        assert progress._bar is not None
+        print("12 nodes: 12 safe", file=getattr(sys, stream))
+        assert progress._bar is None
+    # Clear the line, then the text.
+    assert terminal.getvalue().endswith("\x1b[2K12 nodes: 12 safe\n")
+    assert (sys.stdout, sys.stderr) == (terminal, terminal)
 
 
 def long_run(tmp_path: Path) -> list[str]:
