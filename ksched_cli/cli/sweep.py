@@ -33,8 +33,8 @@ their nodes. Then the nodes fail: they are gone at once with their pods, control
 goes on until nothing moves. Pending pods of the input that had found a place on a failed node look for another one.
 
 The result of a variant is the worst that happens: safe; evicts others (pods are preempted, and all of them have a
-place in the end); loses pods (no controller recreates a pod); no place (a pod finds no node, or the pods do not come
-to rest); error."""
+place in the end); loses pods (no controller recreates a pod); no place (a pod has no node in the end, unless it has
+none without the failures either; or the pods do not come to rest); error."""
 
 EPILOG = """Examples:
 

@@ -69,6 +69,7 @@ def _drain(drain: DrainResult) -> dict[str, Any]:
         "nodes": [_node(node) for node in drain.nodes],
         "budgets": [_budget(budget) for budget in drain.budgets],
         "preempted": [_evicted(each) for each in drain.preempted],
+        **({"displaced": [_displaced(each) for each in drain.displaced]} if drain.displaced else {}),
         "pending": {"pods": drain.pending, "placed": drain.pending_placed},
         **end_entries(drain.world),
     }
@@ -76,6 +77,10 @@ def _drain(drain: DrainResult) -> dict[str, Any]:
 
 def _evicted(each: Evicted) -> dict[str, Any]:
     return _present(pod=each.pod, node=each.node, by=each.by, successor=each.successor, to=each.to)
+
+
+def _displaced(each: PodFate) -> dict[str, Any]:
+    return _present(pod=each.pod, successor=each.successor, message=each.why)
 
 
 def _node(node: NodeDrain) -> dict[str, Any]:
@@ -169,6 +174,10 @@ def _print_drain(drain: DrainResult, console: Console, options: RenderOptions) -
         console.print()
         for each in drain.preempted:
             print_hanging(console, Text.assemble((each.pod, "bold"), f" {_preempted(each)} and ", _end_of(each)))
+    if drain.displaced:
+        console.print()
+        for pod in drain.displaced:
+            print_hanging(console, Text.assemble((pod.pod, "bold"), f" {_LOSES_PLACE}: {pod.why}"))
     if drain.budgets:
         console.print()
         console.print(_budgets(drain.budgets, options.headers))
@@ -267,6 +276,9 @@ def _end_of(each: Evicted) -> tuple[str, str]:
     return ("finds no place" if each.successor else "is deleted for good"), "red"
 
 
+_LOSES_PLACE = "would have a node without the drain, and has none with it"
+
+
 def _budgets(budgets: Sequence[BudgetChange], headers: bool) -> Grid:
     titles = ("NEEDS", "HEALTHY", "LOWEST", "IN THE END", "ALLOWS")
     table = Grid(Column("BUDGET"), *(Column(title, right=True) for title in titles), headers=headers)
@@ -284,7 +296,7 @@ def _numbers(drain: DrainResult) -> dict[str, int]:
         "MOVE": counts["moves"],
         "EVICTED": len(drain.preempted),
         "LOST": len(drain.lost) + len(drain.preempted_for_good),
-        "NO PLACE": counts["unplaced"] + len(drain.homeless),
+        "NO PLACE": counts["unplaced"] + len(drain.homeless) + len(drain.displaced),
         "STUCK": counts["stuck"],
     }
 
@@ -337,6 +349,9 @@ def _reason(drain: DrainResult) -> str:
         found = [pod for node in drain.nodes for pod in node.pods if pod.fate == fate]
         if found:
             return f"{found[0].pod}: {found[0].why}"
+    if not drain.homeless and drain.displaced:
+        pod = drain.displaced[0]
+        return f"{pod.pod} {_LOSES_PLACE}: {pod.why}"
     if not drain.homeless and not drain.world.settled:
         return str(ending_line(drain.world))
     if drain.lost and not drain.homeless:

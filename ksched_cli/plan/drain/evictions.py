@@ -9,12 +9,10 @@ from ksched_cli.api.pod_facts import pod_key, uid_of_pod
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.plan.drain.budget_watch import BudgetWatch
 from ksched_cli.plan.drain.filters import DrainFilters, Flags
+from ksched_cli.plan.drain.pending_pods import MOST_CYCLES
 from ksched_cli.plan.drain.pod_fates import SortedNode
 from ksched_cli.world.results import Ending, Limits
 from ksched_cli.world.world import World
-
-# kubectl drain waits without end (--timeout=0). The cycles until rest are limited against what never rests.
-MOST_CYCLES = 100_000
 
 
 class NodeEvictions:
@@ -28,7 +26,8 @@ class NodeEvictions:
         self.asked: list[Pod] = []
         self.ending: Ending = "settled"
 
-    def _run(self, seconds: float = math.inf) -> None:
+    def run(self, seconds: float = math.inf) -> None:
+        """Go on until nothing moves, or for so many seconds."""
         limit = self._world.clock.now + seconds
         ending = self._world.run(Limits(limit, self._world.cycles + MOST_CYCLES))
         if seconds < math.inf and ending == "max-time":
@@ -53,10 +52,10 @@ class NodeEvictions:
         node.left = [pod for pod in node.left if self._is_there(pod)]
         self._drainer.evict(node.left, deletes=flags.disable_eviction, grace=flags.grace_period)
         if flags.timeout is not None:
-            self._run(flags.timeout)
+            self.run(flags.timeout)
             node.timed_out = any(map(self._is_there, node.left))
             self._drainer.give_up()
-        self._run()
+        self.run()
         self._drainer.give_up()
         granted = [pod for pod in node.left if uid_of_pod(pod) in self._drainer.granted]
         node.left = [pod for pod in node.left if pod not in granted and self._is_there(pod)]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import uid_of_pod
 from ksched_cli.cluster.undo import LoggedIndex, LoggedSet
+from ksched_cli.plan.drain.resting_pods import RestingPods, resting_pods
 from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World
+
+# kubectl drain waits without end (--timeout=0). The cycles until rest are limited against what never rests.
+MOST_CYCLES = 100_000
 
 
 class PendingPods:
@@ -35,6 +40,14 @@ class PendingPods:
         for uid in world.recorder.moved_uids():
             if uid in self._waiting:
                 self._note(uid)
+
+    def resting(self) -> RestingPods:
+        """Where the pods come to rest as the cluster is now. Everything is rolled back."""
+        world = self._world
+        with world.trial():
+            self.place()
+            world.run(Limits(math.inf, world.cycles + MOST_CYCLES))
+            return resting_pods(world)
 
     def _note(self, uid: str) -> None:
         pod = self._current(self._waiting[uid])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ksched_cli.api.core import Pod
@@ -10,6 +11,7 @@ from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.controlplane.budgets import TOO_MANY_BUDGETS
 from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.plan.drain.filters import DrainFilterResult
+from ksched_cli.plan.drain.resting_pods import last_version
 from ksched_cli.plan.drain.results import Evicted, NodeDrain, PodFate, Remark
 from ksched_cli.plan.drain.unplaced import UnplacedReasons
 from ksched_cli.world.recorder import PreemptedPod
@@ -61,12 +63,13 @@ class SortedNode:
 
 
 class Fates:
-    """Reads them off a world that is at rest."""
+    """Reads them from a world that is at rest. The result of a node leaves out pods that are preempted with the drain
+    or without it (`preempted`)."""
 
-    def __init__(self, world: World, reasons: UnplacedReasons) -> None:
+    def __init__(self, world: World, reasons: UnplacedReasons, preempted: Collection[str]) -> None:
         self._world, self._reasons = world, reasons
         self._store, self._api = world.plane.store, world.api
-        self._preempted = {uid_of_pod(each.pod) for each in world.recorder.preempted}
+        self._preempted = {uid_of_pod(each.pod) for each in world.recorder.preempted}.union(preempted)
 
     def node_drain(self, node: SortedNode) -> NodeDrain:
         if node.refused:
@@ -88,6 +91,14 @@ class Fates:
         successor, to = (pod_key(new), self._node(new)) if new is not None else ("", "")
         return Evicted(pod_key(each.pod), each.by, each.pod.spec.node_name, to, successor)
 
+    def waits(self, pod: Pod) -> PodFate | None:
+        """That the pod, or the pod in its place, has no node. None if it has one, or if it is deleted."""
+        current = last_version(self._world, pod)
+        if current is None or not self._world.recorder.final_of(current).unplaced:
+            return None
+        successor = pod_key(current) if uid_of_pod(current) != uid_of_pod(pod) else ""
+        return PodFate(pod_key(pod), "unplaced", 0, successor, why=self._why_unplaced(current))
+
     def _fate(self, pod: Pod, number: int) -> PodFate:
         new = self._successor(pod)
         if new is None:
@@ -100,8 +111,10 @@ class Fates:
         node = self._node(new)
         if node:
             return PodFate(pod_key(pod), "moves", number, pod_key(new), node)
-        why = self._reasons.of.get(uid_of_pod(new)) or self._world.recorder.final_of(new).message
-        return PodFate(pod_key(pod), "unplaced", number, pod_key(new), why=why)
+        return PodFate(pod_key(pod), "unplaced", number, pod_key(new), why=self._why_unplaced(new))
+
+    def _why_unplaced(self, pod: Pod) -> str:
+        return self._reasons.of.get(uid_of_pod(pod)) or self._world.recorder.final_of(pod).message
 
     def _node(self, pod: Pod) -> str:
         return self._world.recorder.final_of(pod).node

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 Fate = Literal["moves", "unplaced", "gone", "stuck", "stays", "refused", "waits"]
 
 # From the best to the worst. evicts others: every pod has a place, but pods of other nodes are preempted for it; loses
-# pods: no controller recreates a pod that was evicted or preempted; no place: a recreated pod finds no node, or the
-# pods do not come to rest; blocked: kubectl refuses to drain, or a budget holds a pod.
+# pods: no controller recreates a pod that was evicted or preempted; no place: a recreated pod finds no node, a pending
+# pod has a node without the drain and none with it, or the pods do not come to rest; blocked: kubectl refuses to
+# drain, or a budget holds a pod.
 DrainOutcome = Literal["safe", "evicts others", "loses pods", "no place", "blocked"]
 
 
@@ -94,13 +95,15 @@ class BudgetChange:
 @dataclass(frozen=True, slots=True)
 class DrainResult:
     """Nodes in the order in which they are drained. `pending`: how many pods waited for a node before, and how many
-    of these found one. `world`: where every pod is in the end."""
+    of these found one. `displaced`: pods of no drained node, pending ones most of all, that have a node without the
+    drain and none with it. `world`: where every pod is in the end."""
 
     nodes: tuple[NodeDrain, ...]
     budgets: tuple[BudgetChange, ...]
     preempted: tuple[Evicted, ...]
     pending: int
     pending_placed: int
+    displaced: tuple[PodFate, ...]
     world: WorldResult
 
     @property
@@ -131,7 +134,7 @@ class DrainResult:
         """The worst that happened."""
         if not self.drained:
             return "blocked"
-        if self.unplaced or self.homeless or not self.world.settled:
+        if self.unplaced or self.displaced or self.homeless or not self.world.settled:
             return "no place"
         if self.lost or self.preempted_for_good:
             return "loses pods"

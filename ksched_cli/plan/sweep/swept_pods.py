@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.controlplane.controllers.tainteviction import WHY as EVICTED_BY_TAINT
 from ksched_cli.controlplane.store import owner_identity
+from ksched_cli.plan.drain.resting_pods import NOTHING_MOVES, RestingPods, last_version, moved_forerunners
 from ksched_cli.plan.drain.unplaced import UnplacedReasons
 from ksched_cli.plan.expectations import CheckedExpectation
 from ksched_cli.plan.sweep.figures import ClusterFigures
@@ -46,53 +47,34 @@ class FoundPods:
 
 
 class SweptPods:
-    """Reads the pods of a variant off its world. Made before the nodes fail, it remembers which pods had no node then:
-    these are no result of the failures. `failing` are the nodes that fail."""
+    """Reads the pods of a variant from its world. `failing` are the nodes that fail. Pods that have no node without the
+    failures either (`resting`) are no result of the failures. Made before the nodes fail."""
 
-    def __init__(self, world: World, failing: Collection[str] = ()) -> None:
-        self._world, self._failing = world, frozenset(failing)
+    def __init__(self, world: World, failing: Collection[str] = (), resting: RestingPods = NOTHING_MOVES) -> None:
+        self._world, self._failing, self._resting = world, frozenset(failing), resting
         # The pod garbage collector marks pods as failed before it deletes them.
         self._before = {uid_of_pod(pod): pod for node in failing for pod in world.plane.store.pods_on(node)}
-        queued = world.loop.queue if failing else ()
-        self._waited = {uid_of_pod(pod.info.pod) for pod in queued}
 
     def found(self, reasons: UnplacedReasons) -> FoundPods:
         refused = sum(len(each) for each in self._world.api.refusals.values())
         waiting = sum(not pod.gated for pod in self._world.loop.queue) + refused
-        stories = (self._story(pod, reasons) for pod in self._roots())
+        preempted = {uid_of_pod(each.pod): each.pod for each in self._world.recorder.preempted}
+        unplaced = self._resting.unplaced
+        roots = (pod for pod in moved_forerunners(self._world) if uid_of_pod(pod) not in unplaced)
+        stories = (self._story(pod, reasons, preempted.get(uid_of_pod(pod))) for pod in roots)
         return FoundPods(tuple(sorted((each for each in stories if each is not None), key=_by_name)), waiting)
-
-    def _roots(self) -> Iterator[Pod]:
-        """The pods to which something happened, each chain of successors by its first pod."""
-        world, seen = self._world, set[str]()
-        replaced = world.api.successors.replaced
-        for uid in world.recorder.moved_uids():
-            life = world.recorder.lives.get(uid)
-            pod = life.pod if life is not None else self._pending(uid)
-            while pod is not None and (before := replaced.get(pod.metadata.uid)) is not None and before is not pod:
-                pod = before
-            if pod is not None and uid_of_pod(pod) not in seen:
-                seen.add(uid_of_pod(pod))
-                if uid_of_pod(pod) not in self._waited:
-                    yield pod
 
     def _place_before(self, pod: Pod) -> str:
         """The node that the pod had at the beginning."""
         life = self._world.recorder.lives.get(uid_of_pod(pod))
         return pod.spec.node_name if life is None or (life.bound is None and life.created is None) else ""
 
-    def _pending(self, uid: str) -> Pod | None:
-        """A pod that was tried, and neither created nor bound."""
-        row = self._world.cluster.pods.row_of.get(uid)
-        return None if row is None else self._world.cluster.pods.infos[row].pod
-
-    def _story(self, pod: Pod, reasons: UnplacedReasons) -> PodStory | None:
+    def _story(self, pod: Pod, reasons: UnplacedReasons, victim: Pod | None) -> PodStory | None:
         world, uid, name = self._world, uid_of_pod(pod), pod_key(pod)
-        last = world.api.successors.last_of(pod) or pod
-        current = world.plane.store.current(last)
         place = self._place_before(pod)
-        preempted = any(uid_of_pod(each.pod) == uid for each in world.recorder.preempted)
-        if current is not None and uid_of_pod(current) == uid_of_pod(last):
+        preempted = victim is not None and uid not in self._resting.preempted
+        current = last_version(world, pod)
+        if current is not None:
             final = world.recorder.final_of(current)
             if final.node:
                 return PodStory("scheduled", name, final.node, "", bool(place), preempted)
@@ -103,7 +85,7 @@ class SweptPods:
         owner = owner_identity(pod)
         for each in (world.api.refusals.get(owner) or {}).values() if owner is not None else ():
             return PodStory("unschedulable", name, "", each.message, bool(place), preempted)
-        pod = self._before.get(uid, pod)
+        pod = victim or self._before.get(uid, pod)
         ends = is_terminal(pod) or pod.metadata.deletion_timestamp is not None or stays_in_a_drain(pod)
         if ends or not (place or preempted):
             return None

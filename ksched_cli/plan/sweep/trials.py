@@ -10,6 +10,7 @@ from functools import partial
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.selection import random_choice
 from ksched_cli.plan.drain.pending_pods import PendingPods
+from ksched_cli.plan.drain.resting_pods import NOTHING_MOVES
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.sweep.decisions import VariantDecisions
 from ksched_cli.plan.sweep.draws import seed_of
@@ -38,6 +39,7 @@ class VariantTrials:
         self._seed, self._namespace = task.space.sweep.seed, task.namespace
         self._fails = task.space.sweep.failing is not None
         self._setting: Setting | None = None
+        self._resting = NOTHING_MOVES
         self._trial = ExitStack()
 
     def end(self, variant: Variant, *, whole: bool = False) -> VariantEnd:
@@ -48,7 +50,7 @@ class VariantTrials:
             with self._world.trial():
                 return self._read(variant, SweptPods(self._world), whole)
         with self._world.trial():
-            pods = SweptPods(self._world, variant.failing)
+            pods = SweptPods(self._world, variant.failing, self._resting)
             self._fail(variant.failing)
             end = self._read(variant, pods, whole)
             used = set(self._world.cluster.nodes.labels.keys())
@@ -77,6 +79,7 @@ class VariantTrials:
             world.apply(Changes(edits=setting.edits, namespace=self._namespace))
         self._pending.place()
         if self._fails:
+            self._resting = self._pending.resting()
             world.begin_record()
         self._setting = setting
 

@@ -59,12 +59,15 @@ def page(document: Mapping[str, Any]) -> Page:
         *_pods(nodes),
         *_budgets(document["budgets"]),
         *_preempted(document["preempted"]),
+        *_displaced(document.get("displaced", ())),
         *final_pods(document),
         *zone_bars(document),
     ]
     notes = [*([document["reason"]] if document.get("reason") else []), *_pending(document)]
     verdict = f"{title.format(subject)}."
     figures = _figures(nodes, document["preempted"])
+    if displaced := document.get("displaced"):
+        figures.append(Figure("pending pods without their node", f"{len(displaced):,}", "bad"))
     return Page(
         "drain", _RESULTS[result], verdict, [*notes, *draws(document)], figures, sections, node_columns(document)
     )
@@ -181,6 +184,12 @@ def _preempted(preempted: Sequence[Mapping[str, Any]]) -> list[Section]:
     return [table("preempted", "Pods of other nodes that are preempted", columns, rows)] if rows else []
 
 
+def _displaced(displaced: Sequence[Mapping[str, Any]]) -> list[Section]:
+    rows = [[each["pod"], each.get("message", "")] for each in displaced]
+    columns = [Heading("Pod"), Heading("Why", wide=True)]
+    return [table("displaced", "Pods that would have a node without the drain", columns, rows)] if rows else []
+
+
 def list_page(document: Mapping[str, Any]) -> Page:
     """The page of a drain of each node or zone by itself."""
     trials, each = document["trials"], document["each"]
@@ -222,7 +231,8 @@ def _trials(trials: Sequence[Mapping[str, Any]], each: str) -> Section:
 def _trial(trial: Mapping[str, Any]) -> list[Any]:
     counts = Counter(pod["fate"] for node in trial["nodes"] for pod in node["pods"])
     rounds = sum(node["rounds"] for node in trial["nodes"])
-    fates = (counts["gone"], counts["unplaced"], counts["stuck"] + counts["refused"])
+    unplaced = counts["unplaced"] + len(trial.get("displaced", ()))
+    fates = (counts["gone"], unplaced, counts["stuck"] + counts["refused"])
     return [
         trial["name"],
         trial["result"],

@@ -66,3 +66,13 @@ def cluster(seed: int, *, pending: int = 0) -> list[Object]:
         for number in range(pending)
     ]
     return items
+
+
+def with_priorities(items: list[Object], seed: int) -> list[Object]:
+    """Half of the pending pods may preempt others."""
+    rng = random.Random(seed)
+    pending = [item for item in items if item["kind"] == "Pod" and item["metadata"]["name"].startswith("new-")]
+    for pod in pending:
+        if rng.random() < 0.5:
+            pod["spec"]["priority"] = 10
+    return items

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ksched_cli.plan.drain.results import DrainResult
 from ksched_cli.plan.sweep.rows import VariantRow
 from ksched_cli.simulator import Simulator
-from tests.plan.sweep.clusters import cluster
+from tests.cli.transcripts import ROOT
+from tests.plan.sweep.clusters import cluster, with_priorities
 
 
 def drained(result: DrainResult) -> dict[str, tuple[str, str]]:
@@ -20,15 +23,16 @@ def failed(row: VariantRow) -> dict[str, tuple[str, str]]:
     return {each.pod: (each.result, each.node) for each in row.pods}
 
 
+FLAGS: dict[str, Any] = {"force": True, "ignore_daemonsets": True, "delete_emptydir_data": True}
+
+
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("what", ["node", "zone"])
 def test_failures_equal_drains(seed: int, what: str) -> None:
     simulator = Simulator.load(cluster(seed))
     drains = simulator.drain_nodes(
         each=what,  # type: ignore[arg-type]  # one of its words
-        force=True,
-        ignore_daemonsets=True,
-        delete_emptydir_data=True,
+        **FLAGS,
     )
     trials = {trial.name: trial.drain for trial in drains.trials}
     rows = {row.at["fail"][0]: row for row in simulator.sweep(fail=what)}
@@ -51,3 +55,40 @@ def test_the_ten_clusters_have_every_result() -> None:
     rows = [row for seed in range(10) for row in Simulator.load(cluster(seed)).sweep(fail="node")]
     assert {row.outcome for row in rows} == {"safe", "loses pods", "no place"}
     assert {each.result for row in rows for each in row.pods} == {"scheduled", "unschedulable", "lost"}
+
+
+def without_a_node(result: DrainResult) -> set[str]:
+    return {each.pod for each in (*result.unplaced, *result.displaced, *result.homeless)}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_failures_equal_drains_where_pods_are_pending(seed: int) -> None:
+    """Some pending pods lose the place that they have without the failure, and some preempt others."""
+    simulator = Simulator.load(with_priorities(cluster(seed, pending=9), seed))
+    trials = {trial.name: trial.drain for trial in simulator.drain_nodes(each="node", **FLAGS).trials}
+    for row in simulator.sweep(fail="node"):
+        (name,) = row.at["fail"]
+        (alone,) = simulator.drain_nodes(name, **FLAGS).trials
+        assert row.outcome == trials[name].outcome == alone.drain.outcome
+        assert without_a_node(trials[name]) == without_a_node(alone.drain)
+        assert {each.pod for each in row.pods if each.result == "unschedulable"} == without_a_node(trials[name])
+
+
+def test_some_pending_pods_are_displaced() -> None:
+    """The test above compares more than clusters in which each pending pod finds another node."""
+    simulators = [Simulator.load(with_priorities(cluster(seed, pending=9), seed)) for seed in range(10)]
+    drains = [trial.drain for each in simulators for trial in each.drain_nodes(each="node", **FLAGS).trials]
+    assert sum(bool(drain.displaced) for drain in drains) > 10
+    assert {drain.outcome for drain in drains} == {"safe", "evicts others", "loses pods", "no place"}
+
+
+def test_a_pending_pod_that_has_a_node_without_the_failure_only() -> None:
+    """data/db-2 waits until its victims leave, so that it is still without a node when the node fails."""
+    simulator = Simulator.load(str(ROOT / "fixtures" / "clusters" / "eks.yaml"))
+    name = "ip-10-0-3-166.eu-west-1.compute.internal"
+    (drain,) = (trial.drain for trial in simulator.drain_nodes(each="node", **FLAGS).trials if trial.name == name)
+    (row,) = (row for row in simulator.sweep(fail="node") if row.at["fail"] == [name])
+    assert [each.pod for each in drain.displaced] == ["data/db-2"]
+    assert (row.outcome, drain.outcome) == ("no place", "no place")
+    assert row.reason.startswith("data/db-2: 0/11 nodes are available")
+    assert ("data/db-2", "unschedulable") in {(each.pod, each.result) for each in row.pods}
