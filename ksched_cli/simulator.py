@@ -229,9 +229,12 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
     def scenario(self, path: str, limits: Limits | None = None) -> ScenarioRun:
         """The steps of a scenario file, each run until nothing moves, and whether its expectations hold."""
         from ksched_cli.plan.scenario import play_scenario
+        from ksched_cli.wiring.loading import check_selection
         from ksched_cli.world.results import DEFAULT_LIMITS
 
-        return play_scenario(path, self._begun, *self._changes, limits=limits or DEFAULT_LIMITS)
+        run = play_scenario(path, self._begun, *self._changes, limits=limits or DEFAULT_LIMITS)
+        check_selection(self._options, self._begun.loaded, run.loaded)
+        return run
 
     def explain(
         self,
@@ -389,9 +392,9 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
     def verify(self) -> VerifyResult:
         """How far the results agree with what the scheduler of the cluster did."""
         from ksched_cli.plan.verify.verify import verify_input
-        from ksched_cli.wiring.loading import check_namespace
+        from ksched_cli.wiring.loading import check_selection
 
-        check_namespace(self._options, self._current.loaded)
+        check_selection(self._options, self._current.loaded)
         return verify_input(self._current)
 
     @staticmethod
@@ -402,10 +405,15 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         from ksched_cli.plan.watch import Following
         from ksched_cli.sources.live.cluster import LiveCluster
         from ksched_cli.sources.live.connection import connect
-        from ksched_cli.wiring.loading import load_changed, read_sources
+        from ksched_cli.wiring.loading import check_selection, load_changed, read_sources
+
+        # Pods with the labels of -l may come later.
+        only_namespace = replace(options, selector="")
 
         def simulate(cluster: LiveCluster) -> Simulation:
-            return PreparedRun.of(load_changed(options, read_sources(options, lambda: cluster))).simulate()
+            loaded = read_sources(options, lambda: cluster)
+            check_selection(only_namespace, loaded)
+            return PreparedRun.of(load_changed(options, loaded)).simulate()
 
         return Following(connect(options.live), options.progress, simulate, seconds)
 
@@ -470,9 +478,12 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
 
     def _check_not_empty(self, *, allow_empty: bool | None = None) -> None:
         """Raise InputError if the changes leave nothing to place. Without `allow_empty` the options decide."""
-        from ksched_cli.wiring.loading import check_not_empty
+        from ksched_cli.wiring.loading import check_not_empty, check_selection
 
         options = self._options if allow_empty is None else replace(self._options, allow_empty=allow_empty)
         if options.scenario is None:
-            manifests = (changes.manifests for changes in self._changes)
+            manifests = [changes.manifests for changes in self._changes]
             check_not_empty(options, self._begun.loaded, *manifests)
+            check_selection(options, self._begun.loaded, *manifests)
+        else:
+            check_selection(options, self._begun.loaded, self._current.loaded)

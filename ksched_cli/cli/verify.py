@@ -11,6 +11,7 @@ from ksched_cli.cli import options
 from ksched_cli.cli.groups import LiveClusterOptions, PodOptions, SchedulerOptions, run_options, takes_groups
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
+from ksched_cli.errors import InputError
 
 SHORT = "How far the answers agree with what your cluster did."
 HELP = """Compares the modelled scheduler with the scheduler of the cluster, so that you know how far to trust it there.
@@ -37,8 +38,8 @@ EPILOG = """Examples:
 
   ksched verify --config scheduler.yaml -o json
 
-Exit codes: 0 all pods agree, or --exit-zero is given, 1 some do not, 2 the input or the command line is wrong,
-3 the cluster could not be read."""
+Exit codes: 0 all pods agree, or --exit-zero is given, 1 some do not, 2 the input or the command line is wrong, or no
+pod was compared, 3 the cluster could not be read."""
 
 
 Output = Annotated[str, options.FormatOption("VerifyResult")]
@@ -58,5 +59,7 @@ def verify(
     found = simulator.verify()
     warn(found.warnings)
     show(found, output, zones=simulator.zones)
+    if not found.verification.compared and not exit_zero:
+        raise typer.Exit(InputError.exit_code)
     differs = found.verification.agreeing != found.verification.compared
     raise typer.Exit(SOME_DO_NOT_FIT if differs and not exit_zero else 0)

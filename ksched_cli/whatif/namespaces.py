@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator
 
-from ksched_cli.api.core import Namespace
+from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.api.kinds import CLUSTER_SCOPED
 from ksched_cli.errors import Problem
 from ksched_cli.sources.input_codes import UNKNOWN_NAMESPACE
@@ -15,12 +15,13 @@ from ksched_cli.sources.loaded import Loaded
 _BUILT_IN = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
-def unknown_namespaces(existing: Iterable[Namespace], manifests: Loaded) -> Iterator[Problem]:
+def unknown_namespaces(existing: Iterable[Namespace], pods: Iterable[Pod], manifests: Loaded) -> Iterator[Problem]:
     """A warning for each namespace that neither the cluster nor the manifests have, and that is not assumed to exist.
-    An input without namespaces does not know which there are."""
+    An input without Namespace objects does not have all namespaces: those whose name is almost that of a namespace
+    with pods are reported only."""
     names = {each.metadata.name for each in existing}
-    if not names:
-        return
+    has_all = bool(names)
+    names = names or {pod.metadata.namespace for pod in pods}
     known = {*names, *(each.metadata.name for each in manifests.of(Namespace)), *_BUILT_IN}
     known |= manifests.assumed_namespaces
     for kind, items in manifests.objects.items():
@@ -33,4 +34,5 @@ def unknown_namespaces(existing: Iterable[Namespace], manifests: Loaded) -> Iter
                 hint = f"--create-namespace, or --assume-namespace {namespace}, if that is meant"
                 close = difflib.get_close_matches(namespace, names, 1, 0.75)
                 hint = f"did you mean {close[0]}? Else {hint}" if close else hint
-                yield Problem(text, origin.source, origin.line, "", hint, UNKNOWN_NAMESPACE, "warning")
+                if has_all or close:
+                    yield Problem(text, origin.source, origin.line, "", hint, UNKNOWN_NAMESPACE, "warning")

@@ -19,7 +19,7 @@ from ksched_cli.plan.settle_world import SettleWorld
 from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
-from ksched_cli.wiring.loading import check_not_empty, check_scenario_held, load_input, read_sources
+from ksched_cli.wiring.loading import check_not_empty, check_scenario_held, check_selection, load_input, read_sources
 from ksched_cli.wiring.options import RunOptions
 
 
@@ -40,6 +40,8 @@ def compare(before: RunOptions, after: RunOptions) -> DiffResult:
         stdin = _Rewinding(before.stdin.read())
         before, after = replace(before, stdin=stdin), replace(after, stdin=stdin)
     first, second = (_settled(setup, cluster) for setup in (before, after))
+    both = (each for side in (first, second) for each in (side.source.loaded, side.changes.manifests))
+    check_selection(before, *both)
     found = diff(first.side, second.side, second.source.wanted)
     if before != after and only_rules_differ(before, after):
         # Imported here: most comparisons need no causes.

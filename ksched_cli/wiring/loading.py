@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -134,10 +134,8 @@ def _read_live(options: RunOptions) -> LiveCluster:
 
 
 def check_not_empty(options: RunOptions, cluster: Loaded, *manifests: Loaded) -> None:
-    """Raise InputError if there is no pod or workload to place, or nothing in the namespace of -n. The first manifests
-    are those of the options."""
-    problems = [*_nothing_to_place(options, cluster, manifests[0])]
-    _refuse(options, problems or [*_unknown_namespace(options, (cluster, *manifests))])
+    """Raise InputError if there is no pod or workload to place. The first manifests are those of the options."""
+    _refuse(options, [*_nothing_to_place(options, cluster, manifests[0])])
 
 
 def check_manifests(options: RunOptions, manifests: Loaded) -> None:
@@ -150,9 +148,10 @@ def check_nodes(options: RunOptions, cluster: Loaded, manifests: Loaded) -> None
     _refuse(options, [*_no_node(options, cluster, manifests)])
 
 
-def check_namespace(options: RunOptions, cluster: Loaded) -> None:
-    """Raise InputError if nothing of the input is in the namespace of -n."""
-    _refuse(options, [*_unknown_namespace(options, (cluster,))])
+def check_selection(options: RunOptions, *inputs: Loaded) -> None:
+    """Raise InputError if nothing of the inputs is in the namespace of -n, or no pod or workload of them has the labels
+    of -l."""
+    _refuse(options, [*_unknown_namespace(options, inputs)] or [*_unknown_labels(options, inputs)])
 
 
 def _refuse(options: RunOptions, problems: Sequence[Problem]) -> None:
@@ -200,10 +199,41 @@ def _unknown_namespace(options: RunOptions, inputs: Sequence[Loaded]) -> Iterato
     if not wanted:
         return
     known = {each for loaded in inputs for each in _namespaces(loaded)}
-    if wanted not in known:
+    unread = any(Namespace.__name__ in loaded.missing for loaded in inputs)
+    if wanted not in known and not unread:
         close = difflib.get_close_matches(wanted, known, 1)
         hint = f"did you mean {close[0]}?" if close else f"there are {_listed(sorted(known))}"
         yield Problem(f"nothing of the input is in namespace {wanted}", f"-n {wanted}", hint=hint)
+
+
+def _unknown_labels(options: RunOptions, inputs: Sequence[Loaded]) -> Iterator[Problem]:
+    if not options.selector:
+        return
+    from ksched_cli.api.label_query import read_query
+
+    query, namespace = read_query(options.selector), options.namespace
+    every = [labels for loaded in inputs for space, labels in _pod_labels(loaded) if namespace in ("", space)]
+    if not any(map(query.matches, every)):
+        found = sorted({f"{key}={value}" for labels in every for key, value in labels.items()})
+        close = difflib.get_close_matches(options.selector, found, 1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {_listed(found)}" if found else ""
+        where = f" in namespace {namespace}" if namespace else ""
+        yield Problem(f"no pod or workload of the input{where} has these labels", f"-l {options.selector}", hint=hint)
+
+
+def _pod_labels(loaded: Loaded) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Namespace and labels of each pod, and of the pods that each workload creates."""
+    from ksched_cli.sources.places import template_of
+    from ksched_cli.whatif.manifests import WORKLOADS
+
+    for pod in loaded.of(Pod):
+        yield pod.metadata.namespace, pod.metadata.labels
+    for kind in WORKLOADS:
+        items: Sequence[Any] = loaded.of(kind)
+        for item in items:
+            template = template_of(item)
+            if template is not None:
+                yield item.metadata.namespace, template.metadata.labels
 
 
 def _namespaces(loaded: Loaded) -> Iterator[str]:

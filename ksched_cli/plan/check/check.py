@@ -44,7 +44,7 @@ class ManifestCheck:
 
     def run(self) -> Check:
         source, prepared, manifests = self.source, self._prepared, self.changes.manifests
-        manifests.findings += unknown_namespaces(source.loaded.of(Namespace), manifests)
+        manifests.findings += unknown_namespaces(source.loaded.of(Namespace), source.loaded.of(Pod), manifests)
         # They are findings now: applying the manifests does not warn of them again.
         manifests.assume_namespaces()
         _leave_out_refused(source.loaded, manifests)

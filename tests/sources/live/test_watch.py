@@ -264,6 +264,8 @@ def test_the_command_prints_a_line_for_each(
     entry = json.loads(capsys.readouterr().out)
     assert {key: entry[key] for key in ("kind", "pod", "node")} == {"kind": "fits", "pod": "default/p0", "node": "n1"}
     assert run([*live[:3], "--for", "50ms"]) == 0
+    assert run([*live, "-n", "defualt"]) == 2
+    assert "-n defualt: nothing of the input is in namespace defualt" in capsys.readouterr().err
 
 
 def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,75 @@
+"""-n and -l that match nothing of the input: no command ends with exit code 0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.cli.inputs import NODE, POD, deployment, dumped, first_line, lay_out
+
+Files = Mapping[str, str]
+CASES: list[Any] = []
+WEB = dumped(deployment())
+
+
+def case(name: str, files: Files, arguments: str, code: int, line: str) -> None:
+    CASES.append(pytest.param(files, arguments, code, line, id=name))
+
+
+NO_LABELS = "ksched: -l app=wbe: no pod or workload of the input has these labels (did you mean app=web?)"
+for _command in ("simulate", "simulate --settle", "diff --cordon n1", "verify"):
+    case(
+        f"labels that no pod has: {_command}",
+        {"c.yaml": dumped(NODE, deployment(), POD)},
+        f"{_command} --from c.yaml -l app=wbe",
+        2,
+        NO_LABELS,
+    )
+    case(
+        f"a namespace that is not there: {_command}",
+        {"c.yaml": dumped(NODE, POD)},
+        f"{_command} --from c.yaml -n defualt",
+        2,
+        "ksched: -n defualt: nothing of the input is in namespace defualt (did you mean default?)",
+    )
+STEP = {"apiVersion": "ksched/v1", "kind": "Scenario", "steps": [{"name": "s", "cordon": ["n1"]}]}
+case(
+    "a scenario in a namespace that is not there",
+    {"c.yaml": dumped(NODE, POD), "s.yaml": dumped(STEP)},
+    "simulate --from c.yaml --scenario s.yaml -n defualt",
+    2,
+    "ksched: -n defualt: nothing of the input is in namespace defualt (did you mean default?)",
+)
+case(
+    "a namespace of the manifests that is almost one of the cluster",
+    {"m.yaml": WEB, "c.yaml": dumped(NODE, {**POD, "metadata": {"name": "p", "namespace": "shop"}})},
+    "check --from c.yaml -f m.yaml -n shpo",
+    0,
+    "m.yaml:1: warning KS009: the input has no such namespace",
+)
+case(
+    "nothing that verify can compare",
+    {"c.yaml": dumped(NODE)},
+    "verify --from c.yaml",
+    2,
+    "nothing to compare: no pod was placed or found unschedulable by a modelled profile",
+)
+
+
+@pytest.mark.parametrize(("files", "arguments", "code", "line"), CASES)
+def test_exit_code_and_first_line(
+    files: Files, arguments: str, code: int, line: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_out(files, here)
+    left, shown = run(arguments.split()), capsys.readouterr()
+    assert (left, first_line(shown.out, shown.err)) == (code, line)
+
+
+def test_a_namespace_that_only_the_manifests_of_a_diff_have(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lay_out({"c.yaml": dumped(NODE, POD), "m.yaml": WEB}, here)
+    assert run(["diff", "--from", "c.yaml", "-f", "m.yaml", "-n", "new"]) == 0
+    assert capsys.readouterr().out.startswith("1 pod: 1 new, 0 as before")
