@@ -1,6 +1,6 @@
 """ksched: what would kube-scheduler do?
 
-`Simulator` is the way in for Python; it is imported when it is asked for, so that the command starts at once.
+`Simulator` is the way in for Python; it is imported on first use, so that the command starts at once.
 """
 
 from typing import TYPE_CHECKING, Any

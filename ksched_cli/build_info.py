@@ -3,7 +3,7 @@
 Importing this module reads them, so `ksched_cli` imports it when `__version__` is read:
 
 1. a wheel and an sdist have `_build.py`, which `.ci/build_hook.py` writes when they are built;
-2. a clone, also in an editable install, asks git;
+2. in a clone, also of an editable install, git describes it;
 3. an archive that `git archive` wrote has them in `_ARCHIVE`, where git fills in the format (.gitattributes).
 
 This module imports nothing but the standard library: the build backend runs it before anything is installed.
@@ -40,7 +40,7 @@ UNKNOWN = BuildInfo("0.0.0+unknown")
 
 
 def read_build_info(package: Path) -> BuildInfo:
-    """What the package was built of, or what git says of the clone that it stands in."""
+    """The version that the package was built of, or the description of the clone by git."""
     if (package / "_build.py").is_file():
         built = import_module("ksched_cli._build") if __package__ else _run(package / "_build.py")
         return BuildInfo(built.VERSION, built.COMMIT, built.DATE)

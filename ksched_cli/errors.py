@@ -1,7 +1,7 @@
 """Everything that can go wrong for a person, and the exit code each class of trouble ends in.
 
 A pod that does not fit is a result, not an error. These are for input that cannot be used, clusters that cannot
-be read and expectations that failed. A message says what is wrong, where, and what to do about it.
+be read and expectations that failed. A message has the mistake, its place, and what to do about it.
 """
 
 from __future__ import annotations

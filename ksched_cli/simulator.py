@@ -126,7 +126,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
 
     @classmethod
     def of(cls, options: RunOptions) -> Simulator:
-        """The cluster and the changes of a command line. Nothing is changed before a result is asked for."""
+        """The cluster and the changes of a command line. Changes are applied when a method computes a result."""
         from ksched_cli.wiring.loading import load_input
 
         begun, changes = load_input(options)

@@ -1,9 +1,11 @@
-"""Settings of all property tests."""
+"""Settings of all tests."""
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, settings
+import pytest
 
-# A busy machine draws slowly. That says nothing about the code.
-settings.register_profile("ksched", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("ksched")
+from tests.lanes import choose_lane
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    choose_lane(config.getoption("markexpr"))

@@ -14,6 +14,7 @@ from ksched_cli.plan.simulate import place
 from ksched_cli.releases.minors import RELEASES
 from ksched_cli.wiring.comparison import compare
 from ksched_cli.wiring.options import RunOptions
+from tests.lanes import sampled
 from tests.running import load, make_scheduler
 from tests.test_conformance import CORPUS
 
@@ -88,7 +89,14 @@ ALONE = (
 )
 
 
-@pytest.mark.parametrize(("case", "before", "after"), [pytest.param(*each, id="-".join(each)) for each in ALONE])
+# The others take longer.
+FAST = ("scoring-05", "defaultspread-03", "defaultspread-00")
+
+
+@pytest.mark.parametrize(
+    ("case", "before", "after"),
+    [pytest.param(*each, id="-".join(each), marks=[pytest.mark.slow] if each[0] not in FAST else []) for each in ALONE],
+)
 def test_pods_moved_by_rules_move_while_the_others_stay(case: str, before: str, after: str) -> None:
     alone = with_the_others_bound(case, before, after)
     # The ReplicaSets of the corpus adopt pods that match their selector, and delete what is too many.
@@ -125,7 +133,7 @@ def test_between_1_35_and_1_36_one_formula_differs(case: str) -> None:
     assert deciding <= {("NodeResourcesBalancedAllocation", "1.36")}
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", sampled(CASES, 4))
 def test_between_1_33_and_1_34_devices_and_requests_of_whole_pods_differ(case: str) -> None:
     found = differ(case, "1.33", "1.34")
     deciding = check(found, "1.33", "1.34")

@@ -19,7 +19,7 @@ from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters, nodes, pods
 from tests.harness import decide, make_scheduler
-from tests.lanes import sampled
+from tests.lanes import examples, sampled
 from tests.plugins.lib.devices.resources import devices, exactly, make_claim, make_class, make_slice
 from tests.plugins.storage import claim, volume
 from tests.running import prepare
@@ -36,7 +36,7 @@ def workloads(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
 
 @pytest.mark.slow
 @given(workloads())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_a_placed_pod_never_overfills_its_node(drawn: Any) -> None:
     scheduler = make_scheduler(*drawn)
     cluster = scheduler.cluster
@@ -51,7 +51,7 @@ def test_a_placed_pod_never_overfills_its_node(drawn: Any) -> None:
 
 @pytest.mark.slow
 @given(workloads())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_no_placed_pod_takes_a_host_port_that_is_in_use(drawn: Any) -> None:
     scheduler = make_scheduler(*drawn)
     cluster = scheduler.cluster
@@ -71,7 +71,7 @@ def test_no_placed_pod_takes_a_host_port_that_is_in_use(drawn: Any) -> None:
 
 @pytest.mark.slow
 @given(workloads())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_victims_have_lower_priority_than_their_preemptor(drawn: Any) -> None:
     scheduler = make_scheduler(*drawn)
     for decision in decide(scheduler).values():
@@ -81,7 +81,7 @@ def test_victims_have_lower_priority_than_their_preemptor(drawn: Any) -> None:
 
 @pytest.mark.slow
 @given(workloads(), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_order_of_pods_in_the_input_does_not_matter(drawn: Any, random: Any) -> None:
     made, all_pods = drawn
     pending = [pod for pod in all_pods if not pod.spec.node_name]
@@ -102,7 +102,7 @@ def test_the_order_of_pods_in_the_input_does_not_matter(drawn: Any, random: Any)
 
 @pytest.mark.slow
 @given(workloads())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_pod_that_does_not_fit_leaves_the_columns_as_they_were(drawn: Any) -> None:
     scheduler = make_scheduler(*drawn)
     usage = scheduler.cluster.usage
@@ -117,7 +117,7 @@ def test_a_pod_that_does_not_fit_leaves_the_columns_as_they_were(drawn: Any) -> 
 
 @pytest.mark.slow
 @given(st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_the_batched_dry_run_equals_one_node_at_a_time(data: st.DataObject) -> None:
     names = [f"n{index}" for index in range(data.draw(st.integers(1, 4)))]
     made = [data.draw(nodes(name)) for name in names]
@@ -175,7 +175,7 @@ def device_workloads(draw: st.DrawFn) -> tuple[list[Any], list[Any], list[Any]]:
 
 @pytest.mark.slow
 @given(device_workloads())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_no_device_is_given_out_twice_and_none_on_another_node(drawn: Any) -> None:
     made, waiting, objects = drawn
     scheduler = make_scheduler(made, waiting, objects=objects)
@@ -214,7 +214,7 @@ def claim_workloads(draw: st.DrawFn) -> tuple[list[Any], list[Any], list[Any]]:
 
 @pytest.mark.slow
 @given(claim_workloads())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_a_claim_for_one_pod_is_used_by_one_pod(drawn: Any) -> None:
     made, waiting, objects = drawn
     scheduler = make_scheduler(made, waiting, objects=objects)

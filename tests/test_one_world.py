@@ -32,6 +32,7 @@ from ksched_cli.wiring.loading import load_input
 from ksched_cli.wiring.options import RunOptions
 from ksched_cli.world.results import FinalPod, Limits, WorldResult
 from ksched_cli.world.world import World
+from tests.lanes import examples
 from tests.running import check, settle
 
 # An edit, as flag and text, or a manifest.
@@ -245,7 +246,7 @@ def check_nothing_is_lost(cluster: Loaded, settled: WorldResult) -> None:
 
 @pytest.mark.slow
 @given(situations())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_no_eviction_breaks_a_budget(drawn: Any) -> None:
     nodes, workloads, change = drawn
     with TemporaryDirectory() as name:

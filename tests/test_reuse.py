@@ -19,6 +19,7 @@ from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_pod
 from tests.clusters import ZONES, nodes, pods
 from tests.harness import make_scheduler
+from tests.lanes import examples, sampled
 from tests.running import prepare
 from tests.test_conformance import CASES
 
@@ -100,7 +101,7 @@ def outcomes(drawn: tuple[list[Any], list[Any]], *, reuse: bool) -> list[PodOutc
 
 # The limits are the same for all examples of a run, and nothing else outlives one.
 @given(workloads())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def check(drawn: tuple[list[Any], list[Any]]) -> None:
     assert outcomes(drawn, reuse=True) == outcomes(drawn, reuse=False)
 
@@ -119,7 +120,7 @@ def document(case: Path, *, reuse: bool) -> dict[str, Any]:
     return made
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
+@pytest.mark.parametrize("case", sampled(CASES, 4))
 def test_a_recorded_case_comes_out_the_same_with_and_without(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_memory, "_AFRESH_SHARE", 0)
     assert document(case, reuse=True) == document(case, reuse=False)

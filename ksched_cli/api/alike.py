@@ -15,12 +15,12 @@ from ksched_cli.api.beginning import stated_first
 from ksched_cli.api.kinds import KINDS
 
 _ITEMS = re.compile(rb'\s*\{(?:\s*"(?:apiVersion|kind)"\s*:\s*"[\w./-]*"\s*,)*\s*"items"\s*:\s*\[\s*', re.ASCII)
-# Of the first item as much as says what it is; and no item is larger than this.
+# Enough bytes of the first item to hold its kind; and no item is larger than this.
 _HEAD, _TAIL = 1024, 4 * 1024**2
 
 
 def decode_alike(raw: bytes) -> list[Struct] | None:
-    """None for whatever is not such a list, or has anything wrong in it: the usual way says what."""
+    """The items of such a list; None for anything else and for a list with a mistake, which the usual way reports."""
     items = _ITEMS.match(raw)
     if items is None:
         return None
@@ -49,7 +49,7 @@ def _ends_alike(raw: bytes, first: bytes, stated: tuple[str, str]) -> bool:
 
 @cache
 def _decoder(kind: type[Struct]) -> msgspec.json.Decoder[Any]:
-    """Of a list of the kind's fields with what an item says it is."""
+    """The type of a list of items with the kind's fields and their `apiVersion` and `kind`."""
     fields: list[Any] = [("api_version", str, msgspec.field(name="apiVersion", default="")), ("kind", str, "")]
     for each in msgspec.structs.fields(kind):
         given = {"default": each.default} if each.default is not NODEFAULT else {}

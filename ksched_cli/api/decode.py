@@ -1,4 +1,4 @@
-"""From JSON or plain values to typed objects, with every mistake of an object found at once and told by its path."""
+"""JSON or plain values become typed objects. All mistakes of an object are raised together, each with its path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DECODERS: dict[type[Struct], msgspec.json.Decoder[Any]] = {}
 
 
 class _Envelope(Struct, rename="camel"):
-    """Enough of a document to know what it is."""
+    """The fields of a document that identify its kind."""
 
     api_version: str = ""
     kind: str = ""
@@ -124,7 +124,7 @@ def _decode_as(raw: bytes | Raw, struct: type[Struct], source: str, line: int | 
 
 
 def decode_item(raw: Raw, struct: type[Struct], source: str, path: str) -> DecodedObject:
-    """One item of a list whose kind is known, as an API server sends it: the items do not say what they are."""
+    """One item of a list of one kind, as an API server sends it: such items have no `kind` of their own."""
     return _decode_as(raw, struct, source, None, path)
 
 
@@ -189,7 +189,7 @@ def is_list_kind(kind: str) -> bool:
 
 
 def element_of(api_version: str, kind: str) -> tuple[str, str]:
-    """What the items of a typed list are when they do not say so: a PodList's are Pods, a List's say it."""
+    """The kind of items without a `kind`: Pod in a PodList; none in a List, whose items have a `kind`."""
     return ("", "") if kind == "List" else (api_version, kind.removesuffix("List"))
 
 

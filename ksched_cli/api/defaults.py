@@ -151,7 +151,7 @@ def _default_pod_level(pod: Pod) -> None:
 
 
 def _container_limits(pod: Pod) -> Quantities:
-    """AggregateContainerLimits. Limits add up as requests do, so the sum is taken over a pod that asks for them."""
+    """AggregateContainerLimits. Limits add up as requests do, so the sum is taken over a pod that requests them."""
     asking = Pod(
         spec=PodSpec(
             containers=tuple(_asking_for_limits(each) for each in pod.spec.containers),

@@ -1,4 +1,4 @@
-"""Events, as the core group and events.k8s.io write them: what components said of objects, and when."""
+"""Events of the core group and of events.k8s.io: the messages of components about objects, with their times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On which line each field of a JSON document is. The decoder that reads values does not say."""
+"""The line of each field of a JSON document. The decoder of the values reports no lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be a label's key and value, and what Kubernetes says of what may not (apimachinery's validate/content)."""
+"""The rules for keys and values of labels, and Kubernetes' messages about violations (validate/content)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from ksched_cli.api.selectors import SelectorError, compile_node_selector_term
 
 @dataclass(frozen=True)
 class RequiredNodeAffinity:
-    """What a pod asks of the labels and the name of its node (nodeaffinity.GetRequiredNodeAffinity)."""
+    """The labels and names of nodes that a pod requires (nodeaffinity.GetRequiredNodeAffinity)."""
 
     node_selector: tuple[tuple[str, str], ...]
     terms: tuple[NodeSelectorTerm, ...] | None

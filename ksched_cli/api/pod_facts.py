@@ -1,4 +1,4 @@
-"""Small questions about a pod that many ask."""
+"""Small facts about a pod that many modules use."""
 
 from __future__ import annotations
 

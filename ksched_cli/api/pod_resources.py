@@ -1,4 +1,4 @@
-"""What a pod asks for in all (component-helpers resource.PodRequests and framework.PodInfo.CalculateResource).
+"""All requests of a pod (component-helpers resource.PodRequests and framework.PodInfo.CalculateResource).
 
 Sums are exact, in billionths, and rounded up once at the end: that is how quantities add up in Kubernetes.
 """
@@ -12,7 +12,7 @@ from ksched_cli.api.quantity import MAX_INT64, NANO, nano_value
 
 Sums = dict[str, int]
 
-# schedutil.DefaultMilliCPURequest and DefaultMemoryRequest: stand in for a container that asks for nothing.
+# schedutil.DefaultMilliCPURequest and DefaultMemoryRequest: stand in for a container without requests.
 DEFAULT_MILLI_CPU = 100
 DEFAULT_MEMORY = 200 * 1024 * 1024
 _DEFAULTS: Mapping[str, int] = {"cpu": DEFAULT_MILLI_CPU * (NANO // 1000), "memory": DEFAULT_MEMORY * NANO}
@@ -23,7 +23,7 @@ _ALWAYS = "Always"
 
 
 def requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True) -> dict[str, int]:
-    """Every resource that the pod asks for: cpu in thousandths, the rest in whole units.
+    """Every resource that the pod requests: cpu in thousandths, the rest in whole units.
 
     `use_status` counts a pod that is being resized in place as what it may still hold, as the cache does.
     """
@@ -32,9 +32,9 @@ def requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True) -> dict[s
 
 
 def nonzero_requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True) -> tuple[int, int]:
-    """Cpu and memory as the cache counts them for scoring: containers that ask for none count as the defaults.
+    """Cpu and memory as the cache counts them for scoring: containers without requests count as the defaults.
 
-    With pod-level requests a default stands in only where neither the pod nor any container asks
+    With pod-level requests a default stands in only where neither the pod nor any container requests
     (getNonMissingContainerRequests).
     """
     stand_ins = _DEFAULTS
@@ -46,7 +46,7 @@ def nonzero_requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True) -
 
 def nonzero_requests_without_sidecars(pod: Pod) -> tuple[int, int]:
     """`nonzero_requests_of` in older minors: a sidecar is an init container like the others, only that those after
-    it start beside it, and a default stands in for what such a group as a whole does not ask for."""
+    it start beside it, and a default stands in for what such a group as a whole does not request."""
     together: Sums = {}
     for container in pod.spec.containers:
         _add(together, _with_defaults(_container(pod, container, _statuses(pod), _NONE)))
@@ -67,7 +67,7 @@ def _with_defaults(asked: Sums) -> Sums:
 
 def scoring_requests_of(pod: Pod) -> tuple[int, int]:
     """Cpu and memory that the resource scores add for the pod at hand: every container as it is specified,
-    with the defaults where it asks for none, and pod-level requests left out."""
+    with the defaults where it requests none, and pod-level requests left out."""
     return _cpu_and_memory(_pod_requests(pod, _DEFAULTS, use_status=False, pod_level=False))
 
 

@@ -7,7 +7,7 @@ from ksched_cli.api.quantity import QuantityError, approximate, parse_quantity
 
 
 def largest_request(pod: Pod, resource: str) -> tuple[str | int, ...]:
-    """The request of the container that asks for most of the resource."""
+    """The request of the container that requests most of the resource."""
     asked = [
         (_amount(container, resource), ("spec", field, index, "resources", _where(container, resource), resource))
         for field, containers in (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers))

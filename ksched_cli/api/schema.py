@@ -22,7 +22,7 @@ _LEVELS = 3
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A field that the API server does not know, or whose value it cannot decode. `hint` says what may be meant."""
+    """A field that the API server has not, or whose value it cannot decode. `hint` names a field that may be meant."""
 
     path: Path
     message: str
@@ -45,7 +45,7 @@ def _type_name(api_version: str, kind: str) -> str | None:
 
 @cache
 def _lines() -> Mapping[str, str]:
-    """A type's line of known_fields.txt by its name: tests/known_fields.py says how to read it."""
+    """A type's line of known_fields.txt by its name: tests/known_fields.py describes its format."""
     text = files("ksched_cli.api").joinpath("known_fields.txt").read_text(encoding="utf-8")
     return {name: fields for name, _, fields in (line.partition(" ") for line in text.splitlines())}
 

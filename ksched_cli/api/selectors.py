@@ -142,7 +142,7 @@ class Selector:
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
-    # The labels that are wanted, where the requirements say no more: most selectors of controllers.
+    # The wanted labels, where every requirement is "key equals value": most selectors of controllers.
     _wanted: frozenset[tuple[str, str]] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

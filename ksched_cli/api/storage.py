@@ -1,4 +1,4 @@
-"""Persistent volumes, claims, classes and what CSI says of nodes."""
+"""Persistent volumes, claims, classes, and the CSI objects about nodes."""
 
 from __future__ import annotations
 

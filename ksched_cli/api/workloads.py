@@ -122,7 +122,7 @@ class PodConditionPattern(Struct, rename="camel", frozen=True, gc=False):
 
 
 class PodFailurePolicyRule(Struct, rename="camel", frozen=True, gc=False):
-    """`on_exit_codes` says only whether the rule is one for exit codes."""
+    """`on_exit_codes` is only whether the rule is one for exit codes."""
 
     action: str = ""
     on_pod_conditions: tuple[PodConditionPattern, ...] = ()

@@ -124,7 +124,7 @@ class _Composer:
         tag, text = event.tag, event.value
         try:
             if tag is None or tag == "!":
-                # Quoted text is text; `!` alone says the same of a plain scalar.
+                # Quoted text is text; `!` alone makes a plain scalar text, too.
                 return resolve_plain(text) if event.implicit[0] and tag is None else text
             return _tagged(tag, text)
         except NotInJson as mistake:

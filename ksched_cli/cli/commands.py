@@ -1,4 +1,4 @@
-"""The commands as they are, for whoever completes them: their options, what those take, and what comes after."""
+"""All commands with their options, the values of the options and their arguments, as shell completion needs them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, get_args
 _KINDS = re.compile(r"\[?(NODE|NAMESPACE|POD|KIND/NAME|X\.Y|TOPIC)\b")
 _KIND_OF = {"KIND/NAME": "workload", "X.Y": "minor"}
 _FILES = re.compile(r"\[?(FILE|SOURCE|DIR|CHART|DOCUMENT|TEMPLATE|\w+\.yaml)\b")
-# The end of the first sentence, or of a first part that says enough.
+# The end of the first sentence, or of a first part that is long enough.
 _END = re.compile(r"(?<=[.;]) |(?<=.{18}): ")
 
 

@@ -136,8 +136,7 @@ def _objects(typed: _Typed, kinds: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _pods(typed: _Typed, current: str) -> Iterator[str]:
-    """By name where -n says the namespace, or where a name is being typed that no namespace begins; else with the
-    namespace."""
+    """Names of pods with -n, or where no namespace begins with what is typed; else names with their namespaces."""
     namespaces, pods = typed.of("--namespace"), list(_objects(typed, _KINDS["pod"]))
     if namespaces:
         yield from (name for namespace, name in pods if namespace == namespaces[-1])

@@ -13,7 +13,7 @@ from ksched_cli.cli.printing import complain, print_row, print_text, warn
 from ksched_cli.cli.showing import show
 from ksched_cli.errors import ConfigError, InputError, Problem, UsageError
 
-# Something of the old file cannot be said.
+# The new version cannot express something of the old file.
 NOT_WHOLE = 1
 SHORT = "Look at a KubeSchedulerConfiguration, check it, migrate it, get its schema."
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=SHORT)
@@ -65,7 +65,7 @@ Examples:
 MIGRATE_HELP = """Rewrite an older configuration, or a Policy, as a configuration of v1.
 
 FILE is a KubeSchedulerConfiguration of any version, or a Policy in JSON or YAML, also in its ConfigMap; - is stdin.
-It is read, and its mistakes are told, as by the newest Kubernetes that reads it, or by that of --kube-version.
+It is read, and its mistakes are reported, as by the newest Kubernetes that reads it, or by that of --kube-version.
 
 What is printed means the same to Kubernetes 1.36, and says only what differs from its defaults. Defaults of the old
 version that have changed are written out. Comments are not kept.

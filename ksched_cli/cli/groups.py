@@ -138,7 +138,7 @@ def _one_namespace_or_all(namespace: str, all_namespaces: bool) -> None:
 
 @dataclass(frozen=True)
 class SchedulerOptions:
-    """The scheduler that is asked."""
+    """Options of the scheduler that decides."""
 
     panel: ClassVar[Panel] = Panel(RULES, {"config", "kube_version", "tie_break"})
     config: options.Config = None

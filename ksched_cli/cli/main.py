@@ -27,10 +27,10 @@ BROKEN_PIPE = 141
 # A full disk, a failing disk, a limit of the file's size, a quota, a descriptor that is not open for writing.
 _UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF)
 NO_COLOUR = "--no-color"
-# What shells and kubectl ask for; it is none of the commands that people see.
+# Shells and kubectl call this command; the help does not list it.
 COMPLETE = "__complete"
 
-# Each is a module beside this one, and is imported when it is asked for: the help of all takes none of them.
+# Each is a module beside this one, and is imported when it runs: the help of all commands imports none of them.
 COMMANDS = {
     "simulate": "Place every pending pod and show why.",
     "capacity": "How many more pods fit, where, and what runs out first.",
@@ -90,7 +90,7 @@ def _add_command(app: typer.Typer, name: str, module: ModuleType) -> None:
 
 
 def _named_only() -> None:
-    """A command that was not asked for."""
+    """A command that was not typed."""
 
 
 def whole_app() -> typer.Typer:
@@ -200,7 +200,7 @@ def _as_pflag(argument: str) -> str:
 
 def _invoke(arguments: list[str]) -> object:
     """The command, or a template over the document that it prints."""
-    # `completion` writes down all commands, the others know of themselves.
+    # `completion` needs all commands, every other command only itself.
     arguments = [_as_pflag(each) for each in arguments]
     app = whole_app() if arguments[:1] == ["completion"] else make_app(arguments[:1])
     if not any(each.startswith(("-o", "--output")) for each in arguments):
@@ -229,8 +229,8 @@ def _called(app: typer.Typer, arguments: list[str]) -> object:
 
 def _usage_error(mistake: Exception) -> int:
     """click's own complaints, in the form of all others and with the way to the help."""
-    text: str = mistake.format_message()  # type: ignore[attr-defined]  # asked for by the caller
-    # pydantic's words, which say nothing to the reader.
+    text: str = mistake.format_message()  # type: ignore[attr-defined]  # requested by the caller
+    # pydantic's words, which do not help the reader.
     text = text.replace("Value error, ", "")
     if type(mistake).__name__ == "NoArgsIsHelpError":
         print_text(text)
@@ -256,5 +256,5 @@ def _hint(text: str) -> str:
 
 
 def _program() -> str:
-    """kubectl runs a plugin by its file name; help should say what the person typed."""
+    """kubectl runs a plugin by its file name; help shows what the person typed."""
     return "kubectl ksched" if os.path.basename(sys.argv[0]).startswith("kubectl-") else "ksched"

@@ -24,14 +24,14 @@ class Renderer(Protocol):
 
 @dataclass(frozen=True)
 class Template:
-    """What -o asks for, and the command line that gets the document for it."""
+    """The template behind -o, and the command line that makes the document for it."""
 
     text: str
     render: Renderer
     arguments: list[str]
 
     def show(self, printed: str) -> None:
-        """What the command printed, by the template; a help text, say, as it is."""
+        """The output of the command, rendered by the template; a help text and other texts as they are."""
         from ksched_cli.report.jsonpath_syntax import TemplateError
 
         try:

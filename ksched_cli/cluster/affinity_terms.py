@@ -81,7 +81,7 @@ class WeightedAffinityTerm:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodTerms:
-    """All terms of a pod. A list that does not compile is empty and its error says why (PodInfo.Update)."""
+    """All terms of a pod. A list that does not compile is empty and has an error (PodInfo.Update)."""
 
     required_affinity: tuple[AffinityTerm, ...] = ()
     required_anti_affinity: tuple[AffinityTerm, ...] = ()

@@ -96,7 +96,7 @@ class Cluster:
     # Pods
 
     def _begin_with(self, pods: Sequence[Pod]) -> None:
-        """`add_pod` for each of the pods, column by column. Whoever follows the moves begins with these pods."""
+        """`add_pod` for each of the pods, column by column. Followers of the moves begin with these pods."""
         infos = list(map(self._info, pods))
         if len({info.uid for info in infos}) < len(infos):
             # The first pod of a uid counts.

@@ -15,7 +15,7 @@ _MOST_STEPS = 8
 
 
 class Image:
-    """One image name: its size as the first node that reported it says, and the rows of the nodes that hold it."""
+    """One image name: its size as the first node reports it, and the rows of the nodes that hold it."""
 
     __slots__ = ("rows", "size")
 
@@ -39,7 +39,7 @@ class NodesWithImages(Protocol):
 
 class ImageIndex:
     """Inverted: image name to nodes. The size is shared by all nodes, as in kube-scheduler's cache. An index that is
-    made of the one before looks up an image when it is asked for."""
+    made of the one before looks up an image when it is needed."""
 
     def __init__(self, nodes: NodesWithImages, before: NodesWithImages | None, source: RowColumn) -> None:
         """`source`: for each row the row of the same node object before, or NOWHERE."""

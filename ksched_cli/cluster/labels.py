@@ -35,7 +35,7 @@ class LabelColumn:
         return present
 
     def where(self, holds: Callable[[str | None], bool]) -> BoolColumn:
-        """Which rows satisfy a condition on the value (None where the label is absent), asked once per value."""
+        """Which rows satisfy a condition on the value (None where the label is absent), computed once per value."""
         verdicts = np.fromiter((holds(value) for value in self.values), dtype=np.bool_, count=len(self.values))
         return verdicts[self.ids]
 
@@ -60,7 +60,7 @@ class LabelColumn:
 
 
 class LabelColumns:
-    """Columns made when a key is first asked for. Thrown away as a whole when any node's labels change."""
+    """Columns made when a key is first used. All are dropped when the labels of any node change."""
 
     def __init__(self, labels: Sequence[Mapping[str, str]]) -> None:
         self._labels = labels

@@ -14,7 +14,7 @@ from ksched_cli.cluster.columns import RowColumn
 if TYPE_CHECKING:
     from ksched_cli.cluster.cache import Cluster
 
-# Past this share of touched nodes asking about all of them is less work than picking them out.
+# Above this share of touched nodes, reading all nodes is less work than choosing the touched ones.
 _AFRESH_SHARE = 8
 # Most runs have few templates; a run of pods that are all different must not fill the memory with columns.
 _KEPT = 64

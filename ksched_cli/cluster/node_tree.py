@@ -16,7 +16,7 @@ _BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-do
 
 def zone_key(labels: Mapping[str, str], release: Release = NEWEST) -> tuple[str, str]:
     """utilnode.GetZoneKey: (region, zone), the beta labels first because old volumes still carry them. The
-    oldest minors know no others."""
+    oldest minors have no others."""
     if not ZoneRules.of(release).labels_without_beta:
         return labels.get(_BETA_REGION, ""), labels.get(_BETA_ZONE, "")
     zone = labels.get(_BETA_ZONE, labels.get(_ZONE, ""))

@@ -19,7 +19,7 @@ from ksched_cli.releases.minors import NEWEST, Release
 
 
 class NodeTable:
-    """What node objects say. What pods take from them is in `Usage`.
+    """The node objects as columns. What pods take from them is in `Usage`.
 
     Rows are dense and follow `nodeTree.list`, so that row order is the order in which kube-scheduler looks at nodes.
     Whatever changes a node makes a new table; rows may then have other numbers. A table takes over from `before` what
@@ -156,7 +156,7 @@ class NodeTable:
             self.allocatable[: len(before.allocatable), here] = before.allocatable[:, there]
 
     def widen(self, resources: int) -> None:
-        """Room for resources that some pod asks for and no node has."""
+        """Room for resources that some pod requests and no node has."""
         missing = resources - self.allocatable.shape[0]
         if missing > 0:
             empty = np.zeros((missing, len(self)), dtype=np.int64)

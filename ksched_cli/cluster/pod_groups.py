@@ -1,4 +1,4 @@
-"""Which pods belong together (backend/cache.podGroupState), and the PodGroup that says so."""
+"""Which pods belong together (backend/cache.podGroupState), and their PodGroup objects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def group_preemptor(pod: PodInfo) -> str:
 
 
 class PodGroups:
-    """Members of every group as the scheduler knows them. Pod rows stay until a roll back, and a pod's group never
+    """Members of every group as the scheduler has them. Pod rows stay until a roll back, and a pod's group never
     changes, so that only rows that came since the last question are looked at."""
 
     def __init__(self, cluster: Cluster, scheduler_names: Collection[str]) -> None:
@@ -89,5 +89,5 @@ def _arrival(pod: PodInfo) -> tuple[float, str, str]:
 
 
 def not_found(key: GroupKey) -> str:
-    """What the lister says of a group that does not exist."""
+    """The lister's error for a group that does not exist."""
     return f'podgroup.scheduling.k8s.io "{key.name}" not found'

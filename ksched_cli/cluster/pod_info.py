@@ -30,7 +30,7 @@ def host_ports_of(pod: Pod, *, sidecars: bool = True) -> tuple[HostPort, ...]:
 
 
 class PodSums(NamedTuple):
-    """(resource row, amount) pairs, and cpu and memory with defaults for containers that ask for none."""
+    """(resource row, amount) pairs, and cpu and memory with defaults for containers without requests."""
 
     requests: tuple[tuple[int, int], ...]
     incoming_requests: tuple[tuple[int, int], ...]
@@ -72,12 +72,12 @@ class PodInfo:
 
     @property
     def incoming_requests(self) -> tuple[tuple[int, int], ...]:
-        """What the pod asks for before it is placed (noderesources.computePodResourceRequest): no status yet."""
+        """The requests of the pod before it is placed (noderesources.computePodResourceRequest): no status yet."""
         return self._sums.incoming_requests
 
     @cached_property
     def _sums(self) -> PodSums:
-        """Added up once for all pods whose containers ask for the same."""
+        """The sum, computed once for all pods whose containers have the same requests."""
         asked = _asked(self.pod)
         if asked is None:
             return self._added_up()
@@ -121,7 +121,7 @@ _SUMS = ("_sums", "host_ports")
 
 
 def _asked(pod: Pod) -> Hashable | None:
-    """What the containers of a plain pod ask for; None where something else counts as well."""
+    """The requests of the containers of a plain pod; None where something else counts as well."""
     spec = pod.spec
     if spec.init_containers or spec.overhead or spec.resources is not None or _has_actuated(pod.status):
         return None
@@ -142,5 +142,5 @@ def takes_the_same(old: Pod, new: Pod) -> bool:
 
 
 def _has_actuated(status: PodStatus) -> bool:
-    """Whether a pod that is resized in place may hold something else than its spec asks for."""
+    """Whether a pod that is resized in place may hold something else than its spec requests."""
     return bool(status.container_statuses or status.init_container_statuses or status.resources)

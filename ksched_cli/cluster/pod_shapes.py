@@ -25,7 +25,7 @@ class ShapeAmounts:
 
 
 class PodShapes:
-    """`requests[resource][shape]` for the resources that any pod asks for, `nonzero[0 or 1, shape]`."""
+    """`requests[resource][shape]` for the resources that any pod requests, `nonzero[0 or 1, shape]`."""
 
     def __init__(self) -> None:
         self._shapes: Vocabulary[Shape] = Vocabulary()

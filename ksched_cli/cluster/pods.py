@@ -1,4 +1,4 @@
-"""The pod table: one row per pod that the cluster knows, placed or pending."""
+"""The pod table: one row per pod of the cluster, placed or pending."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class ResourceIndex:
     def __init__(self) -> None:
         self._rows: dict[str, int] = {"cpu": CPU, "memory": MEMORY, "ephemeral-storage": EPHEMERAL_STORAGE}
         self.names: list[str] = list(self._rows)
-        # Sums of pods by what their containers ask for. They hold rows of this index.
+        # Sums of pods by the requests of their containers. They hold rows of this index.
         self.known_sums: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""What a configured extender decides, and what is wrong with its settings, without asking it."""
+"""What a configured extender decides, and what is wrong with its settings, without a call of the extender."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def decides(extender: Extender) -> list[str]:
 
 
 def not_called(extender: Extender) -> dict[str, Any]:
-    """For the coverage of a run that did not ask it."""
+    """Text for the coverage of a run that did not call the extender."""
     managed = [resource.name for resource in extender.managed_resources]
     return {
         "extender": extender_name(extender),

@@ -152,7 +152,7 @@ class _Loader(Reading):
         self.stop_if_mistaken()
 
     def _check_fields(self) -> None:
-        """Fields that came later; a file of a later version may have them, as far as they can be said otherwise."""
+        """Complain about fields that came later. A file of a later version may have those that older fields replace."""
         if not self._restated_from:
             version = self._config_version or self._release.config.newest
             for steps, text, hint in unknown_fields(self.document.value, self._release, version):

@@ -69,7 +69,7 @@ class PluginConfig(Struct, rename="camel", frozen=True, forbid_unknown_fields=Tr
 class KubeSchedulerProfile(Struct, frozen=True):
     """A profile; `args` are typed where the plugin is in-tree and plain values otherwise. `config_version` is that of
     its file, with whose default plugins it goes: the newest that the minor reads where it is empty. A Policy may have
-    given plugins names of its own (`implemented_by` says what they are), and ask for all reasons that a node fails for.
+    given plugins names of its own (`implemented_by` has the plugin), and want all reasons that a node fails for.
     """
 
     scheduler_name: str = DEFAULT_SCHEDULER
@@ -119,9 +119,9 @@ class SchedulerConfiguration(Struct, frozen=True):
     pod_initial_backoff_seconds: int = 1
     pod_max_backoff_seconds: int = 10
     extenders: tuple[Extender, ...] = ()
-    # The apiVersion of the file, where the minor does not read it and what it says was said in an older one's terms.
+    # The apiVersion of the file, where the minor does not read it and the file was rewritten for an older version.
     restated_from: str = ""
-    # What the file says and has no effect.
+    # Settings of the file that have no effect.
     notes: tuple[str, ...] = ()
     # The v1alpha1 document of the time of predicates that it was read from, with its defaults.
     alpha: dict[str, Any] = {}

@@ -11,7 +11,7 @@ import msgspec
 from ksched_cli.api.conversion import Mistake, path_text, problems_in
 from ksched_cli.errors import ConfigError, Problem
 
-# What the arguments of any plugin may say of themselves.
+# Fields that the arguments of any plugin may have.
 _IDENTITY = ("apiVersion", "kind")
 
 
@@ -33,7 +33,7 @@ def own_args(model: type[Any], given: Mapping[str, Any]) -> tuple[Any, list[Mist
     try:
         args, mistakes = problems_in(named, model)
     except Exception as problem:
-        # A model may check more than types; msgspec knows what ValueError and TypeError from it mean, and no others.
+        # A model may check more than types; msgspec converts ValueError and TypeError of the model, and no others.
         args, mistakes = None, [((), f"{type(problem).__name__}: {problem}")]
     _spell_out(args)
     # A field that was given and is mistaken was taken out to look at the others, and is not missing.
@@ -42,7 +42,7 @@ def own_args(model: type[Any], given: Mapping[str, Any]) -> tuple[Any, list[Mist
 
 
 def _spell_out(args: Any) -> None:
-    """msgspec leaves defaults of a dataclass to the class, where whoever prints the arguments does not find them."""
+    """Set the defaults of a dataclass on the instance: msgspec leaves them to the class, where printing misses them."""
     if is_dataclass(args) and not isinstance(args, type):
         for each in fields(args):
             value = getattr(args, each.name)
@@ -51,7 +51,7 @@ def _spell_out(args: Any) -> None:
 
 
 def default_args(name: str, model: type[Any]) -> Any:
-    """What the plugin gets when the configuration says nothing about it."""
+    """The arguments of the plugin when the configuration has none."""
     args, mistakes = own_args(model, {})
     if mistakes:
         raise ConfigError(Problem(needs_arguments(name, mistakes), hint="give it a pluginConfig"))

@@ -1,4 +1,4 @@
-"""A profile of a newer configuration version, said in the terms of a minor that does not read it."""
+"""A profile of a newer configuration version, rewritten for a minor that does not read that version."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _DEFAULT = _PLUGIN_OF["LeastAllocated"]
 def restate(
     profile: KubeSchedulerProfile, release: Release, gates: FeatureGates, points_of: Mapping[str, Collection[str]]
 ) -> tuple[KubeSchedulerProfile, list[Unsaid]]:
-    """The profile, and what of it the minor has no words for."""
+    """The rewritten profile, and the settings that the minor cannot express."""
     if release.before_plugins:
         return restate_algorithm(profile, release, gates)
     unsaid: list[Unsaid] = []
@@ -68,7 +68,7 @@ def restate(
 
 
 def _spread_out(plugins: Plugins, defaults: Plugins, points_of: Mapping[str, Collection[str]]) -> Plugins:
-    """What MultiPoint says, at every point that it is about. What a point says itself comes first."""
+    """The content of MultiPoint, written at every point that it covers. The point's own lists come first."""
     everywhere, default_sets = plugins.multi_point, dict(defaults.points())
     by_field = {}
     for point, own in plugins.points():

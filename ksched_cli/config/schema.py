@@ -38,7 +38,7 @@ def configuration_schema(release: Release) -> dict[str, Any]:
 
 
 def _nullable(component: dict[str, Any]) -> dict[str, Any]:
-    """Every optional field may be null; defaults and Python's docstrings say nothing to an editor."""
+    """Every optional field may be null; an editor has no use for defaults and Python's docstrings."""
     component = {key: value for key, value in component.items() if key != "description"}
     properties = {
         name: _or_null({key: value for key, value in each.items() if key != "default"})

@@ -63,7 +63,7 @@ def leader_election_complaints(election: LeaderElection, release: Release) -> It
 
 
 def address_complaints(addresses: Mapping[str, str | None], release: Release) -> Iterator[Complaint]:
-    """Where there is no port without encryption an address can only say so."""
+    """Complaints where the minor has no port without encryption: an address must be empty or have port 0."""
     if not ConfigurationRules.of(release).serves_http:
         for name, address in addresses.items():
             if address and not _is_no_port(address):

@@ -13,13 +13,13 @@ from ksched_cli.releases.minors import Release
 Unknown = tuple[tuple[str | int, ...], str, str]
 
 
-# With the addresses went the port that they were about; flags of kube-scheduler say where the secure one is.
+# The addresses were removed together with their port; flags of kube-scheduler set the secure one.
 _WITHOUT_ADDRESSES = ("v1beta3", "v1")
 _ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
 
 
 def unknown_fields(document: dict[str, Any], release: Release, config_version: str) -> Iterator[Unknown]:
-    """Those that the document has and the minor, or the version it is written in, does not know."""
+    """Fields of the document that the minor, or the version of the document, does not have."""
     yield from _later(document, DOCUMENT_FIELDS, (), release)
     for field in _ADDRESSES if config_version in _WITHOUT_ADDRESSES else ():
         if field in document:

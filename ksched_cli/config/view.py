@@ -92,5 +92,5 @@ def _args(
 
 
 def _filled(document: dict[str, Any]) -> dict[str, Any]:
-    """Without what says nothing."""
+    """The value without empty fields."""
     return {key: value for key, value in document.items() if value not in (None, "", [], {}, ())}

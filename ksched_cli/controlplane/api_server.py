@@ -28,7 +28,7 @@ from ksched_cli.sources.controllers.naming import uid_of
 T = TypeVar("T")
 Watch = Callable[[Any, Any], None]
 
-# terminationGracePeriodSeconds of a pod that does not say.
+# terminationGracePeriodSeconds of a pod without the field.
 DEFAULT_GRACE_SECONDS = 30.0
 _ADMISSION_KINDS = (LimitRange, PriorityClass, ResourceQuota, RuntimeClass)
 
@@ -85,7 +85,7 @@ class ApiServer(Logged):
         self.refusals: LoggedIndex[Identity, str, PodRefusal] = LoggedIndex(self.undo)
         self.budgets = Budgets(self)
         self.places_everything = places_everything
-        # An API server of an older minor drops the fields of pods that it does not know.
+        # An API server of an older minor drops the fields of pods that its minor lacks.
         self.stored_form: Callable[[Any], Any] = lambda pod: pod
         self._watches: list[Watch] = LoggedList(self.undo)
         self._chain: Chain | None = None

@@ -29,7 +29,7 @@ _UNSCALABLE = ("DaemonSet", "Job", "Node")
 
 
 class _NoScaleError(Exception):
-    """The disruption controller cannot tell how many pods there should be."""
+    """The disruption controller cannot compute how many pods there should be."""
 
 
 def needs_no_budget(pod: Pod) -> bool:
@@ -96,7 +96,7 @@ class Budgets:
 
 
 def _counts(item: PodDisruptionBudget, pod: Pod) -> bool:
-    """Whether evicting the pod takes from the budget. A pod that is not ready may go without, as the policy says."""
+    """Whether evicting the pod takes from the budget. The policy decides whether a pod that is not ready does."""
     if is_ready(pod):
         return True
     if item.spec.unhealthy_pod_eviction_policy == _ALWAYS_ALLOW:

@@ -1,4 +1,4 @@
-"""The client side of a drain: it asks the eviction API, again and again (kubectl/pkg/drain)."""
+"""The client side of a drain: calls the eviction API until each pod is evicted (kubectl/pkg/drain)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Drainer(Worker):
         return asks_budget, is_ready(pod), pod_key(pod)
 
     def give_up(self) -> None:
-        """Ask for no eviction any more."""
+        """Request no more evictions."""
         for retry in self._retries.values():
             self._queue.cancel(retry)
         for kept in (self._uids, self._retries, self.refused):

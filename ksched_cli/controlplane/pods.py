@@ -1,4 +1,4 @@
-"""Questions about one pod that several controllers ask."""
+"""Facts about one pod that several controllers use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_ready(pod: Pod) -> bool:
 
 
 def ready_since(pod: Pod) -> float:
-    """When the pod became ready, in seconds since the epoch; 0 if no condition says so."""
+    """When the pod became ready, in seconds since the epoch; 0 without such a condition."""
     for each in pod.status.conditions:
         if each.type == "Ready" and each.status == "True" and each.last_transition_time:
             return parse_time(each.last_transition_time)

@@ -12,7 +12,7 @@ ON_DELETE = "OnDelete"
 
 
 def is_complete(controllers: Controllers, item: Any) -> bool | None:
-    """None for kinds and strategies of which kubectl does not tell."""
+    """None for kinds and strategies without a rollout status in kubectl."""
     if isinstance(item, Deployment):
         return _deployment(controllers, item)
     if isinstance(item, StatefulSet):

@@ -124,7 +124,7 @@ class Store(Logged):
         return [item for item in found if not namespace or item.metadata.namespace == namespace]
 
     def _referring_index(self) -> LoggedIndex[tuple[str, str], Identity, Any]:
-        """Built when it is needed first. Owners are found by kind and name: a reference does not say whether the owner
+        """Built when it is needed first. Owners are found by kind and name: a reference does not show whether the owner
         has a namespace."""
         if self._referring is None:
             self._referring = LoggedIndex(self.undo)

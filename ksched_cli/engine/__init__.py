@@ -1,1 +1,1 @@
-"""How a scheduling cycle runs: profile, queue, cycle, preemption's trials. Knows no plugin by name."""
+"""How a scheduling cycle runs: profile, queue, cycle, preemption's trials. It names no plugin."""

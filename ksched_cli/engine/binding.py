@@ -12,7 +12,7 @@ from ksched_cli.engine.runtime import Runtime
 from ksched_cli.framework.reasons import free_text
 from ksched_cli.framework.status import SUCCESS, Code, Status, error
 
-# A Permit plugin may ask for more time, and gets no more.
+# A Permit plugin may want more time, and gets no more.
 MAX_WAIT = 15 * 60.0
 
 SOME_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
@@ -65,7 +65,7 @@ def bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status 
 
 @dataclass(frozen=True)
 class Permission:
-    """What Permit came to, and how long the plugins that ask to wait will wait at most, in seconds."""
+    """The result of Permit, and how long the plugins that want to wait will wait at most, in seconds."""
 
     status: Status
     timeouts: Mapping[str, float] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Permission:
 
 
 def permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Permission:
-    """RunPermitPlugins: the first refusal, after everything was unreserved; else the wait that a plugin asked for
+    """RunPermitPlugins: the first refusal, after everything was unreserved; else the wait that a plugin wants
     last, else success."""
     try:
         answer = _run_permit(runtime, state, pod, row)

@@ -14,7 +14,7 @@ from ksched_cli.releases.plugin_names import NODE_DECLARED_FEATURES
 
 
 def pod_changes(old: Pod, new: Pod, gates: FeatureGates) -> list[ClusterEvent]:
-    """PodSchedulingPropertiesChange: a general update where nothing that plugins ask for by name has changed."""
+    """PodSchedulingPropertiesChange: a general update where nothing that plugins register for by name has changed."""
     resource = ASSIGNED_POD if new.spec.node_name else UNSCHEDULED_POD
     found = [
         (Action.UPDATE_POD_LABEL, new.metadata.labels != old.metadata.labels),

@@ -117,7 +117,7 @@ class Cycle(Logged):
         self.cluster.displace(decision.pod_row)
 
     def _drop_nomination(self, decision: Decision) -> None:
-        """A pod whose cycle failed gives up its node, as far as the minor says so."""
+        """Free the node of a pod whose cycle failed, as far as the minor does."""
         if self._rules.failed_pods_lose_nomination:
             self.nominator.delete(decision.pod_row)
 
@@ -155,7 +155,7 @@ class Cycle(Logged):
 
     def ask(self, runtime: Runtime, pod_row: int) -> Decision:
         """What the pod's cycle would come to, were it tried now, with ties to the lowest name. Nothing comes of it, and
-        Reserve and what follows is not asked."""
+        Reserve and the later points do not run."""
         pod, start = self.cluster.pods.infos[pod_row], self.next_start
         if pod.pod.metadata.deletion_timestamp is not None:
             return Decision(pod_row, pod, "skipped")
@@ -178,7 +178,7 @@ class Cycle(Logged):
 
     def scores_of(self, runtime: Runtime, pod_row: int, rows: RowColumn) -> ScoreTable | None:
         """How these nodes would score against each other, had the pod no others to go to; None where it cannot be
-        said. Extenders are not asked."""
+        said. Extenders are not called."""
         state, pod = CycleState(), self.cluster.pods.infos[pod_row]
         nodes = NodeRows(self.cluster, rows)
         try:
@@ -266,8 +266,8 @@ class Cycle(Logged):
     def _evaluate_nominated_node(
         self, runtime: Runtime, state: CycleState, decision: Decision, diagnosis: Diagnosis
     ) -> NodeRows:
-        """The node that preemption cleared for this pod is tried first, and alone. What extenders say of it does not
-        stay: they are asked again with all nodes."""
+        """The node that preemption cleared for this pod is tried first, and alone. What extenders return for it is
+        dropped: they are called again with all nodes."""
         row = self.cluster.nodes.row_of.get(self.nominator.node_of(decision.pod_row))
         if not self.prefers_nominated_node:
             row = None
@@ -300,7 +300,7 @@ class Cycle(Logged):
         return NodeRows(self.cluster, rows)
 
     def _note_left_out(self, others: BoolColumn, narrowed_by: set[str], diagnosis: Diagnosis) -> None:
-        """What is said of nodes that PreFilter ruled out: by whom, that it was so, or nothing."""
+        """The reasons of nodes that PreFilter ruled out: the plugin, a general text, or none, by minor."""
         told = self._rules.nodes_left_out
         if told == "told by plugin":
             by = " ".join(sorted(narrowed_by))
@@ -438,7 +438,7 @@ class Cycle(Logged):
     def _post_filter(
         self, runtime: Runtime, state: CycleState, decision: Decision, diagnosis: Diagnosis
     ) -> PostFilterResult | None:
-        """RunPostFilterPlugins, and the message with what they say. Where there are none a nomination ends, as it does
+        """RunPostFilterPlugins, and the message with their text. Where there are none a nomination ends, as it does
         where they find no node."""
         decision.result = "unschedulable"
         loses = self._rules.failed_pods_lose_nomination

@@ -24,7 +24,7 @@ def no_rows() -> RowColumn:
 @dataclass
 class Decision:
     """`ties` are all rows with the highest total, in name order; empty when nothing was scored. `nominated_node` is
-    where this cycle nominated the pod to; an earlier nomination is the nominator's to know. A pod that Permit plugins
+    where this cycle nominated the pod to; earlier nominations are in the nominator. A pod that Permit plugins
     hold is `waiting`, if the run has a clock. `let_go` is the node that the pod had
     and lost when it was to be bound. `group_victims` are the pods that leave for the whole pod group. `reason`: why it
     has no node, where no plugin rejects it."""

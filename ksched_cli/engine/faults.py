@@ -19,7 +19,7 @@ class CycleError(KschedError):
 
 
 class ExtenderError(CycleError):
-    """The extender could not be asked, or its answer cannot be used; the text is kube-scheduler's where it has one."""
+    """The extender could not be called, or its answer cannot be used; the text is kube-scheduler's where it has one."""
 
 
 class PluginFault(CycleError):

@@ -41,7 +41,7 @@ class GroupDecision:
 
 @dataclass
 class _Attempt:
-    """One pod's part of the cycle. `row` is the node it was assumed on, and `permit` what Permit said of it there;
+    """One pod's part of the cycle. `row` is the node it was assumed on, and `permit` the result of Permit there;
     a pod that preempts is assumed on the node it is nominated to. `assumed` as long as that was not taken back."""
 
     decision: Decision

@@ -15,7 +15,7 @@ from ksched_cli.framework.status import Status, error, unschedulable
 
 
 def generate(runtime: Runtime, key: GroupKey, nodes: RowColumn) -> Sequence[Placement] | Status:
-    """RunPlacementGeneratePlugins: the first plugin alone is asked; without one the group may go anywhere."""
+    """RunPlacementGeneratePlugins: only the first plugin runs; without one the group may go anywhere."""
     if not runtime.profile.placement_generate:
         return [Placement("", nodes)]
     plugin = runtime.profile.placement_generate[0]

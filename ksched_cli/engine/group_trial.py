@@ -9,7 +9,7 @@ from ksched_cli.framework.status import Status
 
 
 class CacheGroupTrial:
-    """GroupTrial on the cache itself. Whoever makes one restores the cache with the undo log of the cluster."""
+    """GroupTrial on the cache itself. Its maker restores the cache with the undo log of the cluster."""
 
     def __init__(self, cluster: Cluster, schedule: Callable[[], Status]) -> None:
         self._cluster = cluster

@@ -1,7 +1,7 @@
-"""What happens to the cluster, for cache and queue alike (eventhandlers.go).
+"""Handlers of cluster events: they update the cache and wake the queue (eventhandlers.go).
 
-Whoever changes the cluster comes through here: a watch, a step of a scenario, or the settling of a run that binds and
-evicts pods itself. Objects are handed over as the API server has them; the old version is the one that is known.
+Every change of the cluster comes through here: of a watch, of a step of a scenario, or of a world that binds and
+evicts pods. Objects are passed as the API server has them; the old version is that of the catalog.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class EventHandlers(Logged):
     update = add
 
     def changed(self, old: Any, new: Any) -> None:
-        """A change by someone who knows both versions, and whose objects the catalog may have already."""
+        """A change with both versions of the object; the catalog may have the new one already."""
         item = old if new is None else new
         if isinstance(item, Pod | Node):
             if new is None:
@@ -137,7 +137,7 @@ class EventHandlers(Logged):
         row = self._cluster.nodes.row_of.get(name)
         if row is None:
             return
-        # Told first, as in kube-scheduler: a hint may want to see the node once more.
+        # The event comes first, as in kube-scheduler: a hint may read the node once more.
         self._tell(ClusterEvent("Node", Action.DELETE), self._cluster.nodes.objects[row], None)
         self._cluster.remove_node(name)
 
@@ -151,7 +151,7 @@ class EventHandlers(Logged):
         return pod.spec.scheduler_name in self._scheduler_names
 
     def _is_assumed(self, row: int) -> bool:
-        """The scheduler has a node for it, and the API server does not know yet."""
+        """Whether the scheduler has chosen a node, and the API server has no binding yet."""
         placed = self._cluster.pods.node_row[row] != NOWHERE
         return bool(placed) and not self._cluster.pods.infos[row].pod.spec.node_name
 

@@ -26,7 +26,7 @@ from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, error
 
 @dataclass(frozen=True)
 class InspectedStatus:
-    """What a plugin said of the pod as a whole. `node_names`: the only nodes it leaves, None for all."""
+    """The result of a plugin for the pod as a whole. `node_names`: the only nodes it leaves, None for all."""
 
     plugin: str
     status: Status
@@ -35,8 +35,8 @@ class InspectedStatus:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What one filter says of every node. `beside` are the nodes that it would pass but for pods that are nominated
-    to them; `problem` is there when it could not say anything."""
+    """The result of one filter for every node. `beside` are the nodes that it would pass without the pods
+    nominated to them; `problem` is set when the filter failed."""
 
     plugin: FilterPlugin[Any]
     statuses: NodeStatuses
@@ -46,7 +46,7 @@ class Judgement:
 
 @dataclass
 class Inspection:
-    """All that the plugins of a profile say of one pod before its cycle."""
+    """The results of all plugins of a profile for one pod before its cycle."""
 
     runtime: Runtime
     pod: PodInfo
@@ -63,7 +63,7 @@ class Inspection:
             with self._as_judged(judgement, row) as state, self.runtime.calling(plugin.name, "explain"):
                 return plugin.explain(state.filter_states.get(plugin.name), self.pod, nodes, 0)
         except CycleError:
-            # What the filter tripped over has no numbers either; its reason says what it was.
+            # A node on which the filter failed has no numbers either; its reason has the error.
             return {}
 
     @contextmanager
@@ -82,7 +82,7 @@ class Inspection:
 
 
 def inspect(runtime: Runtime, pod: PodInfo) -> Inspection:
-    """Ask PreEnqueue, PreFilter and every filter about every node."""
+    """Run PreEnqueue, PreFilter and every filter over every node."""
     inspection = Inspection(runtime, pod)
     for plugin in runtime.profile.pre_enqueue:
         with runtime.calling(plugin.name, "preEnqueue"):

@@ -94,7 +94,7 @@ class TemplateLane:
             *profile.bind,
             *profile.post_bind,
         )
-        # Plugins that never return a version need not be asked about each pod.
+        # Plugins that never return a version are not called for each pod.
         self._is_open = not profile.checks_all_filters and all(
             plugin.lasting or type(plugin).placements_version is not Plugin.placements_version
             for plugin in self._plugins.values()

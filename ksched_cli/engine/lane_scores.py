@@ -74,7 +74,7 @@ class KeptColumn:
 class TemplateScores:
     """Two kinds of columns. A plugin that signs its raw score has a column over all nodes, of which single rows are
     repaired in place; `base` is the weighted sum of these columns. The columns of the other plugins are over the
-    feasible rows, and they are computed again for every pod unless `placements_version` says that nothing has changed.
+    feasible rows, and they are computed again for every pod unless `placements_version` shows that nothing has changed.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class TemplateScores:
         return True
 
     def _keep_shown(self) -> None:
-        """Whoever holds the last table goes on with columns of its own, which stay as they are."""
+        """Give the holder of the last table columns of its own, which stay as they are."""
         if self._shown is None or self._shown() is None:
             return
         self._base = self._base.copy()

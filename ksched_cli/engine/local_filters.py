@@ -1,4 +1,4 @@
-"""What the filters that look at one node alone say of a pod: the rest of a cluster does not change it."""
+"""Results of the filters that look at one node alone: the rest of a cluster does not change them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LocalVerdict:
 
 
 def judge_locally(runtime: Runtime, pod_row: int, rows: RowColumn) -> LocalVerdict:
-    """Ask the filters about these nodes. CycleError if a plugin fails."""
+    """Run the filters over these nodes. CycleError if a plugin fails."""
     cluster, state = runtime.cluster, CycleState()
     pod, statuses = cluster.pods.infos[pod_row], NodeStatuses(len(cluster.nodes))
     outcome = runtime.pre_filters.run(state, pod)

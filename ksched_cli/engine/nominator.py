@@ -43,7 +43,7 @@ class NominatedPods:
             self.add(pod_row, node)
 
     def update(self, pod_row: int, before: str, now: str) -> None:
-        """UpdateNominatedPod: an update that says nothing of a nomination does not end the one that is known here,
+        """UpdateNominatedPod: an update without a nomination does not end the one that is stored here,
         for it may have been under way when the pod was nominated."""
         if before or now:
             self.follow_status(pod_row, now)

@@ -92,7 +92,7 @@ class PreFilters:
         return True
 
     def followers(self, state: CycleState) -> list[PreFilterPlugin[Any]]:
-        """Plugins in force that want to hear of pods that come and go in a trial (PreFilterExtensions)."""
+        """Plugins in force that follow pods that come and go in a trial (PreFilterExtensions)."""
         return [
             plugin
             for plugin in self._profile.pre_filter

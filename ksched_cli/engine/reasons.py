@@ -1,4 +1,4 @@
-"""Why the scheduler itself finds no place for a pod, whatever each plugin says."""
+"""Why the scheduler itself finds no place for a pod, apart from the reasons of plugins."""
 
 from __future__ import annotations
 

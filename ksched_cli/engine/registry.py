@@ -55,7 +55,7 @@ class Registry(Mapping[str, type[Plugin]]):
         return self._origins[name]
 
     def models(self) -> dict[str, type[Any]]:
-        """What the arguments of plugins are checked against, where they say."""
+        """The models that check the arguments of plugins, for plugins that have one."""
         return {name: plugin.args_model for name, plugin in self._plugins.items() if plugin.args_model is not None}
 
     def make(self, name: str, args: Any, handle: Handle) -> Plugin:

@@ -1,6 +1,6 @@
-"""What plugins said of every node, kept for the next pod that asks the same.
+"""The results of plugins for every node, kept for the next pod with the same request.
 
-A plugin whose answer for a node depends on that node and on what it signs for is asked again only about the nodes
+A plugin whose answer for a node depends on that node and on what it signs for runs again only for the nodes
 that a placement touched since. `Cluster.reuse` switches all of this off.
 """
 

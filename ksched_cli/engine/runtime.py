@@ -39,7 +39,7 @@ class Runtime:
         )
 
     def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> Status | None:
-        """The first refusal, or None; the plugin that held the pod back until now is asked before the others."""
+        """The first refusal, or None; the plugin that held the pod back until now runs before the others."""
         plugins = self.profile.pre_enqueue
         for plugin in sorted(plugins, key=lambda each: each.name != first) if first else plugins:
             with self.calling(plugin.name, "preEnqueue"):

@@ -160,7 +160,7 @@ class Scheduler:
         return runtime.lane.foresee(pod_row, count) if self._cycle.decides_alike(runtime) else []
 
     def scores_of(self, pod_row: int, rows: RowColumn) -> ScoreTable | None:
-        """How these nodes would score for the pod, had it no others to go to; None where it cannot be said."""
+        """How these nodes would score for the pod, had it no others to go to; None where that cannot be computed."""
         return self._cycle.scores_of(self._runtime_of(pod_row), pod_row, rows)
 
     def sample_size(self, pod_row: int) -> int:
@@ -190,7 +190,7 @@ class Scheduler:
         return self.runtimes[self.cluster.pods.infos[pod_row].pod.spec.scheduler_name]
 
     def _nominate_known(self) -> None:
-        """Pods that an earlier preemption made room for say so in their status."""
+        """Nominate the pods whose status names a node that an earlier preemption cleared."""
         for row in pending(self.cluster):
             info = self.cluster.pods.infos[row]
             node = info.pod.status.nominated_node_name

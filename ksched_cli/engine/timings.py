@@ -17,7 +17,7 @@ class Spent:
 
 
 class Timings:
-    """Filters that a dry run of preemption asks count for themselves, and once more within postFilter."""
+    """Filters that a dry run of preemption runs count for themselves, and once more within postFilter."""
 
     def __init__(self) -> None:
         self._spent: dict[tuple[str, str], Spent] = {}

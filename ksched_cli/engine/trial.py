@@ -1,4 +1,4 @@
-"""What-if inside a cycle: pods leave, the filters are asked, everything is put back (preemption's dry run)."""
+"""What-if inside a cycle: pods leave, the filters run, everything is put back (preemption's dry run)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class CycleTrial:
         return Verdict.from_statuses([self.filter(rows[at : at + 1]).status(0) for at in range(len(rows))])
 
     def fits(self, rows: RowColumn) -> BoolColumn:
-        """Which of the rows `filter` would pass, without asking why the others fail."""
+        """Which of the rows `filter` would pass, without the reasons of the others."""
         try:
             passed = self._passing(rows)
         except CycleError:
@@ -122,7 +122,7 @@ class CycleTrial:
         return passed.select(~np.isin(passed.rows, refused))
 
     def _invite(self, nodes: NodeRows) -> None:
-        """Pods that are nominated to these nodes come there for the rest of the trial: they are asked about again and
+        """Pods that are nominated to these nodes come there for the rest of the trial: they are filtered again and
         again, and stay where they are while others go and come back."""
         new = [row for row in nodes.rows.tolist() if row not in self._invited]
         if not new:
@@ -157,5 +157,5 @@ class CycleTrial:
         return NodeRows(self._cluster, np.asarray(rows, dtype=np.int64))
 
     def _state_for(self, rows: RowColumn) -> CycleState:
-        """Where all filters passed once, those that pods on the node do not matter to need not be asked again."""
+        """Where all filters passed once, filters that ignore pods on the node need not run again."""
         return self._settled if self._passed_once.issuperset(rows.tolist()) else self._state

@@ -37,7 +37,7 @@ class WaitingPodState(Logged):
 
     @property
     def pending_plugins(self) -> Collection[str]:
-        """Those that have not said yes yet."""
+        """Plugins that have not allowed the pod yet."""
         return tuple(sorted(self._pending))
 
     def allow(self, plugin: str) -> None:

@@ -112,7 +112,7 @@ class NodeStatuses:
         return twin
 
     def copy_from(self, other: NodeStatuses) -> None:
-        """Say all that the other says, and nothing else."""
+        """Take all statuses of the other, and drop one's own."""
         self.codes, self.plugin_ids, self.reason_ids = other.codes, other.plugin_ids, other.reason_ids
         self.absent, self.absent_status, self.unknown_nodes = other.absent, other.absent_status, other.unknown_nodes
         self.plugins, self.reasons = other.plugins, other.reasons
@@ -135,7 +135,7 @@ class NodeStatuses:
         self.unknown_nodes[name] = status
 
     def take_over(self, other: NodeStatuses, rows: RowColumn) -> None:
-        """What the other says of these rows."""
+        """Take the statuses of these rows from the other."""
         self._change()
         plugins = np.array([self.plugins.id(name) for name in other.plugins.values], dtype=np.int32)
         reasons = np.array([self.reasons.id(each) for each in other.reasons.values], dtype=np.int32)

@@ -40,7 +40,7 @@ class Nominator(Protocol):
 
 
 class PreemptingExtenders(Protocol):
-    """Extenders, as far as preemption asks them."""
+    """The extenders that take part in preemption."""
 
     def preempt(self, pod: PodInfo, candidates: Mapping[int, Candidate]) -> dict[int, Candidate] | Status:
         """callExtenders: the candidates that are left, or the status that ends the search."""
@@ -106,7 +106,7 @@ class Handle(Protocol):
 
 
 class Trial(Protocol):
-    """A what-if inside one cycle: take pods off nodes, put them back, ask the filters. Leaving it undoes all."""
+    """A what-if inside one cycle: take pods off nodes, put them back, run the filters. Leaving it undoes all."""
 
     def __enter__(self) -> Trial: ...
 

@@ -31,14 +31,14 @@ class Plugin:
     """What every plugin has. `scope` is "row" when a node's verdict depends on that node alone, and `follows_pods` is
     off when it depends on the node object only, whatever pods are there. `column` is a short
     name for the heading over its scores. `since` and `until` are the first and the
-    last minor that has the plugin, and `points_since` says where it takes part only from some minor on. One with
-    `only_at` takes part in these of the points that it inherits from, and in no others.
+    last minor that has the plugin, and `points_since` has the points at which it takes part only from
+    some minor on. One with `only_at` takes part in these of the points that it inherits from, and in no others.
 
     With `lasting`, `placements_version` returns `LASTING` for every pod. With `reads_usage_only`, the plugin reads of
     the pods on a node nothing but what they request together and how many they are.
 
     `args_model` is a dataclass or a msgspec.Struct: the plugin's pluginConfig is checked against it, and `args` is one
-    of these. Without it `args` is what the configuration says, a dict, or None.
+    of these. Without it `args` is the dict of the configuration, or None.
     """
 
     name: ClassVar[str]
@@ -95,7 +95,7 @@ class QueueSortPlugin(Plugin, ABC):
 
 @dataclass(frozen=True, slots=True)
 class PreFilterResult(Generic[S]):
-    """The state for the later points, and the only nodes worth looking at where the plugin knows them. With `skip`
+    """The state for the later points, and the only nodes worth looking at where the plugin can name them. With `skip`
     the state is kept and the plugin's filter is left out all the same."""
 
     state: S
@@ -121,7 +121,7 @@ class PreFilterPlugin(Plugin, ABC, Generic[State]):
         return
 
     def concerns(self, state: State, pod: PodInfo, other: int) -> bool:
-        """Whether `add_pod` and `remove_pod` do anything for this pod; asked of plugins that have them. Where they do
+        """Whether `add_pod` and `remove_pod` do anything for this pod; called for plugins that have them. Where they do
         not, they are left out, and nodes with none but such pods are tried together."""
         return True
 
@@ -134,11 +134,11 @@ class FilterPlugin(Plugin, ABC, Generic[State]):
     def sign(self, pod: PodInfo) -> Hashable:
         """All of the pod that the filter goes by (SignPlugin.SignPod): pods that sign alike are judged alike. A
         plugin that looks at less than the whole template lets more pods share what was found out for one. A plugin
-        of scope "row" that defines this also says that its verdict on a node holds until that node changes."""
+        of scope "row" that defines this also promises that its verdict on a node holds until that node changes."""
         return pod.template
 
     def is_indifferent(self, pod: PodInfo) -> bool:
-        """Whether the pod passes on every node whatever happens. Asked where there is no PreFilter to say so with SKIP,
+        """Whether the pod passes on every node whatever happens. Called where no PreFilter can return SKIP,
         which many plugins did not have in older minors."""
         return False
 
@@ -148,7 +148,7 @@ class FilterPlugin(Plugin, ABC, Generic[State]):
         return None
 
     def explain(self, state: State, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        """The numbers behind the verdict on one of the rows; asked only for rows that are shown."""
+        """The numbers behind the verdict on one of the rows; called only for rows that are shown."""
         return {}
 
 

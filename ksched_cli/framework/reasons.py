@@ -166,7 +166,7 @@ class ReasonTable(ReleaseRules):
         return (each for each in ReleaseRules.declared if issubclass(each, ReasonTable) and each is not ReasonTable)
 
 
-# What extenders and other people's plugins say in words of their own.
+# Reasons of extenders and out-of-tree plugins, in words of their own.
 FREE_TEXT = ReasonKind("{text}")
 
 

@@ -1,4 +1,4 @@
-"""What a room knows about the rejections of its plugin: words for `explain`, and changes that may end a rejection."""
+"""What a room declares about the rejections of its plugin: texts of `explain`, and changes that may end a rejection."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class RejectedPod(Protocol[C_co]):
 
 
 class RejectionGuide:
-    """What `explain`, `check` and the search for fixes ask about a rejection of one node. `easily_mended` is on where a
-    small change may end the rejection, `cordons` and `closes_node` where the node takes no such pods at all for now."""
+    """What `explain`, `check` and the search for fixes read about a rejection of one node. `easily_mended` is on where
+    a small change may end the rejection, `cordons` and `closes_node` where the node takes no such pods for now."""
 
     easily_mended = False
     cordons = False
@@ -77,7 +77,7 @@ class RejectionGuide:
         return 1.0
 
     def is_other_kind_of_node(self, reasons: Sequence[Reason], *, unresolvable: bool) -> bool:
-        """Whether the pod asks for nodes of another kind."""
+        """Whether the pod wants nodes of another kind."""
         return False
 
     def ends_on_empty_node(self, figures: Figures) -> bool:

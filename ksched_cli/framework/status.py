@@ -1,4 +1,4 @@
-"""What a plugin says of a pod (fwk.Status)."""
+"""The result of a plugin for a pod (fwk.Status)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _REJECTED = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A code, its reasons and, once the engine has seen it, the plugin that said so."""
+    """A code, its reasons and, once the engine has seen it, the plugin that returned it."""
 
     code: Code = Code.SUCCESS
     reasons: tuple[Reason, ...] = ()

@@ -1,4 +1,4 @@
-"""What a Filter plugin says of many nodes at once."""
+"""The result of a Filter plugin for many nodes at once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _merged(statuses: Sequence[Status]) -> Status:
 
 
 class Verdict:
-    """One code and one reason tuple per row asked about.
+    """One code and one reason tuple per filtered row.
 
     `reason_ids[i]` indexes `reasons`, whose entry 0 is the empty tuple of a row that passed. Code and reason are
     separate facts: "Insufficient cpu" may or may not be resolvable by preemption.
@@ -80,8 +80,8 @@ class Verdict:
 
     @classmethod
     def together(cls, verdicts: Sequence[Verdict]) -> Verdict:
-        """What several filters say of the same rows, all reasons of a row in their order. An error hides the rest, and
-        one filter that no preemption can satisfy is enough."""
+        """The results of several filters for the same rows, all reasons of a row in their order. An error hides the
+        rest, and one filter that no preemption can satisfy is enough."""
         failing = [each for each in verdicts if each.codes.any()]
         if len(failing) < 2:
             return failing[0] if failing else verdicts[0]

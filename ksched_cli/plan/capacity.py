@@ -99,7 +99,7 @@ class Stranded:
 @dataclass(frozen=True, slots=True)
 class Capacity:
     """`sets` complete ones fit; `fits` counts every replica that was placed, those of a last incomplete set included.
-    `requests`: what one replica of each shape asks for. `stranded` is there when no node takes another replica."""
+    `requests`: the requests of one replica of each shape. `stranded` is there when no node takes another replica."""
 
     portions: tuple[Portion, ...]
     sets: int
@@ -157,7 +157,7 @@ def _count_alike(count: _Count, shape: str, replicas: Replicas, limit: int) -> W
             return found
         tried += 1
         if tried >= patience:
-            # Where nothing can be foreseen, do not ask after every replica.
+            # Where nothing can be foreseen, do not try again after every replica.
             patience, tried = (1 if count.foresee(limit - count.placed) else 2 * patience), 0
     return Why("max")
 
@@ -289,7 +289,7 @@ class _Count:
         return self._named(columns.sum(axis=1).tolist())
 
     def _named(self, amounts: Sequence[int]) -> Amounts:
-        """Of cpu, memory and whatever else replicas ask for."""
+        """Amounts of cpu, memory and the other resources that replicas request."""
         names = self._scheduler.cluster.resources.names
         asked = {resource for requests in self._requests.values() for resource in requests}
         return {names[row]: amounts[row] for row in sorted({CPU, MEMORY} | asked)}

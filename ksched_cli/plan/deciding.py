@@ -1,4 +1,4 @@
-"""Which of a pod's many rejections is the one to tell: that of the nodes which came closest to taking it."""
+"""Which of a pod's many rejections to report: that of the nodes which came closest to taking it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ksched_cli.plan.rules import code_of, guide_of, is_unresolvable, own_figure
 
 @dataclass(frozen=True)
 class RejectionCause:
-    """Why a pod has no place: the code, who says it in which words, and the numbers behind it on one of the nodes."""
+    """Why a pod has no place: the code, the plugin with its text, and the numbers behind it on one of the nodes."""
 
     code: ReasonCode
     plugin: str = ""
@@ -37,7 +37,7 @@ class RejectionCause:
 
 
 def cause_of(scheduler: Scheduler, decision: Decision) -> RejectionCause:
-    """Asked right after the decision, while the cluster is as it was for it."""
+    """Computed right after the decision, while the cluster is as it was for it."""
     if decision.result == "error":
         return RejectionCause(all_codes()[CYCLE_ERROR], reasons=(free_text(decision.message),))
     diagnosis = decision.diagnosis
@@ -66,8 +66,8 @@ def _first(decision: Decision, diagnosis: Diagnosis) -> RejectionCause:
 
 
 def _closest(runtime: Runtime, pod: PodInfo, diagnosis: Diagnosis) -> RejectionCause | None:
-    """Every filter is asked about every node that was looked at. Of what the closest nodes fail for the most frequent
-    reason decides, and of several the one that kube-scheduler asks last."""
+    """Run every filter over every node that was looked at. Of the reasons of the closest nodes the most frequent one
+    decides, and of several the one whose plugin runs last."""
     rows = np.nonzero(diagnosis.nodes.failed & ~diagnosis.nodes.absent)[0]
     state = CycleState()
     try:
@@ -97,7 +97,7 @@ def _closest(runtime: Runtime, pod: PodInfo, diagnosis: Diagnosis) -> RejectionC
 
 
 def _candidates(verdicts: Sequence[Mapping[int, Status]]) -> set[int]:
-    """Nodes of the kind that the pod asks for, if there are any; of those the ones that take pods of any kind, if
+    """Nodes of the kind that the pod wants, if there are any; of those the ones that take pods of any kind, if
     there are any; and of those the ones that fail for the fewest reasons."""
     failures: dict[int, list[Status]] = {}
     for statuses in verdicts:
@@ -111,7 +111,7 @@ def _candidates(verdicts: Sequence[Mapping[int, Status]]) -> set[int]:
 
 
 def _another_kind(status: Status) -> bool:
-    """Not a node that the pod asks for: by name, by label, or by a resource that only some nodes offer."""
+    """Whether the pod wants other nodes: by name, by label, or by a resource that only some nodes offer."""
     unresolvable = is_unresolvable(status)
     return any(
         guide_of(part).is_other_kind_of_node(reasons, unresolvable=unresolvable) for part, reasons in parts_of(status)
@@ -124,10 +124,10 @@ def _closed(status: Status) -> bool:
 
 
 def _rejections(plugin: FilterPlugin[Any], state: CycleState, pod: PodInfo, nodes: NodeRows) -> dict[int, Status]:
-    """By node row. A filter that breaks on a node which another one had ruled out says nothing."""
+    """By node row. A filter that fails on a node which another one had ruled out has no entry."""
     try:
         verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
-    except Exception:  # A filter that was not meant to be asked about these nodes.
+    except Exception:  # A filter that does not run for these nodes.
         return {}
     rejected = np.nonzero((verdict.codes != Code.SUCCESS) & (verdict.codes != Code.ERROR))[0]
     return {int(nodes.rows[index]): verdict.status(int(index)).by(plugin.name) for index in rejected}

@@ -52,7 +52,7 @@ class PodChange:
 
 @dataclass(frozen=True, slots=True)
 class NodeChange:
-    """What is asked of a node; None where there is no such node."""
+    """The requests on a node; None where there is no such node."""
 
     node: str
     before: NodeUse | None

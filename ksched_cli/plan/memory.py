@@ -9,7 +9,7 @@ from typing import Any
 def peak_mib() -> float:
     """The most memory that the process has held."""
     try:
-        # What getrusage says on Linux begins with the peak of the process that started this one.
+        # The peak of getrusage on Linux begins with that of the process that started this one.
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 1024

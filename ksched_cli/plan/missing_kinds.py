@@ -20,7 +20,7 @@ def _has_volumes(pod: Pod) -> bool:
 
 
 def _has_devices(pod: Pod) -> bool:
-    """Asked for by claims, or by extended resources that a device class may stand behind."""
+    """Whether claims need the kind, or extended resources that a device class may provide."""
     containers = (*pod.spec.containers, *pod.spec.init_containers)
     extended = any("/" in name for each in containers for name in (*each.resources.requests, *each.resources.limits))
     return bool(pod.spec.resource_claims) or extended

@@ -28,7 +28,7 @@ class Preemption:
 
 @dataclass(frozen=True, slots=True)
 class PodOutcome:
-    """One pod's cycle. `top` holds the best nodes only; `detail` is there when it was asked for; `missing` are kinds
+    """One pod's cycle. `top` holds the best nodes only; `detail` is None without --detail; `missing` are kinds
     that a live cluster did not show and that could change this. `group_victims` leave for its whole pod group."""
 
     pod: str
@@ -101,7 +101,7 @@ class PodGroupOutcome:
 
 @dataclass(frozen=True, slots=True)
 class PluginTiming:
-    """What a plugin took at one extension point; `origin` tells where it comes from when it is not in-tree."""
+    """What a plugin took at one extension point; `origin` is where an out-of-tree plugin comes from."""
 
     point: str
     plugin: str
@@ -112,7 +112,7 @@ class PluginTiming:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Times in seconds, memory in MiB. `timings` when they were asked for."""
+    """Times in seconds, memory in MiB. `timings` with --timings."""
 
     nodes: int
     pods: int
@@ -137,11 +137,11 @@ class Simulation(Displayed):
     pod_groups: tuple[PodGroupOutcome, ...] = ()
     # Pods that edits have deleted before the cycles.
     gone: tuple[GonePod, ...] = ()
-    # Where every pod is after the cycles: computed when it is asked for.
+    # Where every pod is after the cycles: computed on first use.
     final_pods: Callable[[], tuple[FinalPod, ...]] = field(default=tuple, compare=False)
     # The nodes before and after the run.
     nodes: NodeChanges | None = field(default=None, compare=False, repr=False)
-    # What becomes of the pods under random orders and tie-breaks, where that was asked for.
+    # Results of the pods under random orders and tie-breaks, with --orders or --ties.
     odds: DrawOdds | None = None
 
     @property

@@ -27,7 +27,7 @@ __all__ = [
     "rules_that_differ",
 ]
 
-# Whoever imports these has imported every module that declares rules; a test holds it.
+# These imports load every module that declares rules; a test holds it.
 _DECLARING = (
     "ksched_cli.plugins.in_tree",
     "ksched_cli.plugins.dynamic_resources.rules",
@@ -53,7 +53,7 @@ def _by_gate(rules: Collection[RuleChange]) -> dict[str, tuple[RuleChange, ...]]
 
 
 _ALL = _declared()
-# Of scheduling, whatever the gates say.
+# Rules of scheduling that depend on no gate.
 MINOR_RULES = tuple(rule for rule in _ALL if not rule.gate and "configuration" not in rule.aspects)
 GATE_RULES = _by_gate(_ALL)
 
@@ -66,7 +66,7 @@ def changes_of(release: Release) -> Iterator[RuleChange]:
 
 @dataclass(frozen=True)
 class Rules:
-    """What a scheduler goes by. The fields of pods may be those that another minor knows."""
+    """The rules of a scheduler. The fields of pods may be those of another minor."""
 
     release: Release
     gates: FeatureGates

@@ -16,7 +16,7 @@ _UNKNOWN = RejectionGuide()
 
 
 def guide_of(plugin: str) -> RejectionGuide:
-    """What the plugin's room knows about its rejections."""
+    """The guide of the plugin's room about its rejections."""
     spec = spec_of(plugin)
     return _UNKNOWN if spec is None else spec.guide
 

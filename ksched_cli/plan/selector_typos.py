@@ -1,4 +1,4 @@
-"""Labels that a pod asks its node for and that no node has, with the nearest that some node has."""
+"""Labels that a pod requires of its node and that no node has, with the nearest label of some node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Place pending pods: one cycle each, told by name."""
+"""Place pending pods: one cycle each, with names in the results."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class SimulationStream:
         self._finish = finish
         self._kept: list[PodOutcome] = []
         self.pods = 0
-        # How long the document is, for whoever writes one.
+        # The length of the document, for its writers.
         self.characters = 0
 
     def __iter__(self) -> Iterator[PodOutcome]:

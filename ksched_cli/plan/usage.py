@@ -1,4 +1,4 @@
-"""What pods ask of nodes, and what nodes have."""
+"""The requests of pods on nodes, and the allocatable amounts of nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be said of a cluster that changes: each pending pod's verdict, once, and again when it is another."""
+"""Messages about a cluster that changes: each pending pod's result, once, and again when it changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ksched_cli.sources.live.api_server import LiveApiServer
 from ksched_cli.sources.live.cluster import LiveCluster, Progress, read_cluster
 from ksched_cli.sources.live.watch import ClusterMirror, Event, Follower, Lost, Reached
 
-# Changes come in bursts: a rollout is one picture, not a hundred. But it does not have to end before something is said.
+# Changes come in bursts: a rollout is one picture, not a hundred. But the first message does not wait for its end.
 QUIET, LONGEST = 0.2, 2.0
 # From which failure in a row a lost server is reported, and after how many seconds for the second time.
 FAILURES_TOLD, REMINDER = 2, 60.0
@@ -112,14 +112,14 @@ def _foreseen(verdict: News, node: str) -> str:
 
 @dataclass
 class Watch:
-    """`simulate` says what becomes of a cluster's pending pods; `events` are what happens to it; None ends it."""
+    """`simulate` returns the results of a cluster's pending pods; `events` are its changes; None ends the watch."""
 
     mirror: ClusterMirror
     events: queue.Queue[Event | None]
     simulate: Callable[[LiveCluster], Simulation]
     deadline: float | None = None
     _before: Picture | None = None
-    # How often in a row each kind failed, and how old the data was when the reader was last told.
+    # How often in a row each kind failed, and the age of the data at the last message.
     _failures: Counter[str] = field(default_factory=Counter)
     _told_age: float | None = None
     _ended: bool = False
@@ -158,7 +158,7 @@ class Watch:
             yield News(Kind.LOST, why=f"{event.message}; the data is {round(event.age)}s old")
 
     def _reach(self, kind: str) -> Iterator[News]:
-        """Told when no kind is lost any more."""
+        """The message when every kind is read again."""
         if self._failures.pop(kind, 0) and self._told_age is not None and not self._failures:
             self._told_age = None
             yield News(Kind.BACK)

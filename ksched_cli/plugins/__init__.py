@@ -1,1 +1,1 @@
-"""The plugins of kube-scheduler, one file each. They know the framework and never each other."""
+"""The plugins of kube-scheduler, one file each. They import the framework and never each other."""

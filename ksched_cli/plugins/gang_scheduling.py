@@ -90,7 +90,7 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):
         return unresolvable(GangSchedulingReasons.no_quorum())
 
     def permit(self, state: None, pod: PodInfo, row: int) -> tuple[Status, float]:
-        """Also asked for each pod of a group's one cycle, where the pods before it are assumed already."""
+        """Also called for each pod of a group's one cycle, where the pods before it are assumed already."""
         key = group_of(pod)
         if key is None:
             return SUCCESS, 0

@@ -29,7 +29,7 @@ _CORDONED = ReasonCode(
     "spec.unschedulable of the node is set, as `kubectl cordon` and `kubectl drain` do.",
     ("kubectl uncordon NODE", "add nodes"),
 )
-# Whoever tolerates the taint that the node controller puts on a cordoned node tolerates the field too.
+# A pod that tolerates the taint that the node controller puts on a cordoned node tolerates the field too.
 _UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 

@@ -12,7 +12,7 @@ class PrioritySort(QueueSortPlugin):
     summary = "Tries pods by priority, the highest first; pods of equal priority in the order they came."
 
     def sort_key(self, pod: PodInfo) -> tuple[int]:
-        # The time of arrival is the queue's to know; it breaks the tie for whatever plugin sorts.
+        # The queue has the time of arrival, and breaks the tie for any plugin that sorts.
         return (-pod.priority,)
 
 

@@ -1,4 +1,4 @@
-"""VolumeZone: volumes whose labels say in which zone or region they are."""
+"""VolumeZone: volumes with labels of a zone or region."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         return {each.volume: {each.key: sorted(each.values)} for each in elsewhere}
 
     def _inside(self, labels: LabelColumns, topology: VolumeTopology) -> BoolColumn:
-        """Nodes with one of the values; one without the beta label is asked for the label that took its
+        """Nodes with one of the values; of one without the beta label counts the label that took its
         place."""
         column = labels.column(topology.key)
         inside = column.where(lambda value: value in topology.values)

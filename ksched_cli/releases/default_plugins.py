@@ -1,4 +1,4 @@
-"""The plugins of a profile that says nothing, minor by minor (getDefaultPlugins with applyFeatureGates).
+"""The plugins of an empty profile, minor by minor (getDefaultPlugins with applyFeatureGates).
 
 v1beta3 and v1 have them in MultiPoint. Before that every extension point had a list and an order of its own, and
 user preferences weighed no more than the rest.
@@ -117,7 +117,7 @@ MULTI_POINT: tuple[DefaultPlugin, ...] = (
     _P(POD_GROUP_PODS_COUNT, 1, gate="TopologyAwareWorkloadScheduling"),
 )
 
-# Up to 1.16, under the DefaultProvider: predicates in the order in which they were asked, and priorities.
+# Up to 1.16, under the DefaultProvider: predicates in the order in which they ran, and priorities.
 BEFORE_PLUGINS: tuple[DefaultPlugin, ...] = (
     _P(PRIORITY_SORT),
     # The state of a node was first in its conditions, then in taints.

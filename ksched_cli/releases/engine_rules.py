@@ -283,7 +283,7 @@ class EngineRules(ReleaseRules):
 
 
 class Wording(ReleaseRules):
-    """What of a diagnosis a minor puts into its message: what PreFilter said, the counts beside it, and what came of
+    """The parts of a diagnosis that a minor puts into its message: PreFilter's text, the counts, and what came of
     preemption."""
 
     pre_filter = Change(

@@ -132,7 +132,7 @@ MODELLED_SINCE: Mapping[str, str] = {
     "EvenPodsSpread": "1.19",
     GANG_SCHEDULING: "1.36",
     "GenericWorkload": "1.36",
-    # Before conditions told of resizes there was a field for them.
+    # Before resizes had conditions they had a field.
     "InPlacePodVerticalScaling": "1.33",
     "LocalStorageCapacityIsolation": NEVER,
     # Selectors are read as they are stored, and those of manifests are made as the API server does it now.

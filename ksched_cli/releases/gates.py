@@ -9,7 +9,7 @@ from ksched_cli.errors import Problem, UsageError
 from ksched_cli.releases.gate_history import GATE_HISTORY, MODELLED_SINCE, NEVER, STAGE_GATES, Gate, minor_of
 from ksched_cli.releases.plugin_names import GANG_SCHEDULING, NODE_DECLARED_FEATURES
 
-# A gate that is on needs these to be on too. Where a minor does not know one of them, the other is off as well.
+# A gate that is on needs these to be on too. Where a minor lacks one of them, the other is off as well.
 _GATE_DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
     "DRADeviceBindingConditions": ("DRAResourceClaimDeviceStatus",),
     "DRADeviceTaintRules": ("DRADeviceTaints",),
@@ -133,7 +133,7 @@ def _refusal(minor: int, name: str, separator: str, value: str) -> str | None:
 
 
 def _past(minor: int, gate: str) -> str:
-    """When a gate that this minor does not know was there."""
+    """Text with the minors of a gate that this minor does not have."""
     history = GATE_HISTORY.get(gate)
     if history is None:
         return ""

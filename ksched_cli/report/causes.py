@@ -20,7 +20,7 @@ ITSELF = "kube-scheduler"
 
 
 def cause_lines(change: PodChange, *, wide: bool = False) -> list[str]:
-    """What is said under the pod."""
+    """The lines under the pod."""
     cause = change.cause
     if cause is None:
         return []

@@ -17,7 +17,7 @@ from ksched_cli.report.grid import Grid
 from ksched_cli.report.plain_table import plain_lines
 from ksched_cli.report.plain_text import PlainText
 
-# What a table is laid out for where no terminal says how wide it is: pipes, files, CI logs.
+# The width of tables where no terminal has a width: pipes, files, CI logs.
 PLAIN_WIDTH = 120
 _NARROWEST = 40
 _INDENT = "    "

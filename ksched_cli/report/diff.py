@@ -147,7 +147,7 @@ def _nodes(changes: Sequence[NodeChange], total: NodeChange) -> Grid:
 
 
 def _resources(changes: Sequence[NodeChange]) -> list[str]:
-    """cpu, memory, and what else is asked of these nodes."""
+    """cpu, memory, and the other resources that pods request on these nodes."""
     asked = {name for change in changes for use in (change.before, change.after) if use for name in use.requested}
     return ["cpu", "memory", *sorted(asked - {"cpu", "memory"})]
 

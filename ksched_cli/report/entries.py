@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run_entry(options: RenderOptions) -> dict[str, Any]:
-    """Which command line made the document, and when; nothing for a document that Python code asked for."""
+    """Which command line made the document, and when; empty for a document that Python code made."""
     if not options.command:
         return {}
     time = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -111,7 +111,7 @@ def _node(node: str, options: RenderOptions) -> str:
 
 
 def _answers(found: Explanation) -> Iterator[Text]:
-    """What PreEnqueue and PreFilter said where that is more than "go on"."""
+    """The results of PreEnqueue and PreFilter that are more than "go on"."""
     for point, answers in (("PreEnqueue", found.pre_enqueue), ("PreFilter", found.pre_filter)):
         for answer in answers:
             text = _answer(answer)

@@ -26,7 +26,7 @@ KIND = "Explanation"
 
 @documents("ExplainResult", "html")
 def explanation_document(result: ExplainResult, options: RenderOptions) -> dict[str, Any]:
-    """What `simulate` says of the pod, with everything that explains it. Amounts of cpu are in thousandths."""
+    """The entry of the pod in `simulate`, with everything that explains it. Amounts of cpu are in thousandths."""
     found = result.explanation
     outcome = pod_entry(found.outcome) if found.outcome else {"pod": found.pod, "result": found.standing}
     document: dict[str, Any] = {

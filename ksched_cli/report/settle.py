@@ -142,7 +142,7 @@ def print_settlement(settlement: WorldResult, console: Console, *, wide: bool = 
 
 
 def _is_news(each: TimelineEvent) -> bool:
-    """The line before says as much: that a new pod is tried first, and that one that does not fit is unschedulable."""
+    """Whether other lines imply the event: a new pod is queued first; one that does not fit is unschedulable."""
     first = each.event == "UnschedulablePodAdd" and each.queue == "active" and each.time == 0
     return not first and each.event not in ("ScheduleAttemptFailure",)
 

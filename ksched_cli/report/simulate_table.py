@@ -128,7 +128,7 @@ def _group_line(group: PodGroupOutcome) -> Text:
 
 
 def timings_table(timings: Sequence[PluginTiming], headers: bool) -> Grid:
-    """The slowest first. A plugin that is not kube-scheduler's says where it comes from."""
+    """The slowest first. A plugin that is not kube-scheduler's is shown with its origin."""
     numbers = (Column(title, right=True) for title in ("CALLS", "SECONDS", "EACH"))
     table = Grid(Column("POINT"), Column("PLUGIN"), *numbers, headers=headers)
     for each in sorted(timings, key=lambda each: -each.seconds):
@@ -287,7 +287,7 @@ def _failures(failures: Sequence[FailureGroup], wide: bool) -> Grid:
 
 
 def _by_host(plugin: str) -> str:
-    """An extender is named by its URL, which in a cluster is longer than anything that can be said beside it: its host,
+    """The name of an extender without its path. Its URL leaves no room for the text beside it: its host,
     without what all hosts of a cluster have in common, and the path. Plugins are as they are."""
     if "://" not in plugin:
         return plugin

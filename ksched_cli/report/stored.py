@@ -41,7 +41,7 @@ def _parsed(text: str, source: str) -> Any:
     except json.JSONDecodeError as in_json:
         import yaml
 
-        # A document that was cut off is no YAML, either; what is wrong with it is what JSON says.
+        # A document that was cut off is no YAML, either; the message of the JSON reader describes its mistake.
         try:
             return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         except yaml.YAMLError:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _SHOWN_PODS, _SHOWN_NODES = 20, 3
 _COLOURS = {"safe": "green", "evicts others": "yellow"}
-# Figures that say the same for every sweep have no line of the table.
+# Figures that are equal for every sweep have no line in the table.
 _TITLES = {
     "placed": "pods placed",
     "unschedulable": "pods without a node",

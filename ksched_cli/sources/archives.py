@@ -103,7 +103,7 @@ def unpack(file: BinaryIO, head: bytes, source: str, size: int, wanted: Wanted) 
     except (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile) as broken:
         raise InputError(Problem(_said(broken), source, hint="make or copy the file again")) from None
     except (NotImplementedError, RuntimeError) as problem:
-        # A zip with a password, or with a compression that Python does not know.
+        # A zip with a password, or with a compression that Python cannot read.
         raise InputError(Problem(f"cannot be unpacked: {problem}", source)) from None
 
 

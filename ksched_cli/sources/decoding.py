@@ -40,7 +40,7 @@ def _may_be_more_than_json(content: bytes, mistake: Exception) -> bool:
 
 
 def _decode_yaml_or_lines(content: bytes, source: str, mistake: Exception) -> Iterator[DecodedObject]:
-    """Documents one a line, as `kubectl get -o json` of several kinds piped together; else YAML has a say."""
+    """Documents one a line, as `kubectl get -o json` of several kinds piped together; other input is read as YAML."""
     lines = [(number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()]
     if all(line.lstrip().startswith(b"{") and line.rstrip().endswith(b"}") for _, line in lines):
         for number, line in lines:

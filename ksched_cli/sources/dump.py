@@ -41,7 +41,7 @@ from ksched_cli.sources.validate import Complaint, object_complaints
 if TYPE_CHECKING:
     from ksched_cli.sources.live.cluster import LiveCluster
 
-# A broken file says so in a line or two; a thousand equal lines do not help.
+# One or two lines are enough for a broken file; a thousand equal lines do not help.
 MAX_PROBLEMS = 50
 
 
@@ -62,8 +62,8 @@ def load_dump(
     """Everything in the files and directories, `-` for stdin. Objects are defaulted as the API server does.
 
     `objects` are beside the files: documents as YAML and JSON have them, lists among them, or typed objects, which stay
-    as they are. `manifests` says what else is to be done to objects that no API server has seen yet; `live` reads the
-    cluster that the source "live" means. Events are a kind that is not read, unless they are asked for.
+    as they are. `manifests`: how objects are completed that no API server has seen yet; `live` reads the
+    cluster that the source "live" means. Events are read only with `events`.
     """
     return _Reader(stdin, manifests, live, events=events).load(sources, objects)
 
@@ -83,7 +83,7 @@ class Manifests(Protocol):
         """Fill in what it needs to be an object, such as a generated name."""
 
     def problems(self, found: DecodedObject, source: str) -> Iterator[Problem]:
-        """What the API server says about an object as it is written."""
+        """The API server's objections to an object as it is written."""
 
     def complaints(self, item: Struct, *, is_written: bool) -> Iterator[Complaint]:
         """What is wrong beyond what can be wrong with any object."""
@@ -258,7 +258,7 @@ class _Reader:
             raise broken_template(mistake, content.name, content.data) from None
 
     def _take_gathered(self, content: Content) -> None:
-        """Of a collection's files those that are objects; the others say nothing of the cluster's."""
+        """The files of a collection that hold objects of the cluster."""
         if not content.data.strip():
             return
         found = list(decode(content.data, content.name))
@@ -285,7 +285,7 @@ class _Reader:
             self._take(cluster.found.pop(kind), LIVE)
 
     def _take_snapshot(self, content: Content) -> None:
-        """Its objects, and what it says of those that it does not hold."""
+        """Its objects, and its notes about objects that it does not hold."""
         snapshot = read_snapshot(content.data, content.name)
         self._loaded.unknown.update(snapshot.not_read)
         self._loaded.missing.update(snapshot.missing)

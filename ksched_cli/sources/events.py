@@ -20,8 +20,8 @@ _MADE_ROOM = re.compile(r"Preempted by .* on node (\S+)")
 
 @dataclass(frozen=True, slots=True)
 class FailedScheduling:
-    """`said`: when the scheduler said `text`. It is repeated where it failed `again` after that: an event becomes a
-    series whatever is said later, and keeps its first text."""
+    """`said`: when the scheduler wrote `text`. It was repeated if the pod failed `again` later: an event becomes a
+    series whatever its later texts are, and keeps its first text."""
 
     namespace: str
     pod: str
@@ -83,8 +83,8 @@ def read_event(event: Event) -> SchedulerEvent | None:
 
 
 def _failed_scheduling(event: Event, about: ObjectReference) -> FailedScheduling:
-    """Events of older minors were those of the core group, which count the repetitions of one text and know when it was
-    last said."""
+    """Events of older minors were those of the core group, which count the repetitions of one text and have the time
+    of the last one."""
     source = event.source.component or event.deprecated_source.component
     last = event.last_timestamp or event.deprecated_last_timestamp
     return FailedScheduling(

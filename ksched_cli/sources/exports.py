@@ -44,8 +44,8 @@ def is_export(value: Any) -> bool:
 
 
 def decode_export(value: Mapping[str, Any], source: str, line: int | None) -> Iterator[DecodedObject]:
-    """Its objects do not say what they are; the list they are in does. Its configuration is for --config to read, and
-    counts as not read."""
+    """The objects of an export. Their kind is that of their list. The configuration in it counts as not read: --config
+    reads it."""
     for name, items in value.items():
         if items is None:
             continue

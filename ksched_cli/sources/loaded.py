@@ -74,7 +74,7 @@ class Loaded:
             self.objects[type(item)][at] = item
 
     def copied(self) -> Loaded:
-        """Lists of its own, of the same objects: whoever changes an object puts a copy of it in its place."""
+        """Lists of its own, of the same objects: a change of an object puts a copy in its place."""
         objects = {kind: list(items) for kind, items in self.objects.items()}
         warnings, gaps, origins = list(self.warnings), list(self.gaps), dict(self.origins)
         return replace(

@@ -1,4 +1,4 @@
-"""What the API server says about a manifest as it is written: unknown fields, values that it cannot decode, and
+"""The API server's objections to a manifest as it is written: unknown fields, values that it cannot decode, and
 everything else that makes it refuse the object."""
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _plain(document: Any) -> Mapping[str, Any] | None:
 
 
 def _identity(found: DecodedObject, document: Mapping[str, Any]) -> tuple[str, str]:
-    """An item of a typed list does not say what it is."""
+    """The kind of an item of a typed list, which has no `kind` of its own."""
     stated = str(document.get("apiVersion") or ""), str(document.get("kind") or "")
     if stated in KINDS or found.value is None or isinstance(found.value, UnknownKind):
         return stated

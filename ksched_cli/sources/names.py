@@ -39,7 +39,7 @@ def find_names(sources: Sequence[str], kind: str) -> list[tuple[str, str]]:
 
 
 def _contents(given: str) -> Iterator[Content]:
-    """stdin is for the shell that asks, and a live cluster takes too long."""
+    """The files of a source, for their names; none of stdin, which is the shell's, and of a slow live cluster."""
     if given in (files.STDIN, "live"):
         return
     expanded = files.expand_path(given)
@@ -71,6 +71,6 @@ def _converted(document: Any) -> _Object:
 def _named(objects: Iterator[_Object], kind: str) -> Iterator[tuple[str, str]]:
     for each in objects:
         for item in each.items or [each]:
-            # The items of a NodeList need not say what they are.
+            # The items of a NodeList need no `kind`.
             if kind in (item.kind, "" if item.kind else each.kind.removesuffix(_LIST)):
                 yield item.metadata.namespace, item.metadata.name

@@ -36,7 +36,7 @@ def components_of(
     struct: type[Struct], tidied: Callable[[str, dict[str, Any]], dict[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The schema of the struct and those of the structs in it by name. Each field is `tidied`, its default left out,
-    which says nothing to an editor."""
+    which an editor cannot use."""
     from msgspec.json import schema_components
 
     (root,), components = schema_components([struct], ref_template="#/$defs/{name}")

@@ -35,13 +35,13 @@ class SourcePlace:
 
 @dataclass
 class Places:
-    """Reads a manifest again, for its lines, when the first of them is asked for."""
+    """Reads a manifest again, for its lines, when the first line is needed."""
 
     manifests: Loaded
     _documents: dict[str, list[tuple[int, _Lines]]] = field(default_factory=dict)
 
     def of(self, item: Struct, path: Path) -> SourcePlace:
-        """Of a field that may not be written: the nearest thing around it tells the line."""
+        """The line of a field; of a field that is not written, the line of the nearest one around it."""
         origin = self.manifests.origins.get(id(item), Origin(""))
         in_resource = self.manifests.paths_in_resources.get(id(item))
         path = in_resource(path) if in_resource is not None else path

@@ -1,4 +1,4 @@
-"""Fields of pods that came with some minor or hang on a gate: where the minor does not know one, or has its gate off,
+"""Fields of pods that came with some minor or hang on a gate: where the minor lacks one, or has its gate off,
 the pod is as if it did not have it. That is how an API server of that minor stores it, and its scheduler reads it."""
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _spread(constraint: TopologySpreadConstraint, gates: FeatureGates) -> Topolo
 
 
 def _without_namespace_selectors(affinity: Affinity, release: Release) -> Affinity:
-    """A scheduler that knows the field and has its gate off takes a term with a selector not for one of the pod's own
+    """A scheduler that has the field and its gate off takes a term with a selector not for one of the pod's own
     namespace, so that it is left with the namespaces that are named, if any."""
 
     def plain(term: PodAffinityTerm) -> PodAffinityTerm:

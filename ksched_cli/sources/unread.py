@@ -1,4 +1,4 @@
-"""What is to be said about an object of a manifest whose kind is not read."""
+"""Notes about an object of a manifest whose kind is not read."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _REMOVED: Mapping[tuple[str, str], str] = {
     ("batch/v2alpha1", "CronJob"): "batch/v1",
 }
 _VERSIONS: Mapping[str, str] = {kind: version for version, kind in reversed(KINDS)}
-# Such kinds describe pods that other objects ask for.
+# Such kinds describe pods that other objects create.
 _DEFINITIONS = ("Class", "Config", "Definition", "Policy", "Profile", "Runtime", "StorageContainer", "Task", "Template")
 _IMAGE = re.compile(r"[\w.-]+(:\d+)?(/[\w.-]+)+(:[\w.-]+|@sha256:\w+)")
 # How deep a pod template may be in a custom resource.

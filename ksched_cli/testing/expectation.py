@@ -124,7 +124,7 @@ class Expectation:
         raise NotSchedulable("\n\n".join([sentence.format(names), _shown(found), *reports]))
 
     def _explained(self, workload: WorkloadCheck, edits: Edits) -> str:
-        """The report of `explain` about a pod that has no place. Empty where `explain` knows none: a rollout waits."""
+        """The report of `explain` about a pod that has no place. Empty where `explain` has none: a rollout waits."""
         cluster = self.simulator.apply(*self.manifests)
         for _, node in edits:
             cluster = cluster.remove_node(node)

@@ -1,4 +1,4 @@
-"""As many pods of a manifest as are asked for, one at a time: what `capacity` counts with."""
+"""Any number of pods of a manifest, one at a time: what `capacity` counts with."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class Replicas:
         return Replica(pod, [*self._with_volumes(made.objects), *self._claims(pod)], by, message)
 
     def _another(self, first: Replica) -> Replica:
-        """Once more what admission made of the first; only quotas can tell the two apart."""
+        """A copy of the first pod after admission; only quotas could treat the two differently."""
         pod = self._named(first.pod)
         by, message = (first.refused_by, first.refusal) if first.refusal else self._admission.quota_refusal(pod)
         return Replica(pod, self._claims(pod), by, message)

@@ -25,7 +25,7 @@ from ksched_cli.wiring.options import RunOptions
 
 @dataclass(frozen=True, repr=False)
 class DiffResult(Displayed):
-    """The difference, and what there is to say of each side's input. `zones` of the nodes of both sides."""
+    """The difference, and the notes about each side's input. `zones` of the nodes of both sides."""
 
     diff: Diff
     coverage: tuple[dict[str, Any], dict[str, Any]]
@@ -59,14 +59,14 @@ def compare(before: RunOptions, after: RunOptions) -> DiffResult:
 
 def only_rules_differ(before: RunOptions, after: RunOptions) -> bool:
     """The same cluster under another version, other gates or another configuration. A scenario has made two clusters
-    of it by now; and extenders are not asked once more."""
+    of it by now; and extenders are not called once more."""
     alike = replace(after, config=before.config, kube_version=before.kube_version, feature_gates=before.feature_gates)
     return alike == before and before.scenario is None and not before.allow_extenders
 
 
 @dataclass(frozen=True)
 class _Settled:
-    """A side, what it was made of, and what there is to say of it."""
+    """A side, what it was made of, and the notes about it."""
 
     side: Side
     source: LoadedInput
@@ -105,7 +105,7 @@ def _same_cluster(before: RunOptions, after: RunOptions) -> bool:
 
 
 def _warnings(before: _Settled, after: _Settled) -> list[str]:
-    """Those of one side only say of which."""
+    """The notes of both sides; a note of one side only names the side."""
     first, second = (
         (*each.side.loaded.warnings, *each.source.spec.warnings, *_unsettled(each.side)) for each in (before, after)
     )

@@ -1,4 +1,4 @@
-"""Loads the input of a run: sources or the live cluster, then the changes that the options ask for.
+"""Loads the input of a run: sources or the live cluster, then the changes of the options.
 
 An input with which a command would have nothing to do is refused: a result about nothing is no success.
 """
@@ -46,7 +46,7 @@ def load_input(options: RunOptions, cluster: Loaded | None = None) -> tuple[Load
 
 def _version_of_nodes(options: RunOptions, loaded: Loaded) -> str:
     """The minor of the newest kubelet, for an input that does not name the version of its API server: the API server is
-    of no older one. Empty if the nodes do not tell."""
+    of no older one. Empty if the nodes have no version."""
     found = (minor_in(node.status.node_info.kubelet_version) for node in loaded.of(Node) if node.status.node_info)
     newest = max(filter(None, found), default=None)
     if newest is None or options.kube_version != AUTO:

@@ -24,7 +24,7 @@ def find_way(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: S
     """From minor to minor under the configuration and gates of the older side; at last to the gates, and the
     configuration, of the newer one."""
     if start.release.minor > end.release.minor:
-        # A gate has its own rules from the minor on that knows it.
+        # A gate has its own rules from the first minor that has it.
         return find_way(after, before, end, start).back
     stations, here = [_station(before, start)], start
     for setup in _minors(before, after, start, end):
@@ -66,7 +66,7 @@ def _station(
 
 
 def _without_new_fields(setup: RunOptions, setting: SchedulerSpec, older: SchedulerSpec) -> Iterator[Station]:
-    """A station before a minor that knows more fields of pods: its rules, without these fields."""
+    """A station before a minor that has more fields of pods: its rules, without these fields."""
     if any(older.release.minor < each.minor <= setting.release.minor for each in MINOR_RULES if each.of_fields):
         yield _station(setup, setting, fields=older)
 

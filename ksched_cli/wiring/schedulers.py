@@ -47,7 +47,7 @@ def make_registry(given: Sequence[PluginGiven] = (), current: Release = NEWEST) 
 
 
 def scheduler_spec(options: RunOptions, server_version: str = "") -> SchedulerSpec:
-    """The scheduler that the options ask for; with version auto that of the server's version."""
+    """The scheduler of the options; with version auto that of the server's version."""
     requested = options.kube_version
     if requested == AUTO:
         # A server may give a text that is no version: that is no mistake of the user.

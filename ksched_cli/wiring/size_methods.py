@@ -24,7 +24,7 @@ def read_shapes_of(catalog: str | Mapping[str, Any] | None) -> ShapeCatalog | No
 
 
 class SizingMethods:
-    """A subclass has the input of a run, and knows whether there is anything to place."""
+    """Methods of `Simulator`. The subclass has the input of a run, and whether there is anything to place."""
 
     @property
     def _current(self) -> LoadedInput:

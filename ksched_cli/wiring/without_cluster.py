@@ -1,4 +1,4 @@
-"""Use cases that need no cluster: what ksched knows, and files that are read by themselves."""
+"""Use cases that need no cluster: tables of ksched itself, and files that are read by themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedulers of other rules beside the one of a world: they see every change that it sees, and are only asked."""
+"""Schedulers of other rules beside the one of a world: they see every change that it sees, and decide nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CHANGED_BY_CYCLES = (PersistentVolume, PersistentVolumeClaim, ResourceClaim)
 
 class ChangeLog:
     """All changes of pods and nodes in a world, from its beginning on. `sent` has new pods as their controllers sent
-    them, by uid: the API server drops the fields that its minor does not know."""
+    them, by uid: the API server drops the fields that its minor lacks."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -48,7 +48,7 @@ class ChangeLog:
 class FollowingScheduler:
     """`scheduler` is made of the same objects as the world, so that pods have the same rows in both. Nodes have other
     rows where the minor has another order of nodes; answers have the rows of the world. `stored` returns a new pod
-    with the fields that the follower's minor knows."""
+    with the fields that the follower's minor has."""
 
     def __init__(self, changes: ChangeLog, scheduler: Scheduler, stored: Callable[[Pod], Pod]) -> None:
         self.scheduler, self._changes, self._stored = scheduler, changes, stored

@@ -20,7 +20,7 @@ class Oscillation:
         self.pods: tuple[str, ...] = ()
 
     def notice(self, now: float, places: Mapping[str, str]) -> bool:
-        """`places` says of each pod where it is, in words; True once it is certain that the run goes in circles."""
+        """`places` has the place of each pod, in words; True once it is certain that the run goes in circles."""
         state: State = frozenset(places.items())
         if self._history and self._history[-1][1] == state:
             return False

@@ -290,7 +290,7 @@ class Recorder(Logged):
         )
 
     def _assumed_node(self, row: int | None) -> str:
-        """The node of a pod that a Permit plugin holds: no other knows of it yet."""
+        """The node of a pod that a Permit plugin holds; no other object has it yet."""
         cluster = self._world.cluster
         if row is None or cluster.pods.node_row[row] == NOWHERE:
             return ""

@@ -37,7 +37,7 @@ WorldChange = Callable[[ControlPlane], None]
 
 class World(Logged):
     """`trying` is called with the rows of the pods that are about to have a cycle, `decided` with each decision of the
-    scheduler. `wanted` says which pods the timeline shows."""
+    scheduler. `wanted` returns whether the timeline shows a pod."""
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from ksched_cli.plan.drain.run import DrainWorld
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import ROOT, same_as_golden, without_stats, write
+from tests.lanes import examples
 
 SHOP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 OVERRIDE = ["--ignore-daemonsets", "--force", "--delete-emptydir-data"]
@@ -227,7 +228,7 @@ def test_an_interrupted_command_prints_the_trials_that_are_done(
 
 @pytest.mark.slow
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_a_node_in_turn_is_the_node_by_itself_where_pods_wait(data: st.DataObject) -> None:
     """The pending pods are placed once for all trials: those that took a place on the node take another one."""
     names = ("a", "b", "c", "d")

@@ -44,8 +44,17 @@ class Terminal(io.StringIO):
         return True
 
 
+_SHOWN: dict[tuple[str, int], str] = {}
+
+
 def on_a_terminal(command: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What the command writes to stdout there, without colours."""
+    """The output of the command there, without colours. Each command runs once for a width."""
+    if (command, columns) not in _SHOWN:
+        _SHOWN[command, columns] = run_on_a_terminal(command, columns, monkeypatch)
+    return _SHOWN[command, columns]
+
+
+def run_on_a_terminal(command: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
     terminal = Terminal()
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -132,5 +141,5 @@ def test_files_keep_the_names_of_other_suffixes(tmp_path: Path, monkeypatch: pyt
     )
     path = tmp_path / "c.yaml"
     path.write_text(text)
-    shown = on_a_terminal(f"drain --each node --ignore-daemonsets --from {path}", 140, monkeypatch)
+    shown = run_on_a_terminal(f"drain --each node --ignore-daemonsets --from {path}", 140, monkeypatch)
     assert "ip-10-0-2-2.compute.internal" in shown

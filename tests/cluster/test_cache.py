@@ -15,6 +15,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.node_tree import zone_key
 from tests.builders import make_node, make_pod
 from tests.clusters import IMAGES, nodes, pods
+from tests.lanes import examples
 
 LABELS = ("disk", "gen", "topology.kubernetes.io/zone")
 
@@ -72,7 +73,7 @@ def facts(cluster: Cluster) -> dict[str, Any]:
 
 @pytest.mark.slow
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_history_equals_a_fresh_build(data: st.DataObject) -> None:
     names = [f"n{index}" for index in range(4)]
     objects = {name: data.draw(nodes(name)) for name in names}

@@ -9,6 +9,7 @@ from ksched_cli.api.selectors import EVERYTHING, NOTHING, Selector, compile_sele
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE
 from tests.builders import make_node, make_pod
+from tests.lanes import examples
 
 # So many nodes that a few touched ones are brought up to date one by one; a small cluster is counted afresh.
 MANY = 40
@@ -43,7 +44,7 @@ steps = st.lists(
 
 
 @given(steps)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_counts_follow_whatever_happens_to_the_cluster(history: list[tuple[str, int, int]]) -> None:
     cluster = large_cluster()
     made = 0

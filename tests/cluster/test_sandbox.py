@@ -14,6 +14,7 @@ from ksched_cli.cluster.ports import HostPort
 from ksched_cli.cluster.sandbox import Sandbox
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
+from tests.lanes import examples
 
 PORT = HostPort("0.0.0.0", "TCP", 80)
 
@@ -37,7 +38,7 @@ def facts(cluster: Cluster) -> Any:
 
 @pytest.mark.slow
 @given(clusters(), st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_everything_is_as_before(drawn: Any, data: st.DataObject) -> None:
     nodes, running, waiting = drawn
     cluster = Cluster(nodes, running)
@@ -60,7 +61,7 @@ def test_everything_is_as_before(drawn: Any, data: st.DataObject) -> None:
 
 @pytest.mark.slow
 @given(clusters())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_many_at_once_count_as_one_after_the_other(drawn: Any) -> None:
     nodes, running, _ = drawn
     one, many = Cluster(nodes, running), Cluster(nodes, running)

@@ -33,6 +33,7 @@ from tests.config.migrations import (
     score,
 )
 from tests.config.test_minors import GROUP
+from tests.lanes import examples
 from tests.running import prepare
 from tests.test_conformance import CORPUS, disagreements, simulate
 from tests.test_other_minors import recorded
@@ -76,7 +77,9 @@ def ref(name: str, weight: int) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", READERS)
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(
+    max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
 @given(data=st.data())
 def test_a_profile_means_the_same(version: str, data: st.DataObject) -> None:
     document = configuration(version, profiles=[data.draw(profiles(version))])
@@ -123,7 +126,7 @@ def entries(table: Any, weighted: bool) -> st.SearchStrategy[Any]:
     return st.one_of(st.none(), st.lists(entry, unique_by=lambda each: each["name"], max_size=8))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(predicates=entries(PREDICATES, weighted=False), priorities=entries(PRIORITIES, weighted=True))
 def test_a_policy_means_the_same(predicates: Any, priorities: Any) -> None:
     document = {**POLICY, "predicates": predicates, "priorities": priorities}
@@ -135,7 +138,7 @@ def test_a_policy_means_the_same(predicates: Any, priorities: Any) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     predicates=entries(set(PREDICATES) & set(ORDER) - OF_ARGUMENTS, weighted=False),
     priorities=entries(set(PRIORITIES) & set(PRIORITIES_OF_1_16), weighted=True),

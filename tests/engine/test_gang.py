@@ -14,6 +14,7 @@ from ksched_cli.plan.simulate import place
 from tests.builders import make_node, make_pod
 from tests.engine.test_cycle import with_plugins
 from tests.harness import decide, make_scheduler, placed
+from tests.lanes import examples
 from tests.pod_groups import GANG, group, member
 
 BELOW_QUORUM = (
@@ -261,7 +262,7 @@ def gangs(draw: st.DrawFn) -> tuple[list[Any], list[Any], list[Any]]:
 
 @pytest.mark.slow
 @given(gangs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_no_gang_is_ever_partly_placed_below_its_quorum(drawn: Any) -> None:
     made, pods, groups = drawn
     scheduler = make_scheduler(made, pods, objects=groups, gates=GANG)
@@ -290,7 +291,7 @@ def test_no_gang_is_ever_partly_placed_below_its_quorum(drawn: Any) -> None:
 
 @pytest.mark.slow
 @given(gangs(), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_neither_reuse_nor_the_order_of_the_input_changes_the_answer(drawn: Any, random: Any) -> None:
     made, pods, groups = drawn
     plain = placed(make_scheduler(made, pods, objects=groups, gates=GANG))

@@ -21,6 +21,7 @@ from ksched_cli.plan.simulate import outcome_of
 from tests.builders import make_pod
 from tests.clusters import ZONES, nodes, pods
 from tests.harness import make_scheduler
+from tests.lanes import examples
 from tests.test_reuse import HOST, ZONE, spread, together
 
 Step = tuple[str, int]
@@ -124,7 +125,7 @@ def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 # The limits are the same for all examples of a run, and nothing else outlives one.
 @given(histories())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def check(drawn: tuple[list[Node], list[Pod], list[Step]]) -> None:
     made, kinds, steps = drawn
     repaired, afresh = History(made, kinds, reuse=True), History(made, kinds, reuse=False)
@@ -139,7 +140,7 @@ def test_every_step_has_the_same_outcome_as_without_reuse() -> None:
 
 # The limits are the same for all examples of a run, and nothing else outlives one.
 @given(histories((*STEPS, FORK, FORK, BACK, BACK)))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def check_forks(drawn: tuple[list[Node], list[Pod], list[Step]]) -> None:
     made, kinds, steps = drawn
     forked, anew = History(made, kinds, reuse=True), History(made, kinds, reuse=False)

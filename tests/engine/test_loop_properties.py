@@ -20,6 +20,7 @@ from ksched_cli.plan.simulate import outcome_of
 from tests.builders import make_node, make_pod
 from tests.cluster.test_cache import facts
 from tests.harness import make_scheduler
+from tests.lanes import examples
 
 ZONE = "topology.kubernetes.io/zone"
 NAMES = ("n0", "n1", "n2", "n3")
@@ -254,7 +255,7 @@ def facts_of_the_living(cluster: Any) -> dict[str, Any]:
 
 @pytest.mark.slow
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_any_history(data: st.DataObject) -> None:
     share, node_memory._AFRESH_SHARE = node_memory._AFRESH_SHARE, data.draw(st.sampled_from((0, 8)))
     try:

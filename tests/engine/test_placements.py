@@ -13,6 +13,7 @@ from ksched_cli.plan.simulate import place
 from ksched_cli.plugins.default_preemption.plugin import NO_GROUP, PLACEMENT_BASED
 from tests.builders import make_node, make_pod
 from tests.harness import decide, make_scheduler, placed
+from tests.lanes import examples
 from tests.pod_groups import GANG, group, member
 
 TOPOLOGY = f"{GANG},TopologyAwareWorkloadScheduling=true"
@@ -165,7 +166,7 @@ def test_preemption_needs_the_group() -> None:
     st.lists(st.integers(1, 2), min_size=1, max_size=6),
     st.integers(1, 6),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_a_group_is_in_one_rack_and_not_below_its_quorum(
     where: list[str], sizes: list[int], wanted: list[int], min_count: int
 ) -> None:

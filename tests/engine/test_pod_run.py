@@ -14,6 +14,7 @@ from tests.builders import make_node, make_pod, term
 from tests.clusters import ZONES, nodes, pods
 from tests.engine.test_lane_properties import near
 from tests.harness import make_scheduler
+from tests.lanes import examples
 from tests.test_reuse import HOST, ZONE, spread, together
 
 COUNT = 14
@@ -66,7 +67,7 @@ def situations(draw: st.DrawFn) -> tuple[list[Node], list[Pod], Pod]:
 
 
 @given(situations(), st.integers(1, 4))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_a_run_goes_where_single_cycles_go(drawn: tuple[list[Node], list[Pod], Pod], first: int) -> None:
     expected = rows_with_cycles(*drawn, first + COUNT)
     found, _ = rows_foreseen(*drawn, first, COUNT)

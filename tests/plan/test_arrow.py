@@ -15,11 +15,12 @@ from ksched_cli.plan.simulate import outcome_of
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.harness import make_scheduler
+from tests.lanes import examples
 from tests.test_reuse import workloads
 
 
 @given(workloads())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_each_row_has_the_values_of_its_pod_and_node(drawn: tuple[list[Any], list[Any]]) -> None:
     scheduler = make_scheduler(*drawn)
     made = [outcome_of(each, scheduler.cluster, detail=True) for each in scheduler.run(scheduler.enqueue())]

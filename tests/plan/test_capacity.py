@@ -21,6 +21,7 @@ from ksched_cli.whatif.replicas import Replicas, Shape
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters, pods
 from tests.harness import make_scheduler, placed
+from tests.lanes import examples
 
 ZONE = "topology.kubernetes.io/zone"
 
@@ -111,7 +112,7 @@ def shaped(draw: st.DrawFn, name: str) -> Pod:
 
 @pytest.mark.slow
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_capacity_equals_placing_replicas_one_by_one(data: st.DataObject) -> None:
     nodes, running, shape = data.draw(clusters(max_nodes=4, max_running=3))
     shape.spec.priority = None
@@ -133,7 +134,7 @@ def test_capacity_equals_placing_replicas_one_by_one(data: st.DataObject) -> Non
 
 @pytest.mark.slow
 @given(st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_a_mix_equals_placing_its_sets_one_by_one(data: st.DataObject) -> None:
     nodes, running, one = data.draw(clusters(max_nodes=3, max_running=2))
     other = data.draw(shaped("other"))

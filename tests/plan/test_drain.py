@@ -25,6 +25,7 @@ from ksched_cli.plan.drain.targets import find_nodes, in_turn
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.harness import make_scheduler
+from tests.lanes import examples
 
 ALL = Flags(force=True, ignore_daemonsets=True, delete_emptydir_data=True)
 
@@ -211,7 +212,7 @@ class Watcher:
 
 @pytest.mark.slow
 @given(shops())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_no_budget_is_ever_broken(drawn: Any) -> None:
     loaded, nodes = drawn
     watcher = Watcher()
@@ -234,7 +235,7 @@ def test_no_budget_is_ever_broken(drawn: Any) -> None:
 
 @pytest.mark.slow
 @given(shops())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_every_pod_is_in_the_end_where_its_fate_says(drawn: Any) -> None:
     loaded, nodes = drawn
     drain = run(loaded, *nodes, moved_only=False)
@@ -256,7 +257,7 @@ def test_every_pod_is_in_the_end_where_its_fate_says(drawn: Any) -> None:
 
 @pytest.mark.slow
 @given(shops())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_no_pod_goes_to_a_node_that_is_drained(drawn: Any) -> None:
     loaded, nodes = drawn
     assert all(to not in nodes for _, _, to in fates(run(loaded, *nodes)).values())

@@ -13,6 +13,7 @@ from ksched_cli.framework.per_node import PerNodeFilter
 from ksched_cli.framework.status import SUCCESS, Status, unresolvable
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.clusters import clusters
+from tests.lanes import examples
 from tests.plan.explaining import explained, why
 
 ZONE = "topology.kubernetes.io/zone"
@@ -129,7 +130,7 @@ def test_the_sentence(items: list[Any], said: str) -> None:
 
 @pytest.mark.slow
 @given(clusters())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_a_node_is_rejected_or_feasible_and_the_first_rejection_counts(drawn: Any) -> None:
     nodes, others, pod = drawn
     found = explained([*nodes, *others, pod], pod.metadata.name)
@@ -195,7 +196,7 @@ def test_why_not_this_node_and_with_which_weight() -> None:
 
 @pytest.mark.slow
 @given(clusters(max_nodes=4, max_running=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_every_weight_that_is_named_takes_the_pod_there_and_no_nearer_one_does(drawn: Any) -> None:
     nodes, others, pod = drawn
     items = [*nodes, *others, pod]

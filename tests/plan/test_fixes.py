@@ -16,6 +16,7 @@ from ksched_cli.plan.fixes.values import Fix, Fixes
 from ksched_cli.plugins.node_resources_fit.lower_requests import lower_requests
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.clusters import clusters
+from tests.lanes import examples
 from tests.plan.explaining import explained
 from tests.plan.test_explain import ZONE, anti, running, spread
 
@@ -398,7 +399,7 @@ def test_a_placed_pod_needs_no_fix() -> None:
 
 @pytest.mark.slow
 @given(clusters(max_nodes=4, max_running=5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_fixes_are_sorted_differ_in_kind_and_leave_the_input_alone(drawn: Any) -> None:
     nodes, others, pending = drawn
     before = [repr(each) for each in (*nodes, *others, pending)]
@@ -418,7 +419,7 @@ amounts = st.integers(1, 4000)
 
 
 @given(st.lists(amounts, min_size=1, max_size=3), st.lists(amounts, max_size=2), st.booleans(), amounts)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_lowered_request_fits_and_wastes_little(main: list[int], init: list[int], sidecar: bool, free: int) -> None:
     made = make_pod("p").requests(cpu=f"{main[0]}m")
     for each in main[1:]:

@@ -32,6 +32,7 @@ from ksched_cli.releases.minors import NEWEST, RELEASES
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import Bench, make_bench
+from tests.lanes import examples
 from tests.plugins.storage import with_claims, with_volumes
 
 # Predicates and priorities that are more than a plugin under another name; the others are their plugins' business.
@@ -95,7 +96,7 @@ def test_has_a_name_a_summary_and_an_extension_point(plugin: type[Plugin]) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("plugin", FILTERS)
 @given(drawn=clusters(), data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_a_nodes_verdict_does_not_depend_on_which_others_are_asked_about(
     plugin: type[Plugin], drawn: Any, data: st.DataObject
 ) -> None:
@@ -112,7 +113,7 @@ def test_a_nodes_verdict_does_not_depend_on_which_others_are_asked_about(
 @pytest.mark.slow
 @pytest.mark.parametrize("plugin", FILTERS)
 @given(drawn=clusters(), data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_filter_is_equivariant_under_node_order(plugin: type[Plugin], drawn: Any, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(drawn[0]))))
     assert bench(plugin, drawn).statuses() == bench(plugin, drawn, list(order)).statuses()
@@ -146,7 +147,7 @@ def test_a_pod_that_a_filter_is_indifferent_to_passes_everywhere(
 
 @pytest.mark.parametrize("plugin", FILTERS)
 @given(drawn=clusters())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_there_is_a_reason_exactly_where_a_node_is_rejected(plugin: type[Plugin], drawn: Any) -> None:
     verdict = bench(plugin, drawn).verdict()
     if verdict is None:
@@ -159,7 +160,7 @@ def test_there_is_a_reason_exactly_where_a_node_is_rejected(plugin: type[Plugin]
 @pytest.mark.slow
 @pytest.mark.parametrize("plugin", [*FILTERS, *SCORERS])
 @given(drawn=clusters())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_writes_nothing(plugin: type[Plugin], drawn: Any) -> None:
     made = bench(plugin, drawn)
     before = snapshot(made)
@@ -174,7 +175,7 @@ def test_writes_nothing(plugin: type[Plugin], drawn: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("plugin", SCORERS)
 @given(drawn=clusters())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_normalised_scores_are_in_range(plugin: type[Plugin], drawn: Any) -> None:
     scores = score_of(bench(plugin, drawn))
     if scores is not None:
@@ -184,7 +185,7 @@ def test_normalised_scores_are_in_range(plugin: type[Plugin], drawn: Any) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("plugin", SCORERS)
 @given(drawn=clusters(), data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_score_is_equivariant_under_node_order(plugin: type[Plugin], drawn: Any, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(drawn[0]))))
     assert score_of(bench(plugin, drawn)) == score_of(bench(plugin, drawn, list(order)))
@@ -193,7 +194,7 @@ def test_score_is_equivariant_under_node_order(plugin: type[Plugin], drawn: Any,
 @pytest.mark.slow
 @pytest.mark.parametrize("plugin", SCORERS)
 @given(drawn=clusters(), data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_raw_scores_are_row_selectable(plugin: type[Plugin], drawn: Any, data: st.DataObject) -> None:
     if plugin.scope != "row":
         return

@@ -20,6 +20,7 @@ from ksched_cli.framework.status import SUCCESS, Status, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from tests.builders import make_node, make_pod
 from tests.harness import decide, make_scheduler
+from tests.lanes import examples
 
 NEW_YEAR = "2026-01-01T00:00:00Z"
 NO_CLAIMS = "no new claims to deallocate, "
@@ -423,7 +424,7 @@ def plain_rank(found: tuple[str, list[Pod], int]) -> Any:
 
 @pytest.mark.slow
 @given(crowds())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_the_dry_run_equals_a_plain_reading(drawn: Any) -> None:
     made, running, pod, budgets = drawn
     scheduler = make_scheduler(made, [*running, pod], objects=budgets)

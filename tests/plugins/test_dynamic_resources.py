@@ -15,6 +15,7 @@ from ksched_cli.framework.status import unschedulable
 from ksched_cli.plugins.dynamic_resources.plugin import DynamicResources
 from tests.builders import make_node, make_pod, term
 from tests.harness import decide, make_bench, make_scheduler
+from tests.lanes import examples
 from tests.plugins.lib.devices.resources import (
     DRIVER,
     GPU,
@@ -426,7 +427,7 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
     return exactly(count=count)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(requests(), min_size=1, max_size=8),
     st.lists(st.lists(st.sampled_from("ab"), max_size=4), min_size=2, max_size=2),

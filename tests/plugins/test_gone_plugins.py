@@ -30,6 +30,7 @@ from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import make_bench
+from tests.lanes import examples
 
 OLD = RELEASES["1.21"]
 KEYS = ("a", "b", "c")
@@ -43,7 +44,7 @@ keys = st.lists(st.sampled_from(KEYS), max_size=2, unique=True).map(tuple)
     likes=keys,
     dislikes=keys,
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_node_label_agrees_with_the_plain_reading(
     labels: list[frozenset[str]], present: Any, absent: Any, likes: Any, dislikes: Any
 ) -> None:
@@ -83,7 +84,7 @@ def avoiding(*controllers: tuple[str, str]) -> str:
     owner=st.tuples(st.sampled_from(("ReplicaSet", "Job", "ReplicationController")), st.sampled_from("12")),
     controls=st.booleans(),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_node_prefer_avoid_pods_agrees_with_the_plain_reading(
     asked: list[list[tuple[str, str]]], owner: tuple[str, str], controls: bool
 ) -> None:
@@ -121,7 +122,7 @@ SERVICE = msgspec.convert(
     serviced=st.booleans(),
     chosen=st.sampled_from(("", "r0", "r1")),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_service_affinity_agrees_with_the_plain_reading(
     racks: list[str], placed: list[tuple[int, str]], serviced: bool, chosen: str
 ) -> None:
@@ -159,7 +160,7 @@ SHAPE = (UtilizationShapePoint(0, 0), UtilizationShapePoint(50, 8), UtilizationS
 
 @pytest.mark.slow
 @given(drawn=clusters(), strategy=st.sampled_from(("least", "most", "ratio")))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_resource_scores_agree_with_the_plain_reading(drawn: Any, strategy: str) -> None:
     nodes, running, pod = drawn
     plugin, args = {

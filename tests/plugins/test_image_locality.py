@@ -9,6 +9,7 @@ from ksched_cli.plugins.image_locality import ImageLocality, normalized_image_na
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import make_bench
+from tests.lanes import examples
 
 MB = 1024 * 1024
 
@@ -74,7 +75,7 @@ def test_init_containers_and_image_volumes_count() -> None:
 
 @pytest.mark.slow
 @given(clusters())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_agrees_with_the_plain_reading(drawn: Any) -> None:
     nodes, running, pod = drawn
     images = [

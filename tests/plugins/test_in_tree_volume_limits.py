@@ -15,6 +15,7 @@ from ksched_cli.plugins.in_tree_volume_limits import AzureDiskLimits, CinderLimi
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench
+from tests.lanes import examples
 from tests.plugins.storage import claim, storage_class
 
 TOO_MANY = ("Unschedulable", ("node(s) exceed max volume count",))
@@ -46,7 +47,7 @@ def limited(kind: str, name: str, limit: int) -> Node:
 
 
 @given(data=st.data(), kind=st.sampled_from(sorted(KINDS)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_agrees_with_a_reading_of_the_rule_node_by_node(data: st.DataObject, kind: str) -> None:
     disks = st.lists(st.sampled_from(("a", "b", "c", "d")), max_size=3)
     limits = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))

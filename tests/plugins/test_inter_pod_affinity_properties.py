@@ -23,6 +23,7 @@ from ksched_cli.framework.status import Status
 from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from tests.builders import make_node, make_pod
 from tests.harness import Bench, make_bench
+from tests.lanes import examples
 
 KEYS = ("zone", "rack", "kubernetes.io/hostname")
 NAMES = ("default", "prod", "dev")
@@ -249,14 +250,14 @@ def normalized(scores: dict[str, int]) -> dict[str, int]:
 
 @pytest.mark.slow
 @given(worlds())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_agrees_with_the_plain_reading(made: Bench) -> None:
     check(made)
 
 
 @pytest.mark.slow
 @given(worlds(), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_still_agrees_after_the_cluster_changed(made: Bench, data: st.DataObject) -> None:
     """What is kept from cycle to cycle follows pods, nodes and namespaces, whichever pod is asked about."""
     check(made)
@@ -280,7 +281,7 @@ def test_still_agrees_after_the_cluster_changed(made: Bench, data: st.DataObject
 
 
 @given(worlds(), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_add_and_remove_equal_computing_afresh(made: Bench, data: st.DataObject) -> None:
     cluster, plugin = made.cluster, made.plugin
     answer = made.pre_filter()

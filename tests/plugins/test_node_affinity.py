@@ -14,6 +14,7 @@ from ksched_cli.plugins.node_affinity.plugin import NodeAffinity
 from tests.builders import make_node, make_pod, term
 from tests.clusters import clusters
 from tests.harness import make_bench
+from tests.lanes import examples
 
 POD = ("UnschedulableAndUnresolvable", ("node(s) didn't match Pod's node affinity/selector",))
 ENFORCED = ("UnschedulableAndUnresolvable", ("node(s) didn't match scheduler-enforced node affinity",))
@@ -182,7 +183,7 @@ def test_a_preference_that_cannot_be_compiled_ends_the_cycle() -> None:
 
 @pytest.mark.slow
 @given(clusters())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_agrees_with_the_plain_reading(drawn: Any) -> None:
     nodes, running, pod = drawn
     made = make_bench(NodeAffinity, nodes, pod, running)

@@ -9,6 +9,7 @@ from ksched_cli.plugins.node_ports import NodePorts
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import make_bench
+from tests.lanes import examples
 
 TAKEN = ("Unschedulable", ("node(s) didn't have free ports for the requested pod ports",))
 
@@ -89,7 +90,7 @@ def test_explain_names_the_ports() -> None:
 
 @pytest.mark.slow
 @given(clusters())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_agrees_with_the_plain_reading(drawn: Any) -> None:
     nodes, running, pod = drawn
 

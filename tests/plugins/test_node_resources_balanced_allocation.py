@@ -14,6 +14,7 @@ from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesB
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import make_bench
+from tests.lanes import examples
 
 THREE = NodeResourcesBalancedAllocationArgs(
     resources=(ResourceSpec("cpu", 1), ResourceSpec("memory", 1), ResourceSpec("example.com/gpu", 1))
@@ -50,7 +51,7 @@ def test_a_best_effort_pod_is_not_scored() -> None:
     "args", [pytest.param(NodeResourcesBalancedAllocationArgs(), id="two"), pytest.param(THREE, id="three")]
 )
 @given(drawn=clusters())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_agrees_with_the_plain_reading(args: NodeResourcesBalancedAllocationArgs, drawn: Any) -> None:
     nodes, running, pod = drawn
     made = make_bench(NodeResourcesBalancedAllocation, nodes, pod, running, args=args)

@@ -20,6 +20,7 @@ from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import make_bench
+from tests.lanes import examples
 
 HOPELESS, MAYBE = "UnschedulableAndUnresolvable", "Unschedulable"
 
@@ -148,7 +149,7 @@ def test_without_pre_filter_there_is_nothing_to_go_by() -> None:
 
 
 @given(clusters())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_filter_agrees_with_the_plain_reading(drawn: Any) -> None:
     nodes, running, pod = drawn
     made = make_bench(NodeResourcesFit, nodes, pod, running)
@@ -189,7 +190,7 @@ STRATEGIES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", [pytest.param(each, id=name) for name, each in STRATEGIES.items()])
 @given(drawn=clusters())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_score_agrees_with_the_plain_reading(strategy: ScoringStrategy, drawn: Any) -> None:
     nodes, running, pod = drawn
     made = make_bench(NodeResourcesFit, nodes, pod, running, args=NodeResourcesFitArgs(scoring_strategy=strategy))

@@ -10,6 +10,7 @@ from ksched_cli.plugins.node_volume_limits.plugin import NodeVolumeLimits
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import Bench, make_bench
+from tests.lanes import examples
 from tests.plugins.storage import (
     attachment,
     claim,
@@ -167,7 +168,7 @@ hosts = st.sampled_from(("n", "m"))
     st.dictionaries(hosts, st.one_of(st.none(), st.integers(0, 3))),
     st.lists(st.sampled_from(("csi.example", "csi.other")), min_size=3, max_size=3),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_agrees_with_a_reading_of_the_rule_node_by_node(
     wanted: list[str],
     running: list[tuple[str, list[str]]],

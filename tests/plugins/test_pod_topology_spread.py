@@ -19,6 +19,7 @@ from ksched_cli.plugins.lib.arithmetic import go_log
 from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
 from tests.builders import make_node, make_pod
 from tests.harness import Bench, make_bench
+from tests.lanes import examples
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 SKEWED = ("Unschedulable", ("node(s) didn't match pod topology spread constraints",))
@@ -349,7 +350,7 @@ def plain_included(node: Any, pod: Any, wanted: Any) -> bool:
 
 
 @given(spreads())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_filter_agrees_with_the_plain_reading(made: Bench) -> None:
     pod, nodes = made.pod.pod, made.cluster.nodes.objects
     hard = [each for each in pod.spec.topology_spread_constraints if each.when_unsatisfiable == "DoNotSchedule"]
@@ -376,7 +377,7 @@ def test_filter_agrees_with_the_plain_reading(made: Bench) -> None:
 
 
 @given(spreads())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_score_agrees_with_the_plain_reading(made: Bench) -> None:
     pod, nodes = made.pod.pod, made.cluster.nodes.objects
     soft = [each for each in pod.spec.topology_spread_constraints if each.when_unsatisfiable == "ScheduleAnyway"]
@@ -405,7 +406,7 @@ def test_score_agrees_with_the_plain_reading(made: Bench) -> None:
 
 
 @given(spreads(), st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_taking_pods_away_and_putting_them_back_equals_counting_afresh(made: Bench, data: st.DataObject) -> None:
     answer = made.pre_filter()
     if isinstance(answer, Status):

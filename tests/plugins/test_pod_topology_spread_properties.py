@@ -21,6 +21,7 @@ from ksched_cli.plugins.lib.arithmetic import go_log
 from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
 from tests.builders import make_node, make_pod
 from tests.harness import Bench, make_bench
+from tests.lanes import examples
 
 ZONE, HOST, RACK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack"
 SKEWED, MISSING = "Unschedulable", "UnschedulableAndUnresolvable"
@@ -238,7 +239,7 @@ def plain_scores(
 
 
 @given(two_of("DoNotSchedule"))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_filter(made: Bench) -> None:
     want = PlainFilter(made, made.pod.pod.spec.topology_spread_constraints).statuses()
     assert {name: code for name, (code, _) in made.statuses().items()} == want
@@ -251,7 +252,7 @@ def test_filter(made: Bench) -> None:
     .map(lambda each: PodTopologySpreadArgs(tuple(msgspec.convert(each, list[TopologySpreadConstraint])), "List"))
     .flatmap(lambda args: spreads([], args))
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_filter_with_the_profiles_defaults(made: Bench) -> None:
     # The service selects web pods; a db pod belongs to nothing, so nothing is asked of it.
     web = msgspec.convert({"labelSelector": WEB}, TopologySpreadConstraint).label_selector
@@ -262,7 +263,7 @@ def test_filter_with_the_profiles_defaults(made: Bench) -> None:
 
 @pytest.mark.slow
 @given(two_of("DoNotSchedule"), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_pods_of_one_node_going_and_coming(made: Bench, data: st.DataObject) -> None:
     """As in a dry run, where all changes are to one node. Go's two least counts come to the same as all of them,
     and pods that are leaving are taken off though they were never counted."""
@@ -299,7 +300,7 @@ def test_pods_of_one_node_going_and_coming(made: Bench, data: st.DataObject) -> 
 
 @pytest.mark.slow
 @given(two_of("ScheduleAnyway"), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_score(made: Bench, data: st.DataObject) -> None:
     rows = sorted(data.draw(st.sets(st.integers(0, len(made.cluster.nodes) - 1), min_size=1)))
     raw, final = plain_scores(made, made.pod.pod.spec.topology_spread_constraints, rows, require_all=True)
@@ -313,7 +314,7 @@ def soft_web(key: str, skew: int) -> TopologySpreadConstraint:
 
 @pytest.mark.slow
 @given(spreads([]), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_score_with_the_systems_defaults(made: Bench, data: st.DataObject) -> None:
     """Nodes without a zone are spread over all the same, in one domain with those whose zone is empty."""
     assume(made.pod.labels["app"] == "web")
@@ -327,7 +328,7 @@ def test_score_with_the_systems_defaults(made: Bench, data: st.DataObject) -> No
         lambda args: spreads([], args)
     )
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_score_with_the_profiles_defaults(made: Bench) -> None:
     """The same two constraints written out in a profile leave nodes out that lack a label."""
     rows = range(len(made.cluster.nodes))

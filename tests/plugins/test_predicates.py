@@ -34,6 +34,7 @@ from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import decide, make_bench, make_scheduler, placed
+from tests.lanes import examples
 from tests.plugins.storage import claim, csi_node, storage_class, volume, with_claims
 
 OLD = RELEASES["1.16"]
@@ -45,7 +46,7 @@ UNRESOLVABLE, RESOLVABLE = "UnschedulableAndUnresolvable", "Unschedulable"
 
 @pytest.mark.slow
 @given(drawn=clusters())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_general_predicates_say_what_each_of_the_four_would(drawn: Any) -> None:
     nodes, running, pod = drawn
     parts = [

@@ -18,6 +18,7 @@ from ksched_cli.plugins.default_preemption.importance import Importance
 from ksched_cli.plugins.default_preemption.outcomes import Outcomes
 from tests.builders import make_node, make_pod
 from tests.harness import decide, make_scheduler
+from tests.lanes import examples
 
 NEW_YEAR, LATER, LATEST = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"
 
@@ -257,7 +258,7 @@ def test_fewer_victims_decide_when_priorities_sum_up_alike() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.sampled_from((NEW_YEAR, LATER, None))), max_size=40))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_many_nodes_are_sorted_as_each_alone(drawn: list[tuple[int, int, str | None]]) -> None:
     owners = sorted(owner for owner, _, _ in drawn)
     running = [

@@ -36,6 +36,7 @@ from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod, term
 from tests.clusters import clusters
 from tests.harness import make_bench
+from tests.lanes import examples
 from tests.plugins.test_gone_plugins import amount, asked
 
 OLD = RELEASES["1.16"]
@@ -57,7 +58,7 @@ def most(used: int, there: int) -> int:
 
 @pytest.mark.slow
 @given(drawn=clusters())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_resources_agree_with_the_plain_reading(drawn: Any) -> None:
     nodes, running, pod = drawn
     want: dict[str, dict[str, int]] = {"least": {}, "most": {}, "balanced": {}}
@@ -82,7 +83,7 @@ def test_resources_agree_with_the_plain_reading(drawn: Any) -> None:
 
 
 @given(drawn=clusters())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_taints_agree_with_the_plain_reading(drawn: Any) -> None:
     nodes, running, pod = drawn
     found = make_bench(TaintTolerationPriority, nodes, pod, running, current=OLD).scores(normalized=True)

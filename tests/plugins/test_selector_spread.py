@@ -13,6 +13,7 @@ from ksched_cli.plugins.selector_spread import SelectorSpread
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench
+from tests.lanes import examples
 
 OLD = RELEASES["1.21"]
 SERVICE = msgspec.convert(
@@ -32,7 +33,7 @@ def labelled(name: str, app: str, on: str = "") -> Pod:
         max_size=5,
     )
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_agrees_with_the_plain_reading(placed: list[tuple[str, list[str]]]) -> None:
     nodes, running = [], []
     for index, (zone, apps) in enumerate(placed):

@@ -16,6 +16,7 @@ from ksched_cli.plugins.scheduling_gates import SchedulingGates
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import make_bench
+from tests.lanes import examples
 
 CORDONED = ("UnschedulableAndUnresolvable", ("node(s) were unschedulable",))
 OTHER = ("UnschedulableAndUnresolvable", ("node(s) didn't match the requested node name",))
@@ -62,7 +63,7 @@ def test_node_unschedulable(toleration: Any, rejected: bool) -> None:
 
 
 @given(clusters())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_node_unschedulable_agrees_with_the_plain_reading(drawn: Any) -> None:
     nodes, running, pod = drawn
     # None of the random tolerations is for the unschedulable taint.

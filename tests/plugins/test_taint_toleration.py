@@ -10,6 +10,7 @@ from ksched_cli.plugins.taint_toleration.plugin import TaintToleration
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import make_bench
+from tests.lanes import examples
 
 REJECTED = ("UnschedulableAndUnresolvable", ("node(s) had untolerated taint(s)",))
 
@@ -134,7 +135,7 @@ def test_explain_names_the_taint() -> None:
 
 
 @given(clusters())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_agrees_with_the_plain_reading(drawn: Any) -> None:
     nodes, running, pod = drawn
     made = make_bench(TaintToleration, nodes, pod, running)

@@ -14,6 +14,7 @@ from ksched_cli.framework.status import Code, Status
 from ksched_cli.plugins.topology_placement_generator import TopologyPlacementGenerator
 from tests.builders import make_node
 from tests.harness import make_bench
+from tests.lanes import examples
 from tests.pod_groups import group, member
 
 KEY = GroupKey("default", "g")
@@ -87,7 +88,7 @@ def test_a_group_that_is_gone() -> None:
     st.one_of(st.none(), st.integers(0, 5)),
     st.sets(st.integers(0, 5)),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_as_a_plain_reading_has_it(racks: list[str], runs_on: int | None, offered: set[int]) -> None:
     nodes: list[Any] = []
     for index, rack in enumerate(racks):

@@ -13,6 +13,7 @@ from ksched_cli.plugins.volume_binding.plugin import VolumeBinding
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import Bench, make_bench, make_scheduler, placed
+from tests.lanes import examples
 from tests.plugins.plain_volume_binding import PlainVolumeBinding
 from tests.plugins.storage import claim, csi_driver, pool, storage_class, volume, with_claims, with_volumes
 
@@ -247,7 +248,7 @@ def storage(draw: st.DrawFn) -> list[Any]:
 
 
 @given(storage(), st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_agrees_with_a_reading_of_the_rule_node_by_node(objects: list[Any], names: list[str]) -> None:
     made = bench(with_claims(*names), *objects)
     plain = PlainVolumeBinding(objects)
@@ -256,7 +257,7 @@ def test_agrees_with_a_reading_of_the_rule_node_by_node(objects: list[Any], name
 
 
 @given(storage(), st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True), st.integers(0, 1))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_the_answer_for_a_node_does_not_depend_on_the_others(objects: list[Any], names: list[str], row: int) -> None:
     made = bench(with_claims(*names), *objects)
     whole, one = made.verdict(), made.verdict([row])

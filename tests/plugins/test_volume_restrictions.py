@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
 from tests.builders import make_node
 from tests.harness import Bench, make_bench
+from tests.lanes import examples
 from tests.plugins.storage import claim, with_claims, with_volumes
 
 DISK = ("Unschedulable", ("node(s) had no available disk",))
@@ -147,7 +148,7 @@ def same_disk(one: dict[str, Any], other: dict[str, Any]) -> bool:
     st.lists(st.tuples(st.sampled_from("nm"), st.lists(mounts, min_size=1, max_size=2, unique_by=str)), max_size=4),
     st.sets(st.sampled_from(("x", "y", "z"))),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_agrees_with_a_reading_of_the_rule_node_by_node(
     wanted: list[Any], running: list[tuple[str, list[Any]]], alone: set[str]
 ) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ksched_cli.plugins.volume_zone import VolumeZone
 from tests.builders import make_node
 from tests.harness import make_bench
+from tests.lanes import examples
 from tests.plugins.storage import claim, storage_class, volume, with_claims
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
@@ -105,7 +106,7 @@ def agrees(node: dict[str, str], volumes: list[dict[str, str]]) -> bool:
 
 
 @given(st.lists(labelled, min_size=1, max_size=5), st.lists(listed, min_size=1, max_size=3))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_agrees_with_a_reading_of_the_rule_node_by_node(
     nodes: list[dict[str, str]], volumes: list[dict[str, str]]
 ) -> None:

@@ -15,7 +15,7 @@ from ksched_cli.api.workloads import RollingUpdate
 from ksched_cli.cli.main import run
 from ksched_cli.errors import UsageError
 from ksched_cli.sources.custom.kinds import CUSTOM_KINDS
-from ksched_cli.sources.custom.pod_group import PodGroup
+from ksched_cli.sources.custom.pod_group import CustomPodGroup
 from ksched_cli.sources.custom.workloads import CustomWorkload, custom_workloads, known_kinds, read_pod_templates
 from ksched_cli.sources.loaded import Origin
 from tests.builders import make_node, make_pod
@@ -269,7 +269,7 @@ def test_what_looks_like_a_workload(
     assert [finding["code"] for finding in found] == ["KS006"] * warned
 
 
-def read_paths(groups: Sequence[PodGroup]) -> Iterator[str]:
+def read_paths(groups: Sequence[CustomPodGroup]) -> Iterator[str]:
     """The paths that the rows of a kind name; `.*.` stands for the elements of a list or mapping."""
     for group in groups:
         paths = (*group.fields.values(), group.replicas, group.times, group.copies, group.selector, group.only_if)

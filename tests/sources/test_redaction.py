@@ -23,7 +23,7 @@ from ksched_cli.sources.redaction.unread import is_read
 from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
-from tests.lanes import sampled
+from tests.lanes import examples, sampled
 from tests.running import prepare
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
@@ -240,7 +240,7 @@ def test_host_ports_clash_as_before(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @settings(
-    max_examples=40,
+    max_examples=examples(40),
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

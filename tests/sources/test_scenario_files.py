@@ -16,6 +16,7 @@ from ksched_cli.whatif.edits.lib.edit import Reference
 from ksched_cli.whatif.edits.lib.registry import edit_specs
 from ksched_cli.whatif.scenario.load import load_scenario
 from ksched_cli.whatif.scenario.model import On, Scenario, Schedulable
+from tests.lanes import examples
 
 TEXTS = [
     "",
@@ -49,7 +50,9 @@ documents = st.one_of(values, st.fixed_dictionaries({"apiVersion": st.just("ksch
 
 
 @settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=examples(120),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(documents)
 def test_any_document_is_understood_or_told(tmp_path: Path, document: Any) -> None:

@@ -24,6 +24,7 @@ from ksched_cli.whatif.edits.scale import Scale
 from ksched_cli.whatif.edits.taint import SetTaint
 from ksched_cli.whatif.edits.uncordon import Uncordon
 from tests.builders import make_node, make_pod
+from tests.lanes import examples
 from tests.whatif.changing import attempted
 from tests.whatif.test_edits import load, owned, workload
 
@@ -62,7 +63,7 @@ def encoded(loaded: Loaded) -> bytes:
     return msgspec.json.encode({kind.__name__: items for kind, items in loaded.objects.items() if items})
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(clusters(), st.lists(one_edit, max_size=5))
 def test_the_input_stays_and_names_are_unique(loaded: Loaded, edits: list[Edit]) -> None:
     before = encoded(loaded)
@@ -76,7 +77,7 @@ def test_the_input_stays_and_names_are_unique(loaded: Loaded, edits: list[Edit])
     assert encoded(attempted(loaded, edits).loaded) == encoded(after)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(clusters(), st.integers(0, 8))
 def test_a_scaled_set_has_as_many_pods_as_were_asked_for(loaded: Loaded, replicas: int) -> None:
     after = attempted(loaded, [Scale(Reference(ReplicaSet, "web"), replicas)]).loaded
@@ -89,7 +90,7 @@ def test_a_scaled_set_has_as_many_pods_as_were_asked_for(loaded: Loaded, replica
     assert len(owned_pods) + len(adopted) == replicas
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(clusters(), node_names)
 def test_a_drained_node_keeps_only_what_a_drain_leaves(loaded: Loaded, name: str) -> None:
     before = sum(map(_counts, loaded.of(Pod)))

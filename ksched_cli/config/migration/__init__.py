@@ -1,1 +1,1 @@
-"""An older configuration, or a Policy, said as a KubeSchedulerConfiguration of the newest version."""
+"""An older configuration, or a Policy, rewritten as a KubeSchedulerConfiguration of the newest version."""

@@ -48,7 +48,7 @@ def in_plugins(profile: KubeSchedulerProfile, old: Minor, new: Minor, notes: Not
     silent = notes.apart()
     default = _InPlugins(KubeSchedulerProfile(), old, new, silent).made()
     made = _InPlugins(profile, old, new, notes).made()
-    # What the gates of that time decided is in the predicates; those of today say how plugins go on.
+    # What the gates of that time decided is in the predicates; today's gates decide about the plugins.
     minor = Minor(old.release, new.gates, {})
     return OldProfile(made, 0, minor, _reader(made, new).resolve(made), _reader(default, new).resolve(default))
 

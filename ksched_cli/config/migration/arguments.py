@@ -72,7 +72,7 @@ def _with_strategy(fit: NodeResourcesFitArgs | None, plugin: str, args: Any) -> 
 
 
 def _ask_for_labels(args: dict[str, Any], before: ResolvedProfile, index: int, notes: Notes) -> None:
-    """An old plugin let nodes pass with and without labels; addedAffinity can ask the same of the nodes of all pods."""
+    """An old plugin selected nodes with and without labels; addedAffinity can require the same for all pods."""
     label = before.args.get(NODE_LABEL)
     if not isinstance(label, NodeLabelArgs) or NODE_LABEL not in before.points["filter"]:
         return
@@ -99,7 +99,7 @@ def _ask_for_labels(args: dict[str, Any], before: ResolvedProfile, index: int, n
 def _asking(affinity: NodeAffinityTerms, asked: tuple[NodeSelectorRequirement, ...]) -> NodeAffinityTerms:
     required = affinity.required_during_scheduling_ignored_during_execution
     terms = required.node_selector_terms if required else (NodeSelectorTerm(),)
-    # One term is enough to match, so that each has to ask for it.
+    # One term is enough to match, so each term has to require it.
     terms = tuple(replace(each, match_expressions=(*each.match_expressions, *asked)) for each in terms)
     return replace(affinity, required_during_scheduling_ignored_during_execution=NodeSelector(terms))
 

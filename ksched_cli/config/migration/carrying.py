@@ -61,7 +61,7 @@ def carry(old: OldProfile, new: Minor, notes: Notes) -> Carried:
 
 
 class _Carrying:
-    """One profile on its way, and what there is to tell of it."""
+    """One profile during its migration, with the notes about it."""
 
     def __init__(self, old: OldProfile, new: Minor, notes: Notes) -> None:
         self._old = old

@@ -1,4 +1,4 @@
-"""Typed values as plain ones, without what says no more than the default does."""
+"""Typed values as plain ones, without fields that have their default."""
 
 from __future__ import annotations
 

@@ -46,14 +46,14 @@ GONE: Mapping[str, Gone] = {
 
 @dataclass(frozen=True)
 class LostPlugin:
-    """A plugin that runs in the old profile; `felt` where the profile asks for it and nothing does its work now."""
+    """A plugin that runs in the old profile; `felt` where the profile enables it and no plugin does its work now."""
 
     plugin: str
     felt: bool
 
 
 def losses(mine: ResolvedProfile, default: ResolvedProfile) -> Iterator[LostPlugin]:
-    """Required labels of nodes are not lost: addedAffinity can ask for them."""
+    """Required labels of nodes are not lost: addedAffinity can require them."""
     for plugin in GONE:
         points = [point for point, names in mine.points.items() if plugin in names]
         if not points or (plugin == NODE_LABEL and not _prefers_labels(mine)):

@@ -1,5 +1,6 @@
-"""An older configuration, or a Policy, as a KubeSchedulerConfiguration of the newest version: what was said, in the
-words of today, with notes of what is different and of what cannot be said."""
+"""An older configuration, or a Policy, as a KubeSchedulerConfiguration of the newest version, with notes about what
+differs and what the newest version cannot express.
+"""
 
 from __future__ import annotations
 
@@ -33,14 +34,14 @@ from ksched_cli.releases.plugin_names import VOLUME_BINDING
 
 @dataclass(frozen=True)
 class Migration:
-    """The document, and what there is to tell of it."""
+    """The document, and the notes about it."""
 
     document: dict[str, Any]
     notes: tuple[MigrationNote, ...]
 
     @property
     def whole(self) -> bool:
-        """Whether it says all that the old one said."""
+        """Whether the new document expresses everything that the old one did."""
         return not any(note.lost for note in self.notes)
 
 

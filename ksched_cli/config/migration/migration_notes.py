@@ -1,4 +1,4 @@
-"""What a migration has to tell: what became of things, and what cannot be said any more, each with its place."""
+"""The notes of a migration: what replaced a field, and what can no longer be expressed, each with its place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Steps = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class MigrationNote:
-    """`lost`: what the old file said is not in the new one."""
+    """`lost`: a setting of the old file is not in the new one."""
 
     told: Problem
     lost: bool = False

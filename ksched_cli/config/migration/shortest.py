@@ -1,4 +1,4 @@
-"""The shortest way to say which plugins run: what differs from the defaults, or whole lists where that is less."""
+"""The shortest lists of plugins: what differs from the defaults, or whole lists where these are shorter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def shortest(carried: Carried, own_order: Sequence[str], new: Minor) -> Plugins:
 
 
 class _Ways:
-    """The ways to say it, by what MultiPoint says."""
+    """The possible lists for one content of MultiPoint."""
 
     def __init__(self, carried: Carried, own_order: Sequence[str], new: Minor) -> None:
         self._carried = carried
@@ -34,7 +34,7 @@ class _Ways:
         self._own = [PluginRef(name, self._weight(name)) for name in own if self._is_everywhere(name)]
 
     def multi_points(self) -> Iterator[PluginSet]:
-        # Who sorts the queue is said at its point, and in the same way in all profiles, as it has to be.
+        # The plugin that sorts the queue stands at its point, and is the same in all profiles, as required.
         on = [plugin for plugin in self._default if plugin.name in self._on or self._sorts(plugin.name)]
         yield self._shortened(
             PluginSet(tuple(self._own), _refs([each.name for each in self._default if each not in on]))
@@ -57,7 +57,7 @@ class _Ways:
         return "queueSort" in self._points_of.get(name, ())
 
     def _is_everywhere(self, name: str) -> bool:
-        """Whether a plugin of one's own is said in MultiPoint: where the old profile does, or if it is on wherever it
+        """Whether a custom plugin stands in MultiPoint: where the old profile has it there, or if it is on wherever it
         can be, and that is at several points."""
         points = self._points_of[name]
         whole = len(points) > 1 and all(name in self._carried.points[point] for point in points)

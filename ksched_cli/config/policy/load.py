@@ -89,7 +89,7 @@ class PolicyReading(Reading):
         return tuple(each.as_extender() for each in policy.extenders)
 
     def told(self, notes: list[Complaint]) -> tuple[str, ...]:
-        """What has no effect, as a warning says it."""
+        """Warnings about settings that have no effect."""
         problems = (Problem(text, self.source, self.document.line_of(steps), path_text(steps)) for steps, text in notes)
         return tuple(str(each) for each in problems)
 

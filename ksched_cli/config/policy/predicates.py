@@ -82,7 +82,7 @@ _BY_TAINTS = frozenset({CHECK_NODE_UNSCHEDULABLE})
 _BY_CONDITIONS = frozenset(
     {CHECK_NODE_CONDITION, CHECK_NODE_MEMORY_PRESSURE, CHECK_NODE_PID_PRESSURE, CHECK_NODE_DISK_PRESSURE}
 )
-# A name that the scheduler knew and never asked, for it has no place in the order.
+# A name that the scheduler accepted and never called, for it has no place in the order.
 _NEVER_ASKED = "PodFitsPorts"
 
 PRIORITIES = (
@@ -123,7 +123,7 @@ class Algorithm:
 
     @property
     def _mandatory(self) -> tuple[str, ...]:
-        """Asked even if a Policy does not name them."""
+        """Predicates that run even if a Policy does not name them."""
         return (CHECK_NODE_UNSCHEDULABLE, POD_TOLERATES_NODE_TAINTS) if self._by_taints else (CHECK_NODE_CONDITION,)
 
     def profile(self, scheduler_name: str, hard_weight: int = 0, *, preempts: bool = True) -> KubeSchedulerProfile:

@@ -334,6 +334,6 @@ class Making:
         return 1
 
     def _set_defaulting(self, *, system: bool) -> None:
-        """Pods without constraints are spread where the priority for selectors asks for it."""
+        """Pods without constraints are spread where the priority for selectors is enabled."""
         if self._spreads_by_default and (system or POD_TOPOLOGY_SPREAD not in self.args):
             self.args[POD_TOPOLOGY_SPREAD] = PodTopologySpreadArgs(defaulting_type="System" if system else "List")

@@ -1,4 +1,4 @@
-"""A profile of plugins, said in predicates and priorities as far as those have the words."""
+"""A profile of plugins, rewritten as predicates and priorities as far as these can express it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ from ksched_cli.releases.plugin_names import (
     TOPOLOGY_PLACEMENT_GENERATOR,
 )
 
-# (plugin, what cannot be said of it)
+# (plugin, the setting of it that cannot be expressed)
 Unsaid = tuple[str, str]
 
 _ALL = "*"
@@ -99,7 +99,7 @@ _NO_MATTER = (DefaultPreemptionArgs, DynamicResourcesArgs, VolumeBindingArgs)
 def restate_algorithm(
     profile: KubeSchedulerProfile, release: Release, gates: FeatureGates
 ) -> tuple[KubeSchedulerProfile, list[Unsaid]]:
-    """The profile, and what of it could not be said."""
+    """The rewritten profile, and the settings that could not be expressed."""
     said = _Said(profile)
     unsaid = list(said.unsaid())
     defaults = default_weights(release, gates)
@@ -119,7 +119,7 @@ def restate_algorithm(
 
 
 class _Said:
-    """What a profile says of plugins that are there by default."""
+    """The settings of a profile about default plugins."""
 
     def __init__(self, profile: KubeSchedulerProfile) -> None:
         self._profile = profile

@@ -88,7 +88,7 @@ def pod_limits(pod: Pod) -> Amounts:
 
 def _of_pod(pod: Pod, of: Callable[[Container], Quantities], own: Quantities) -> Amounts:
     """podRequests and podLimits: containers together, or the largest init container beside the sidecars that run by
-    then; what the pod asks for as a whole goes before both."""
+    then; pod-level requests go before both."""
     total: Amounts = {}
     sidecars: Amounts = {}
     largest: Amounts = {}

@@ -33,7 +33,7 @@ class AdmissionRefusal:
 
 
 def admit(pods: Sequence[Pod], cluster: Loaded) -> list[AdmissionRefusal]:
-    """One pod after the other, as they are made. What they ask for is filled in; quotas count up."""
+    """One pod after the other, as they are made. Their requests are filled in; quotas count up."""
     chain = Chain(cluster, pods)
     return [
         AdmissionRefusal(pod, plugin, message)

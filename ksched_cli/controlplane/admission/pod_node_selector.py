@@ -11,7 +11,7 @@ ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector"
 
 
 class NamespaceSelectors:
-    """The plugin is off unless it is asked for; a namespace with its annotation shows that it is on."""
+    """The plugin is off unless it is enabled; a namespace with its annotation shows that it is on."""
 
     def __init__(self, namespaces: Iterable[Namespace]) -> None:
         self._texts = {
@@ -40,7 +40,7 @@ class NamespaceSelectors:
 
 
 def _not_a_label(key: str, value: str) -> str:
-    """What labels.ConvertSelectorToLabelsMap says; the key has no path, which Kubernetes writes like this."""
+    """The error of labels.ConvertSelectorToLabelsMap; the key has no path, which Kubernetes writes like this."""
     if not is_label_key(key):
         return f'<nil>: Invalid value: "{key}": {"; ".join(key_problems(key))}'
     if not is_label_value(value):

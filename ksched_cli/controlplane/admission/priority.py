@@ -50,7 +50,7 @@ class PriorityClasses:
         return _SYSTEM_CLASSES.get(name) if name else 0
 
     def admit(self, pod: Pod) -> str:
-        """The same for a pod that is new: what it says of its own priority has to be what its class says."""
+        """The same for a new pod: a priority of its own must equal that of its class."""
         spec = pod.spec
         given, policy = spec.priority, spec.preemption_policy
         spec.priority = spec.preemption_policy = None

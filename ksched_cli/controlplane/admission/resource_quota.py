@@ -28,7 +28,7 @@ _ONE = Amount(Fraction(1))
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 _BASIC = ("cpu", "memory", "ephemeral-storage")
 _HUGEPAGES = "hugepages-"
-# The evaluator's validationSet: with a quota on these, every container has to say what it needs.
+# The evaluator's validationSet: with a quota on these, every container must have a request or limit.
 _MUST_BE_GIVEN = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
 
 
@@ -111,7 +111,7 @@ class _Quota:
         return f"failed quota: {self.name}: must specify {missing}" if missing else ""
 
     def exceeded(self, usage: Mapping[str, Amount]) -> str:
-        """What is not asked for is not looked at, even where too much of it is used."""
+        """A resource that the pod does not request is not checked, even where too much of it is used."""
         asked = {name: each for name, each in usage.items() if name in self._hard and each.value}
         over = [name for name in sorted(asked) if (self._used[name] + asked[name]).value > self._hard[name].value]
         if not over:
@@ -152,8 +152,8 @@ def pod_usage(pod: Pod) -> Amounts:
 
 
 def _not_given(pod: Pod, required: Iterable[str]) -> str:
-    """podEvaluator.Constraints: `limits.cpu for: main,side; requests.cpu for: side`. A pod that asks as a whole need
-    not say it for its containers."""
+    """podEvaluator.Constraints: `limits.cpu for: main,side; requests.cpu for: side`. A pod with
+    pod-level requests needs none of its containers."""
     own = pod.spec.resources
     if own is not None and any(is_pod_level_resource(name) for name in (*own.requests, *own.limits)):
         return ""
@@ -199,7 +199,7 @@ def _of_class(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:
 
 
 def is_best_effort(pod: Pod) -> bool:
-    """qos.GetPodQOS: nothing asked for and nothing bounded, as far as cpu and memory go."""
+    """qos.GetPodQOS: no request and no limit of cpu and memory."""
     asked = (pod_requests(pod), pod_limits(pod))
     return not any(each.get(name, NOTHING).value for each in asked for name in ("cpu", "memory"))
 

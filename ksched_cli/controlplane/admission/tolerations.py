@@ -10,7 +10,7 @@ _NO_EXECUTE = "NoExecute"
 
 
 def admit_default_tolerations(pod: Pod) -> None:
-    """For both taints, where the pod itself says nothing about them."""
+    """Tolerations of both taints, for a pod without one of its own."""
     added = tuple(
         Toleration(key=taint, operator="Exists", effect=_NO_EXECUTE, toleration_seconds=_SECONDS)
         for taint in _TAINTS

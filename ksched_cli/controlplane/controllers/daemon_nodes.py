@@ -46,7 +46,7 @@ class DaemonStatus:
 
 @dataclass(slots=True)
 class View:
-    """One node. `unsettled` counts against maxUnavailable, or with surge against maxSurge; `serves` says that the pod
+    """One node. `unsettled` counts against maxUnavailable, or with surge against maxSurge; `serves`: 1 if the pod
     of the node is available, the old one first."""
 
     found: dict[DaemonAction, tuple[Pod, ...]] = field(default_factory=dict)

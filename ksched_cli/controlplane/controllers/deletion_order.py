@@ -21,7 +21,7 @@ def pods_to_delete(
     pods: Sequence[Pod], related: Iterable[Pod], count: int, now: float, draws: Draws, owner: Identity
 ) -> list[Pod]:
     """getPodsToDelete: `related` are the active pods of all replica sets of the same deployment. Pods that no rule
-    tells apart come in an order that Go leaves open: among them `draws` decides, the lowest uid first."""
+    leaves equal come in an order that Go leaves open: among them `draws` decides, the lowest uid first."""
     if count >= len(pods):
         return list(pods)
     on_node = Counter(pod.spec.node_name for pod in related)
@@ -64,7 +64,7 @@ def _compare(one: Pod, other: Pod, on_node: Counter[str], now: float, invented_u
 
 
 def _by_age(one: Pod, other: Pod, mine: float | None, others: float | None, now: float, invented_uids: Set[str]) -> int:
-    """The younger first, ages told apart by powers of two only; uids decide among the others. No input has the uid of a
+    """The younger first, ages compared by powers of two only; uids decide among the others. No input has the uid of a
     pod that is created in the run: then nothing decides."""
     if mine == others:
         return 0

@@ -19,7 +19,7 @@ def parallelism(item: Job) -> int:
 
 
 def completions_of(item: Job) -> int | None:
-    """SetDefaults_Job: one, unless parallelism alone says that it is a work queue."""
+    """SetDefaults_Job: one, unless parallelism alone is set, which makes it a work queue."""
     if item.spec.completions is None and item.spec.parallelism is None:
         return 1
     return item.spec.completions

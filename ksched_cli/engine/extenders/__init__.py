@@ -1,1 +1,1 @@
-"""Extenders: services that kube-scheduler asks over HTTP about nodes (pkg/scheduler/extender.go); never to bind."""
+"""Extenders: services that kube-scheduler calls over HTTP about nodes (pkg/scheduler/extender.go); never to bind."""

@@ -27,7 +27,7 @@ from ksched_cli.releases.minors import Release
 
 
 class Extenders:
-    """In the order in which kube-scheduler asks: those that may be passed over come last (buildExtenders)."""
+    """In the order in which kube-scheduler calls them: those that may be ignored come last (buildExtenders)."""
 
     def __init__(
         self, extenders: Sequence[HTTPExtender], release: Release, calling: Callable[[str, str], blamed] = blamed
@@ -70,7 +70,7 @@ class Extenders:
 
     def prioritize(self, pod: PodInfo, nodes: NodeRows, table: ScoreTable) -> ScoreTable:
         """The part of prioritizeNodes that is about extenders: their scores join those of the plugins. One that fails
-        has no say, whether or not it may be passed over otherwise."""
+        does not count, whether or not it is ignorable."""
         raw, normalized, weighted = dict(table.raw), dict(table.normalized), dict(table.weighted)
         totals = table.totals
         for extender in self._asked(pod):
@@ -112,7 +112,7 @@ class Extenders:
         return left
 
     def report(self) -> list[dict[str, Any]]:
-        """For the coverage: who was asked how often, and what of it did not count."""
+        """For the coverage: the number of calls of each extender, and the calls that did not count."""
         return [_told(each) for each in self._extenders]
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""One configured extender (HTTPExtender): asked about node rows, answers in node rows."""
+"""One configured extender (HTTPExtender): takes node rows and returns node rows."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ MAX_EXTENDER_PRIORITY = 10
 
 @dataclass(frozen=True)
 class ExtenderAnswer:
-    """The nodes that pass a filter, and what was said of the others by name. `bare` when the extender sent node objects
-    back: kube-scheduler goes on with these, and they come without the pods and images that it knows of."""
+    """The nodes that pass a filter, and the reasons of the others by name. `bare` when the extender sent node objects
+    back: kube-scheduler goes on with these, without the pods and images of its cache."""
 
     rows: RowColumn
     failed: Mapping[str, str]
@@ -79,7 +79,7 @@ class HTTPExtender:
         self._texts = texts
         self._rules = EngineRules.of(cluster.release)
         self._client = Client(config, "failed" if self._rules.extender_failures_are_lower_case else "Failed")
-        # An extender may come back with nodes that it was not asked about.
+        # An extender may return nodes that were not in the request.
         self._any_node = self._rules.extenders_may_add_nodes
         self._managed = frozenset(resource.name for resource in config.managed_resources)
 
@@ -87,7 +87,7 @@ class HTTPExtender:
         self._client.close()
 
     def is_interested(self, pod: PodInfo) -> bool:
-        """Whether the pod asks for a resource that the extender manages; one that manages none wants to see all."""
+        """Whether the pod requests a resource that the extender manages; one that manages none takes every pod."""
         spec = pod.pod.spec
         return not self._managed or any(
             name in self._managed
@@ -135,7 +135,7 @@ class HTTPExtender:
 
     def _returned(self, result: FilterResult, rows: RowColumn) -> RowColumn:
         """kube-scheduler takes any node that comes back, whether or not it was sent. One that is not in the cluster
-        would be bound to all the same; there is nothing to say about that here."""
+        would be bound to all the same; this simulation needs no call for that."""
         assert result.nodes is not None
         nodes = self._cluster.nodes
         passed = np.zeros(len(nodes), dtype=np.bool_)
@@ -219,7 +219,7 @@ class HTTPExtender:
 
 
 def _in_order(rows: RowColumn, passed: BoolColumn) -> RowColumn:
-    """Rows that passed in the order they were asked in; others that came back are behind them."""
+    """Rows that passed, in the order of the request; other returned rows are behind them."""
     kept = rows[passed[rows]]
     passed[rows] = False
     return np.concatenate([kept, np.nonzero(passed)[0]])

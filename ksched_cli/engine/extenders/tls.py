@@ -22,7 +22,7 @@ def tls_context(extender: Extender) -> ssl.SSLContext:
     if insecure and has_ca:
         raise ConfigError(Problem("insecure and a CA contradict each other", path=_path(extender, "insecure")))
     context = ssl.create_default_context()
-    # Go asks less of a CA's certificate than newer Pythons do, and more of a server's: its subject names no host.
+    # Go requires less of a CA's certificate than newer Pythons do, and more of a server's: its subject names no host.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.hostname_checks_common_name = False
     if insecure:
@@ -54,7 +54,7 @@ def _load_certificate(context: ssl.SSLContext, extender: Extender, given: Extend
     key = _decoded(given.key_data) if given.key_data else _file(extender, "keyFile", given.key_file)
     with _on_disk(certificate) as certificate_file, _on_disk(key) as key_file:
         try:
-            # A key with a passphrase is refused rather than asked for on the terminal.
+            # A key with a passphrase is refused rather than prompted for on the terminal.
             context.load_cert_chain(certificate_file, key_file, password=lambda: "")
         except (ssl.SSLError, ValueError, OSError) as problem:
             text = f"certificate and key cannot be used: {problem}"

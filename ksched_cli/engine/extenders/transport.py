@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT = 5.0
 FOR_EVER = 3600.0
-# Fifteen thousand nodes with all they say are a third of it.
+# Fifteen thousand whole node objects are a third of it.
 MAX_ANSWER = 512 * 1024 * 1024
 _CHUNK = 1024 * 1024
 
@@ -116,7 +116,7 @@ class Client:
                     sock.close()
                     raise
             self._connection = http.client.HTTPConnection(self._host, self._port)
-            self._connection.sock = _Timed(sock, self._left)  # all that http.client asks of a socket
+            self._connection.sock = _Timed(sock, self._left)  # all that http.client needs of a socket
         return self._connection
 
     def _left(self) -> float:
@@ -145,7 +145,7 @@ class Client:
         return ExtenderError(f'Post "{self._shown}/{verb}": {self._told(problem)}')
 
     def _told(self, problem: Exception) -> str:
-        """In the words of Go's client, as far as Python knows what happened."""
+        """The error in the words of Go's client, as far as Python reports it."""
         match problem:
             case TimeoutError():
                 return WAITING

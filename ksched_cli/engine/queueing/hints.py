@@ -1,4 +1,4 @@
-"""Which pods an event may help: what plugins registered for, and what their queueing hints say."""
+"""Which pods an event may help: by the events that plugins registered for, and by their queueing hints."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Strategy(IntEnum):
 
 
 class Registration(NamedTuple):
-    """What a plugin wants to hear of. `unasked`: it is not asked for a hint."""
+    """The events that a plugin registered for. `unasked`: its hint is not called."""
 
     event: ClusterEvent
     plugin: Plugin
@@ -54,7 +54,7 @@ def registrations(plugins: Iterable[Plugin]) -> tuple[Registration, ...]:
 
 
 class _Extender(Plugin):
-    """Stands for the extenders, which cannot say what would help: every event wakes the pods that they rejected."""
+    """Stands for the extenders, which have no hints: every event wakes the pods that they rejected."""
 
     name = EXTENDER
 
@@ -78,7 +78,7 @@ class Hints:
         self._by_profile = {name: registrations([*extender, *plugins]) for name, plugins in by_profile.items()}
         self._interest: dict[ClusterEvent, bool] = {}
         self._known: dict[tuple[str, ClusterEvent], tuple[tuple[str, Registration], ...]] = {}
-        # Hints that failed, to be told: the pod is tried again as if the answer had been yes.
+        # Hints that failed, for the warnings: the pod is tried again as if the hint had returned Queue.
         self.faults: list[str] = LoggedList(UndoLog() if handle is None else handle.cluster.undo)
 
     def of_interest(self, event: ClusterEvent) -> bool:
@@ -100,7 +100,7 @@ class Hints:
         return tuple(dict.fromkeys(each.event for each in every if each.plugin.name == plugin))
 
     def worth_requeuing(self, pod: QueuedPod, event: ClusterEvent, old: Any, new: Any) -> Strategy:
-        """isPodWorthRequeuing: asked of the plugins alone that rejected the pod. One that waits for something
+        """isPodWorthRequeuing: calls only the plugins that rejected the pod. One that waits for something
         (Pending) sends the pod straight to the active queue."""
         rejectors = pod.rejectors
         if not rejectors:

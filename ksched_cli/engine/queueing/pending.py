@@ -20,7 +20,7 @@ from ksched_cli.framework.status import Status
 @dataclass
 class PendingQueue:
     """Pod rows in the order of their cycles, those that PreEnqueue holds back, those of schedulers without a profile,
-    and those over which a plugin failed, with what it says."""
+    and those over which a plugin failed, with its error."""
 
     active: list[int] = field(default_factory=list)
     gated: dict[int, Status] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from ksched_cli.framework.status import Status
 @dataclass(eq=False)
 class QueuedPod(Logged):
     """`timestamp` is when the pod came to the queue, anew after every attempt; of pods that came at the same moment
-    `turn` says which came first. What it was rejected by decides which
+    the lowest `turn` came first. What it was rejected by decides which
     events may bring it back; a pod without any was not rejected, something went wrong with it."""
 
     row: int

@@ -128,7 +128,7 @@ class SchedulingQueue:
         return None
 
     def shuffle(self, random: Random) -> None:
-        """Let the pods of the active queue have come in a random order. Pods that QueueSort tells apart keep theirs."""
+        """Let the pods of the active queue have come in a random order. Pods that QueueSort orders keep theirs."""
         pods = sorted(self.active, key=lambda pod: pod.turn)
         turns = [pod.turn for pod in pods]
         random.shuffle(pods)
@@ -304,7 +304,7 @@ class SchedulingQueue:
         return ACTIVE if self._to_active(pod, event) else UNSCHEDULABLE
 
     def _to_active(self, pod: QueuedPod, event: str, *, from_backoff: bool = False) -> bool:
-        """moveToActiveQ. A pod that comes from the backoff queue was asked about by PreEnqueue when it went there."""
+        """moveToActiveQ. PreEnqueue ran for a pod of the backoff queue when the pod went there."""
         if not (from_backoff and self.settings.pop_from_backoff):
             self._run_pre_enqueue(pod)
         if pod.gated:

@@ -26,7 +26,7 @@ def deciders(question: Question) -> tuple[Decider, ...]:
     if question.held(0) != question.held(last) or any(question.held(0)):
         return _by_queue(question)
     if question.in_group and (question.groups_share_cycle(0) or question.groups_share_cycle(last)):
-        # The other pods of the group decide as well: the one pod cannot be asked about alone.
+        # The other pods of the group decide as well: the one pod cannot be tried alone.
         return _by_group(question)
     before, after = question.decision(0), question.decision(last)
     if _answer(before) == _answer(after):

@@ -62,7 +62,7 @@ class Stations:
 
 
 class Question:
-    """Answers are kept, so that no station is asked twice. Rows of nodes are those of the first
+    """Answers are kept, so that no station runs twice. Rows of nodes are those of the first
     station."""
 
     def __init__(self, stations: Stations, pod_row: int) -> None:

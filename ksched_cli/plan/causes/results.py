@@ -10,13 +10,13 @@ from ksched_cli.releases.changes import Aspect, RuleChange
 
 FITS = "fits"
 
-# A weighted score, None where the plugin does not score; or what a filter or preemption says.
+# A weighted score, None where the plugin does not score; or the result of a filter or of preemption.
 Figure: TypeAlias = "int | str | None"
 
 
 @dataclass(frozen=True, slots=True)
 class OnNode:
-    """What the plugin says of a node before and after."""
+    """The plugin's result for a node before and after."""
 
     node: str
     before: Figure
@@ -47,11 +47,11 @@ class Decider:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """`rule`: what decides is the deciders, those of most weight first. `preemption`: another pod evicts it on one side
-    only, and `deciders` say why, where that other decides otherwise. `others`: it would go where it went before, were
-    the other pods where they were before; `pods` moved ahead of it, from or to one of its nodes. With a rule and `pods`
-    it took both: without the one or the other it would have stayed. `alone` is the node, or an empty string for none,
-    to which the deciders would have sent it, had no other pod moved; None where it is there."""
+    """`rule`: the deciders decide, those of most weight first. `preemption`: another pod evicts it on one side only,
+    and `deciders` are the reasons for which that other pod goes elsewhere. `others`: it would go where it went before,
+    were the other pods where they were before; `pods` moved ahead of it, from or to one of its nodes. With a rule and
+    `pods` it took both: without the one or the other it would have stayed. `alone` is the node, or an empty string for
+    none, to which the deciders would have sent it, had no other pod moved; None where it is there."""
 
     kind: Literal["rule", "preemption", "others"]
     deciders: tuple[Decider, ...] = ()

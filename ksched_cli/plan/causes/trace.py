@@ -1,4 +1,4 @@
-"""The world before once more. At the cycle of each pod in question the rules after are asked in the same state."""
+"""Replay the world before. At the cycle of each pod in question the rules after decide in the same state."""
 
 from __future__ import annotations
 

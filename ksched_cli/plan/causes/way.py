@@ -16,7 +16,7 @@ from ksched_cli.sources.loaded import Loaded
 @dataclass(frozen=True)
 class Station:
     """A minor with gates and a configuration. `make` returns a scheduler that follows them, `stored` a new pod with
-    the fields that they know; `configuration` tells configurations apart."""
+    the fields that they have; `configuration` numbers the configurations."""
 
     rules: Rules
     configuration: int
@@ -75,7 +75,7 @@ class Way:
 
     def decisive(self, steps: Sequence[WayStep], answer: Callable[[int], object]) -> WayStep:
         """The step after which the stations answer as the last one does, found by bisection. With a single step
-        nothing is asked."""
+        nothing is compared."""
         low, high = 0, len(steps) - 1
         while low < high:
             middle = (low + high) // 2

@@ -16,12 +16,11 @@ from ksched_cli.plan.check.orders import decisive_ties, in_all_orders, other_ord
 from ksched_cli.plan.check.results import WorkloadCheck
 from ksched_cli.plan.check.run import LIMITS, CheckRun
 from ksched_cli.plan.check.workload_checks import check_workloads
-from ksched_cli.plan.evicted import Losses, WorkloadLoss
+from ksched_cli.plan.evicted import Losses, WorkloadLoss, evicted_anyway
 from ksched_cli.plan.node_columns import NodeColumns
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.world.recorder import PreemptedPod
 from ksched_cli.world.results import WorldResult
 from ksched_cli.world.world import World
 
@@ -73,8 +72,7 @@ class Checker:
             yield run
 
     def check(self, changes: Changes, wanted: Callable[[Any], bool] = lambda item: True) -> Outcome:
-        """Run the manifests to where they stop, and report what is in the way of each wanted workload. Where chance has
-        decided something that matters, other orders are tried too."""
+        """Run the manifests to their end. Where chance has decided something that matters, try other orders too."""
         with self._trial(changes, {}) as run:
             items, result, nodes = run.items, run.result, run.nodes
             losses, own, warnings, gaps = Losses(run.world), run.preemptors(), tuple(run.warnings()), tuple(run.gaps())
@@ -85,18 +83,9 @@ class Checker:
             result = replace(result, draws=(*result.draws, *decisive_ties(workloads, found)))
             workloads = in_all_orders([workloads, *(each for _, each in found)])
         shown = tuple(each for item, each in zip(items, workloads, strict=True) if wanted(item))
-        anyway = self._evicted_anyway(losses, own)
-        names = tuple(pod_key(each.pod) for each in anyway)
-        return Outcome(shown, tuple(losses.caused_by(without=anyway)), result, warnings, gaps, nodes, names)
-
-    def _evicted_anyway(self, losses: Losses, own: set[str]) -> list[PreemptedPod]:
-        """The evictions that happen without the manifests as well."""
-        if all(each.by in own for each in losses.evictions):
-            return []
-        with self._world.trial():
-            self._world.plane.api.draws.choices = {}
-            self._world.run(LIMITS)
-            return losses.same_elsewhere(Losses(self._world), own)
+        anyway = evicted_anyway(self._world, losses, own, LIMITS)
+        caused, names = tuple(losses.caused_by(without=anyway)), tuple(pod_key(each.pod) for each in anyway)
+        return Outcome(shown, caused, result, warnings, gaps, nodes, names)
 
     def _again(self, changes: Changes, choices: Choices) -> Sequence[WorkloadCheck]:
         with self._trial(changes, choices) as run:

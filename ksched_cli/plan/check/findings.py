@@ -58,7 +58,7 @@ _NAMED = 3
 @dataclass
 class Case:
     """Pods that are in the way of the same thing. `deadlock` is the code to use if the old pods turn out to be what
-    keeps the new ones away; `count` is how many pods it concerns, named or not. `refusal` is what the API server says,
+    keeps the new ones away; `count` is how many pods it concerns, named or not. `refusal` is the API server's message,
     and `is_sentence` is on where the message needs no number of pods; `is_old`: its pods are to be replaced."""
 
     code: ReasonCode

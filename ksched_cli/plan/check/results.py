@@ -17,7 +17,7 @@ from ksched_cli.world.results import WorldResult
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to say about a workload, or about the input if `workload` is empty. `place` is the field that decides;
+    """One finding about a workload, or about the input if `workload` is empty. `place` is the field that decides;
     `step` the one that a rollout stops at."""
 
     code: str

@@ -79,10 +79,6 @@ class CheckRun:
     def satisfied(self, item: Any) -> bool:
         return self.state(item).satisfied
 
-    @property
-    def pods(self) -> list[Pod]:
-        return self.plane.store.of(Pod)
-
     def gaps(self) -> list[str]:
         return self._changes.gaps(self.plane)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import uid_of_pod
 from ksched_cli.plan.check.findings import Findings, WorkloadCases
 from ksched_cli.plan.check.results import WorkloadCheck
@@ -47,6 +48,6 @@ def _unread(run: CheckRun, cases: WorkloadCases, missing: Sequence[str]) -> tupl
     lives = run.world.recorder.lives
     fresh = [pod for pod in cases.state.pods if uid_of_pod(pod) in lives or not pod.spec.node_name]
     preempts = any(is_of(each.pod.pod, cases.state.owners) for each in run.preempting.values())
-    missing_kinds = MissingKinds(missing, run.pods)
+    missing_kinds = MissingKinds(missing, run.plane.store.of(Pod))
     pods = [*fresh, *(refusal.pod for refusal in cases.refusals())]
     return tuple(sorted({kind for pod in pods for kind in missing_kinds.about_pod(pod, preempts=preempts)}))

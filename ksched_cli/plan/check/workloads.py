@@ -189,7 +189,7 @@ def manner_of(plane: ControlPlane, item: Any) -> str:
 
 
 def strategy_path(plane: ControlPlane, item: Any) -> FieldPath:
-    """The field that says how pods are replaced."""
+    """The field that decides how pods are replaced."""
     live = plane.store.current(item)
     if isinstance(live, Deployment):
         return ("spec", "strategy", "type") if is_recreate(live) else ("spec", "strategy", "rollingUpdate")

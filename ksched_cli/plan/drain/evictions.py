@@ -1,4 +1,4 @@
-"""What kubectl drain does with the pods of nodes: it lists them, and asks for their eviction until all are granted."""
+"""The evictions of kubectl drain: list the pods of nodes, and request each eviction until it is granted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ksched_cli.world.world import World
 
 
 class NodeEvictions:
-    """`asked` are the pods whose eviction was asked for. `ending` is the first one that is not rest."""
+    """`asked` are the pods whose eviction was requested. `ending` is the first one that is not rest."""
 
     def __init__(self, world: World, flags: Flags) -> None:
         self._world, self._drainer, self._store = world, world.plane.drainer, world.plane.store

@@ -44,7 +44,7 @@ class Flags:
 
 @dataclass(frozen=True, slots=True)
 class DrainFilterResult:
-    """`message` is what kubectl says of it; of several warnings it says the last. `warns`: kubectl prints it although
+    """`message` is kubectl's text; of several warnings it is the last one. `warns`: kubectl prints it although
     it goes on."""
 
     verdict: Verdict
@@ -55,7 +55,7 @@ class DrainFilterResult:
 class DrainFilters:
     def __init__(self, flags: Flags, sets: Sequence[DaemonSet]) -> None:
         self._flags = flags
-        # A dump without any DaemonSets does not know which there are; one with some knows them all.
+        # A dump without any DaemonSet may have left them out; one with some has all of them.
         self._daemon_sets = {(each.metadata.namespace, each.metadata.name) for each in sets} if sets else None
 
     def judge(self, pod: Pod) -> DrainFilterResult:

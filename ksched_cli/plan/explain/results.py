@@ -57,7 +57,7 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedNode:
-    """Every plugin that rejects the node, in the order in which the profile asks them."""
+    """Every plugin that rejects the node, in the order of the profile."""
 
     name: str
     rejections: tuple[Rejection, ...]
@@ -65,7 +65,7 @@ class ExplainedNode:
 
 @dataclass(frozen=True, slots=True)
 class PluginAnswer:
-    """What a plugin said of the pod as a whole; `nodes` are the only ones it leaves where it narrows them."""
+    """The result of a plugin for the pod as a whole; `nodes` are the only ones it leaves where it narrows them."""
 
     plugin: str
     code: str
@@ -149,7 +149,7 @@ class NodeFocus:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`outcome` is what `simulate` says of the pod; for a pod that is held back or runs already it is what would
+    """`outcome` is the pod's entry in `simulate`; for a pod that is held back or runs already it is what would
     happen if it were tried. `nodes` are in name order."""
 
     pod: str
@@ -190,6 +190,6 @@ class ExplainResult(Displayed):
     explanation: Explanation
     coverage: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
-    # What becomes of the pod under random orders and tie-breaks, where that was asked for.
+    # Results of the pod under random orders and tie-breaks, with --orders or --ties.
     odds: DrawOdds | None = None
     helping_node: HelpingNode | None = None

@@ -72,14 +72,14 @@ def explain(
 
 
 def _typos(found: Explanation, subject: Subject) -> Iterator[str]:
-    """A sentence for each label that the pod asks for, that no node has, and that is near to one of a node."""
+    """A sentence for each label that the pod requires, that no node has, and that is near to one of a node."""
     labels = [node.metadata.labels for node in subject.loaded.of(Node)] if found.unplaced else []
     for text in selector_typos(subject.pod, labels):
         yield f"{text[0].upper()}{text[1:]}"
 
 
 def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupants]:
-    """Everything that one run tells, and who was where when the pod was tried."""
+    """Everything that one run finds, and where each pod was when the pod was tried."""
     facts = _facts(subject, scheduler)
     if subject.pod.spec.scheduler_name not in scheduler.runtimes:
         return Explanation(**facts, standing="ignored"), {}

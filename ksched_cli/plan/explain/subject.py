@@ -19,7 +19,7 @@ _NEAREST = 5
 
 
 def find_refused(refused: Sequence[RefusedPod], name: str, namespace: str) -> Explanation | None:
-    """What there is to say of a pod that admission does not let in."""
+    """The result for a pod that admission refuses."""
     key = f"{namespace}/{name}" if namespace and "/" not in name else name
     for each in refused:
         if key in (each.pod, each.pod.partition("/")[2]):
@@ -42,7 +42,7 @@ class Subject:
 
     @property
     def uid(self) -> str:
-        """What the scheduler knows it by."""
+        """The name under which the scheduler has the pod."""
         return self.pod.metadata.uid or self.key
 
 

@@ -107,7 +107,7 @@ class NodeProposals:
         return max(min(*room, _amount(node, "pods") - count), 0) if room else max(_amount(node, "pods") - count, 0)
 
     def _daemon_requests(self, node: Node) -> tuple[Amounts, int]:
-        """What the pods of DaemonSets ask of the node, and how many there are."""
+        """The requests of the DaemonSets' pods on the node, and how many pods there are."""
         running = [spec for spec in self._daemons if should_run(spec, node)]
         return _sum(requests_of(Pod(spec=spec), use_status=False) for spec in running), len(running)
 

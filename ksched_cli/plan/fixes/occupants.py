@@ -85,7 +85,7 @@ class Occupants:
         )
 
     def _scaled(self, pod: Pod, owner: OwnerReference) -> tuple[type, str, int] | None:
-        """The workload that can be told to have one pod fewer, by way of its replica set to its deployment."""
+        """The workload that can be scaled to one pod fewer: from a replica set to its deployment."""
         kind = _SCALED.get(owner.kind)
         if kind is None:
             return None

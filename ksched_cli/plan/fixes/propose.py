@@ -1,4 +1,4 @@
-"""Changes that may make a pod fit, the smallest first: for each node what its rejections ask for, one more node like
+"""Changes that may make a pod fit, the smallest first: for each node the remedies of its rejections, one more node like
 one that is there, another priority."""
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from ksched_cli.whatif.edits.lib.edit import Edit
 
 @dataclass(frozen=True)
 class FixChange:
-    """One thing that is done: to the pod, by a JSON patch, or to the cluster, by an edit. `kind` says what sort of
+    """One thing that is done: to the pod, by a JSON patch, or to the cluster, by an edit. `kind` is the sort of
     thing it is, `cost` how large it is among its like and others, `command` how kubectl does it."""
 
     text: str

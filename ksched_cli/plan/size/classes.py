@@ -41,7 +41,7 @@ class MisfitPod:
 
 @dataclass
 class _Kind:
-    """Pending pods with one spec: what the probes and the nodes of the cluster say of them."""
+    """Pending pods with one spec, and the results of the filters on the probes and on the cluster's nodes."""
 
     pods: list[int]
     requests: tuple[int, ...]
@@ -69,7 +69,7 @@ class Surveyor:
         self._unusable: dict[str, str] = {}
 
     def survey(self) -> Survey:
-        """Add one node of each shape in a trial and ask the filters about every kind of pending pod."""
+        """Add one node of each shape in a trial and run the filters for every kind of pending pod."""
         shapes = self._catalog.shapes
         with self._trials.with_nodes(dict.fromkeys(shapes, 1)) as (shape_of, daemons):
             rows = {shape: self._cluster.nodes.row_of[name] for name, shape in shape_of.items()}

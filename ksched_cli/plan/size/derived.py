@@ -22,7 +22,7 @@ _TYPES = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type")
 _ZONES = (ZONE, "failure-domain.beta.kubernetes.io/zone")
 _SHOWN = 5
 _STATE_PREFIX = "node.kubernetes.io/"
-# Labels that say which node it is, or that say again what the name and the zones of the shape say.
+# Labels that name one node, or that repeat the name and the zones of the shape.
 _OWN_LABELS = frozenset({HOSTNAME, *_TYPES, *_ZONES})
 _SPOT = (
     ("karpenter.sh/capacity-type", "spot"),

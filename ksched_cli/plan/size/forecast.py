@@ -1,6 +1,6 @@
 """A quick forecast of where the scheduler would put the pods, to choose which sets of nodes are worth a trial.
 
-It knows resources, what fits where, and the two scores that decide most placements: least allocated and balanced. Its
+It models resources, what fits where, and the two scores that decide most placements: least allocated and balanced. Its
 only use is the order of trials: the scheduler decides.
 """
 

@@ -14,7 +14,7 @@ from ksched_cli.plan.size.trials import SizingTrials
 
 @dataclass(frozen=True, slots=True)
 class HelpingNode:
-    """`shape` is empty if no single node helps; `reasons` says why not, by shape, for those that cost less or for
+    """`shape` is empty if no single node helps; `reasons` has the rejections by shape, for those that cost less or for
     all."""
 
     shape: str

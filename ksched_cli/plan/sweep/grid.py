@@ -65,7 +65,7 @@ def _empty() -> dict[str, Any]:
 
 
 def _put_weight(plugin: str, profile: Profile, weight: int) -> None:
-    """A plugin of the score point has the weight of its entry there, whatever multiPoint says; without an entry and
+    """A plugin of the score point has the weight of its entry there, before that of multiPoint; without an entry and
     disabled it has none."""
     score = profile.setdefault("plugins", {}).setdefault("score", {})
     enabled = [each for each in score.get("enabled", []) if each.get("name") != plugin]

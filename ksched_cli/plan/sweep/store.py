@@ -1,6 +1,6 @@
 """Rows in a folder: appended as they come, and read again by a later run.
 
-`sweep.json` says which sweep the rows are of, and `rows.jsonl` has one line per variant.
+`sweep.json` has the sweep that the rows are of, and `rows.jsonl` has one line per variant.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class RowStore:
 
 @contextmanager
 def _usable(folder: Path) -> Iterator[None]:
-    """UsageError for what the system says of a folder that cannot be used."""
+    """UsageError with the system's message about a folder that cannot be used."""
     try:
         yield
     except OSError as problem:

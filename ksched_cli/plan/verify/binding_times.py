@@ -1,4 +1,4 @@
-"""When a pod was bound, and which field of the cluster says so."""
+"""When a pod was bound, and which field of the cluster has that time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BY_KUBELET = frozenset({"PodReadyToStartContainers", "Initialized", "Containers
 
 
 class TimeSource(StrEnum):
-    """Fields that say when a pod was bound, the best first."""
+    """Fields with the time of a pod's binding, the best first."""
 
     EVENT = "Scheduled event"
     CONDITION = "PodScheduled condition"

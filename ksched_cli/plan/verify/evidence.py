@@ -28,7 +28,7 @@ class ReplacedSet:
 
 @dataclass(frozen=True)
 class Evidence:
-    """`gone` are bindings of pods that are there no more, by events. `created` and `ready` say of each node since
+    """`gone` are bindings of pods that are there no more, by events. `created` and `ready` have for each node since
     when, as the API server writes it; `bound` are the times of the bindings of pods that run."""
 
     gone: Sequence[ScheduledPod] = ()

@@ -25,7 +25,7 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class Placed:
     """A pod on its node, and when it was bound there. `nominated`: the node had been cleared for it by preemption.
-    `reported`: whether it was asked for; others are only tried to find the order of a second."""
+    `reported`: whether the result lists it; others are only tried to find the order of a second."""
 
     pod: Pod
     node: str
@@ -196,7 +196,7 @@ def _told_to_leave(pod: Pod) -> Iterator[float]:
 
 
 def _finished(placed: Placed) -> float:
-    """When a finished pod gave its room back, or the second after its binding where no condition says so."""
+    """When a finished pod freed its node, or the second after its binding where no condition has the time."""
     ended = (each for each in placed.pod.status.conditions if each.type == "Ready" and each.status == "False")
     stamps = [parse_time(each.last_transition_time) for each in ended if each.last_transition_time]
     return max([placed.bound.second + 1.0, *stamps])

@@ -24,7 +24,7 @@ class ReplayAnswer:
 
 
 class PastCluster:
-    """The scheduler's cluster knows all pods as pending, and its profiles have no PostFilter: no pod is evicted for a
+    """The scheduler's cluster has all pods as pending, and its profiles have no PostFilter: no pod is evicted for a
     pod that runs."""
 
     def __init__(self, scheduler: Scheduler) -> None:

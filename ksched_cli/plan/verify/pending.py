@@ -1,7 +1,7 @@
 """What kube-scheduler wrote down of the pods that wait, beside the answer now.
 
 It writes the same text into an event and into the pod's PodScheduled condition. The condition's text follows every
-change, but its time is that of the first failure; an event knows when its text was said, is cut off where it gets too
+change, but its time is that of the first failure; an event has the time of its text, is cut off where it gets too
 long, and is there for an hour.
 """
 
@@ -39,7 +39,7 @@ class Said:
 
 
 def said_of(pod: Pod, event: FailedScheduling | None) -> Said | None:
-    """The newer text of the two. An event that was said after the condition's time may still be older than its text:
+    """The newer text of the two. An event that is later than the condition may still have an older text:
     where the scheduler failed again it changed the condition only."""
     condition = condition_of(pod)
     noted = told = None
@@ -70,7 +70,7 @@ def _is_said_by(said: str, text: str) -> bool:
 def newest_events(
     events: Iterable[FailedScheduling], pods: Iterable[Pod], wanted: Callable[[Pod], bool]
 ) -> tuple[dict[str, FailedScheduling], int]:
-    """For each pod what its scheduler said last; and how many pods there are only events of any more."""
+    """For each pod the last text of its scheduler; and the number of pods of which only events are left."""
     known = {pod_key(pod): pod for pod in pods}
     newest: dict[str, FailedScheduling] = {}
     gone = set()

@@ -35,7 +35,7 @@ class _Solved:
 
 
 def replay(scheduler: Scheduler, history: History, nodes: Sequence[Node], evidence: Evidence) -> Iterator[Checked]:
-    """One cycle for each pod, with those before it where they are in truth. The scheduler's cluster knows the pods as
+    """One cycle for each pod, with the earlier pods on their real nodes. The scheduler's cluster has the pods as
     pending and the first nodes of the history; all `nodes` come in their time."""
     for solved in _Replay(scheduler, history, nodes).solve(list(binding_seconds(history, nodes))):
         order, assumed = _order_of(solved), assumption(solved.late)

@@ -1,4 +1,4 @@
-"""What PodDisruptionBudgets say to an eviction (filterPodsWithPDBViolation)."""
+"""PodDisruptionBudgets that an eviction would violate (filterPodsWithPDBViolation)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ksched_cli.plugins.default_preemption.rules import DefaultPreemptionRules
 
 
 class PreemptionBudgets:
-    """The budgets of a cluster; where they are not `heeded` there are none. Which of them cover a pod is asked once for
-    every set of labels."""
+    """The budgets of a cluster; where they are not `heeded` there are none. Which of them cover a pod is computed once
+    for every set of labels."""
 
     def __init__(self, cluster: Cluster, *, heeded: bool = True) -> None:
         self._cluster = cluster
@@ -25,7 +25,7 @@ class PreemptionBudgets:
         self._allowed: list[int] = []
         self._disrupted: list[frozenset[str]] = []
         self._covering: dict[tuple[int, int], tuple[int, ...]] = {}
-        # Else a budget that allows one eviction allows any number, and knows of none that is under way.
+        # Else a budget that allows one eviction allows any number, and counts none that is under way.
         self._counts = DefaultPreemptionRules.of(cluster.release).counts_evictions
 
     def violating(self, pod_rows: RowColumn, owner: RowColumn) -> BoolColumn:
@@ -78,7 +78,7 @@ class PreemptionBudgets:
                 self._disrupted.append(frozenset(budget.status.disrupted_pods))
 
     def _covering_pod(self, pod_row: int) -> tuple[int, ...]:
-        """Budgets that count the pod: those that know of its eviction already do not count it twice."""
+        """Budgets that count the pod: those that list it as disrupted do not count it twice."""
         pods = self._cluster.pods
         key = int(pods.namespace[pod_row]), int(pods.label_set[pod_row])
         covering = self._covering.get(key)

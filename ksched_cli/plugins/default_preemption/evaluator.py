@@ -63,7 +63,7 @@ class PreemptionSearch:
         return self.outcomes.candidate(row)
 
     def failure(self) -> str:
-        """What is said of the nodes when none is a candidate (FitError.Error)."""
+        """The message about the nodes when none is a candidate (FitError.Error)."""
         return self._words[1]
 
     def errors(self) -> str:
@@ -84,7 +84,7 @@ class PreemptionSearch:
 
 
 class Evaluator:
-    """For one cluster and one notion of who may evict whom."""
+    """The search for one cluster and one rule of which pods may be evicted."""
 
     def __init__(self, cluster: Cluster, nominator: Nominator, allowed: Allowed, *, heeds_budgets: bool = True) -> None:
         self._cluster = cluster

@@ -28,7 +28,7 @@ class Outcomes:
         self._start: RowColumn = np.zeros(size, dtype=np.int64)
         self._lists: list[RowColumn] = []
         self.statuses = NodeStatuses(size)
-        # What was said of these nodes when none of them helped, until one of them is tried once more.
+        # The message about these nodes when none of them helped, until one of them is tried once more.
         self.words: tuple[RowColumn, tuple[str, str]] | None = None
 
     def forget(self, rows: list[int]) -> None:

@@ -61,7 +61,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
         return self.events if self.handle.gates.enabled("SchedulerAsyncPreemption") else ()
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
-        # A pod that waits for its victims was rejected by other plugins, and those say when it is due.
+        # A pod that waits for its victims was rejected by other plugins, and those decide when it is due.
         return False
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
@@ -193,7 +193,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
         return False
 
     def _shortlist(self, found: PreemptionSearch) -> RowColumn:
-        """With sampling the search ends at as many candidates as the arguments ask for, one of them within budgets
+        """With sampling the search ends at as many candidates as the arguments allow, one of them within budgets
         (calculateNumCandidates; Go starts at a random node, here it is the first). Else it goes on to the end."""
         candidates = found.candidates
         if not self.handle.sampling or not self._rules.search_ends_early:

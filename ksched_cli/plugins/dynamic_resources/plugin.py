@@ -228,7 +228,7 @@ class DynamicResources(
         return PreFilterResult(state)
 
     def _check(self, state: ClaimState) -> Status | None:
-        """Allocated claims have to be looked for where they are; the others have to ask for something that exists."""
+        """Allocated claims have to be looked for where they are; the others must request something that exists."""
         available: list[BoolColumn | None] = []
         for claim in state.claims:
             mask: BoolColumn | None = None

@@ -1,4 +1,4 @@
-"""Where the pods are that inter-pod affinity asks about, by topology value, kept up to date from the journal."""
+"""Counts of the pods that inter-pod affinity matches, by topology value, kept up to date from the journal."""
 
 from __future__ import annotations
 

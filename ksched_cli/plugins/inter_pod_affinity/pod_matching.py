@@ -17,7 +17,7 @@ Label = tuple[str, str]
 
 
 def handles_of(selector: Selector) -> tuple[Label, ...] | None:
-    """Labels of which a matching set has at least one; None if no requirement says so."""
+    """Labels of which a matching set has at least one; None if no requirement implies one."""
     for requirement in selector.requirements:
         if requirement.operator == "In":
             return tuple((requirement.key, value) for value in requirement.values)

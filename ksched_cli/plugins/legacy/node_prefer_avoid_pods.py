@@ -1,4 +1,4 @@
-"""NodePreferAvoidPods: nodes whose annotation asks to be spared the pods of some controller. It went away with 1.23."""
+"""NodePreferAvoidPods: nodes whose annotation names a controller get its pods last. Removed in 1.23."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class NodePreferAvoidPods(ScorePlugin[None]):
     summary = "Keeps the pods of a controller away from nodes that ask for it in an annotation."
 
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        """Its weight is far above all others, so that a node that asks to be spared comes last."""
+        """Its weight is far above all others, so that a node with the annotation comes last."""
         scores = np.full(len(nodes), self.handle.release.max_node_score, dtype=np.int64)
         owner = next((each for each in pod.pod.metadata.owner_references if each.controller), None)
         if owner is None or owner.kind not in _KINDS:

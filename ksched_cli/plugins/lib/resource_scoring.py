@@ -36,7 +36,7 @@ class RequestRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_
 
 @dataclass(frozen=True)
 class MeasuredResource:
-    """A resource that counts towards a score: where its columns are, and what the pod asks of it."""
+    """A resource that counts towards a score: its columns, and the pod's request of it."""
 
     row: int | None
     asked: int
@@ -57,8 +57,8 @@ class Allocation:
 def measured(
     pod: PodInfo, names: Sequence[str], nodes: NodeRows, *, use_requested: bool, with_overhead: bool = True
 ) -> list[MeasuredResource]:
-    """calculatePodResourceRequestList. With `use_requested` the pod counts as what it asks for; without, containers
-    that ask for no cpu or memory get stand-ins.
+    """calculatePodResourceRequestList. With `use_requested` the pod counts as its requests; without, containers
+    without requests of cpu or memory get stand-ins.
 
     In Go the scorer by strategies is made without the settings for pod-level resources and resizes in place,
     so that it counts containers alone, as they are specified.
@@ -78,7 +78,7 @@ def measured(
     found = []
     for name in names:
         amount = asked.get(name, 0)
-        # An extended resource that the pod does not ask for is left out of the score altogether.
+        # An extended resource that the pod does not request is left out of the score.
         row = None if amount == 0 and is_scalar(name) else nodes.cluster.resources.find(name)
         found.append(MeasuredResource(row, amount, name))
     return found
@@ -153,8 +153,8 @@ def _gathered(
 
 
 def measure_before_1_22(pod: PodInfo, names: Sequence[str], nodes: NodeRows) -> Allocation:
-    """What the score plugins of up to 1.21 measured: cpu and memory always with stand-ins for what is not asked for,
-    and extended resources whether or not the pod asks for them."""
+    """What the score plugins of up to 1.21 measured: cpu and memory always with stand-ins for missing requests,
+    and extended resources whether or not the pod requests them."""
     shape = (len(names), len(nodes))
     allocatable, allocated = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     asked = np.zeros((len(names), 1), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What is said about NodeAffinity's rejections, and how they may be ended."""
+"""Texts about NodeAffinity's rejections, and changes that may end them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGu
 from ksched_cli.plugins.node_affinity.reasons import REQUIRED
 
 _OPERATORS = {"In": "in", "NotIn": "not in", "Exists": "exists", "DoesNotExist": "does not exist", "Gt": ">", "Lt": "<"}
-# Labels that say where a node is: they are not given, they are true.
+# Labels that state where a node is. No fix proposes to change them.
 _OF_THE_PLACE = ("kubernetes.io/", "topology.", "node.kubernetes.io/", "failure-domain.")
 
 Terms = Sequence[Sequence[Mapping[str, Any]]]

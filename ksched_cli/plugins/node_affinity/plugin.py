@@ -70,7 +70,7 @@ class NodeAffinityRules(ReleaseRules, plugins="NodeAffinity"):
 
 @dataclass(frozen=True)
 class PreferredTerms:
-    """The pod's preferred terms that say something."""
+    """The pod's preferred terms that are not empty."""
 
     terms: tuple[PreferredSchedulingTerm, ...]
 
@@ -167,7 +167,7 @@ class NodeAffinity(
         affinity = _node_affinity(pod)
         preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
         try:
-            # A term that says nothing or weighs nothing is passed over, and keeps its number.
+            # An empty term or one of weight 0 is skipped, and keeps its number.
             nodes.cluster.selection.check((each.preference if each.weight else _NO_TERM for each in preferred), path="")
         except SelectorError as problem:
             has_paths = NodeAffinityRules.of(nodes.cluster.release).errors_name_the_path
@@ -194,7 +194,7 @@ class NodeAffinity(
     @staticmethod
     def _matching(term: NodeSelectorTerm, nodes: NodeRows) -> BoolColumn:
         if not NodeAffinityRules.of(nodes.cluster.release).preferences_may_be_about_fields:
-            # A preference is about labels, and what it says of fields is not read.
+            # A preference is about labels, and its field requirements are not read.
             term = NodeSelectorTerm(match_expressions=term.match_expressions)
         return nodes.cluster.selection.terms_mask((term,))
 

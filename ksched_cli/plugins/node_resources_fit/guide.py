@@ -1,4 +1,4 @@
-"""What is said about NodeResourcesFit's rejections, and how they may be ended."""
+"""Texts about NodeResourcesFit's rejections, and changes that may end them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FitGuide(RejectionGuide):
             yield "are full (pods)" if name == "pods" else f"lack {name}"
 
     def shortage(self, figures: Figures) -> float:
-        """In proportion to what the pod asks for."""
+        """The shortage in proportion to the pod's requests."""
         return sum((float(each["short"]) / max(each["asked"], 1) for each in figures.values()), 0.0)
 
     def is_other_kind_of_node(self, reasons: Sequence[Reason], *, unresolvable: bool) -> bool:

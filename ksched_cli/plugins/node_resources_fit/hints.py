@@ -13,7 +13,7 @@ from ksched_cli.plugins.lib.devices.extended import IMPLICIT_PREFIX, ExtendedRes
 
 
 class AskedOfNode:
-    """What a pod asks for, held against node objects as if nothing ran there."""
+    """A pod's requests, compared with node objects as if nothing ran there."""
 
     def __init__(self, pod: PodInfo, resources: ResourceIndex, extended: ExtendedResourceIndex) -> None:
         self._requests = [(resources.names[row], amount) for row, amount in pod.incoming_requests]
@@ -56,7 +56,7 @@ _NATIVE = ("cpu", "memory", "ephemeral-storage")
 
 
 def class_may_help(pod: Pod, old: DeviceClass | None, new: DeviceClass) -> bool:
-    """isSchedulableAfterDeviceClassEvent: the class stands behind a resource that the pod asks for."""
+    """isSchedulableAfterDeviceClassEvent: the class provides a resource that the pod requests."""
     named = new.spec.extended_resource_name
     if old is not None and (old.spec.extended_resource_name or "") == (named or ""):
         return False

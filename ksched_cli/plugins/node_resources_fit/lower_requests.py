@@ -1,4 +1,4 @@
-"""How much less a pod would have to ask for, container by container."""
+"""How much less a pod would have to request, container by container."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.cluster.resources import is_extended
 
-# What is left of a request has to be worth something: a pod that asks for a tenth is another pod.
+# A lowered request must stay useful: a pod that requests a tenth is another pod.
 _LEAST_SHARE = 10
 _ROUND = 2**20
 
 
 def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[PodPatch, ...]:
-    """Ask for no more of each resource than is free; nothing where that is no remedy."""
+    """Lower the requests to what is free of each resource; nothing where that is no remedy."""
     changes: list[PodPatch] = []
     for resource, most in free.items():
         change = _lower(pod, resource, most)
@@ -31,7 +31,7 @@ def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[PodPatch, ...]:
 
 
 def _lower(pod: Pod, resource: str, free: int) -> PodPatch | None:
-    """Takes from the containers that ask for most."""
+    """Takes from the containers with the largest requests."""
     asked = requests_of(pod, use_status=False).get(resource, 0)
     if free * _LEAST_SHARE < asked or free <= 0:
         return None
@@ -92,7 +92,7 @@ def _steps(pod: Pod, resource: str, over: int, total: int) -> Iterator[list[Oper
 
 
 def _lowered(resource: str, amount: int, where: str, index: int, container: Container) -> list[Operation]:
-    """Extended resources and huge pages are asked for in limits, and requests have to be the same."""
+    """Extended resources and huge pages are set in limits, and requests must be equal."""
     quantity, resources = quantity_text(resource, amount), container.resources
     at = ("spec", where, index, "resources")
     # Requests that are all like the limits may have been filled in from them, and are in no manifest.

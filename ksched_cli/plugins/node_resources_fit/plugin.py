@@ -96,7 +96,7 @@ class NodeResourcesFit(
         self._insufficient = cache(lambda resource: reasons.insufficient(resource=resource))
         # Else every lack of resources is one that eviction may mend.
         self._sees_hopeless = rules.sees_hopeless_nodes
-        # Else a node with more requested than it has takes no pod that asks for anything at all.
+        # Else a node with more requested than it has takes no pod with any request.
         self._asked_only = rules.only_requested_resources_lack
         # While the gate is off, nodes may have a kubelet that adds up less than sidecars need.
         self._refuses_sidecars = not handle.gates.enabled("SidecarContainers")
@@ -139,7 +139,7 @@ class NodeResourcesFit(
         table, usage = nodes.cluster.nodes, nodes.cluster.usage
         crowded = nodes.take(usage.pod_count) >= nodes.take(table.allowed_pods)
         if [each for each, _ in state.requests] == [CPU, MEMORY]:
-            # What most pods ask for, as one look at both.
+            # The requests of most pods, checked together.
             free = nodes.take(table.allocatable[:2]) - nodes.take(usage.requested[:2])
             asked = np.array([amount for _, amount in state.requests], dtype=np.int64)[:, np.newaxis]
             if not np.count_nonzero(crowded) and not np.count_nonzero(asked > free):
@@ -184,7 +184,7 @@ class NodeResourcesFit(
         return tuple(reason for bit, reason in enumerate(each) if combination >> bit & 1)
 
     def explain(self, state: FitState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        """What lacks: asked, allocatable, used, free, and who holds it. Cpu is in thousandths."""
+        """The lacking resources: requested, allocatable, used, free, and the pods that use them. Cpu in thousandths."""
         row, cluster = int(nodes.rows[index]), nodes.cluster
         numbers: dict[str, dict[str, Any]] = {}
         if cluster.usage.pod_count[row] + 1 > cluster.nodes.allowed_pods[row]:

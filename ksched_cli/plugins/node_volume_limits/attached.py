@@ -69,7 +69,7 @@ def attachable_volumes(
 
 
 def attached_by_controller(node: str, catalog: Catalog) -> Attached:
-    """What VolumeAttachments say is on the node."""
+    """The volumes on the node by its VolumeAttachments."""
     found: Attached = {}
     for attachment in catalog.all(VolumeAttachment):
         spec = attachment.spec

@@ -94,7 +94,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
 
     def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         if not pod.pod.spec.volumes:
-            # Before there was a PreFilter it was asked about every pod.
+            # Before there was a PreFilter it ran for every pod.
             return Verdict.passing(len(nodes))
         return Verdict.from_statuses([self._check(pod, int(row)) for row in nodes.rows])
 
@@ -164,8 +164,8 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         return self.handle.cluster.catalog.get(CSINode, self.handle.cluster.nodes.names[row])
 
     def _limits(self, row: int, csi_node: CSINode | None) -> Mapping[str, int]:
-        """Drivers that say how many volumes they can attach to the node; up to 1.31 the node itself could say it too,
-        as a resource named after the driver."""
+        """Drivers with a limit of volumes that they can attach to the node; up to 1.31 the node itself could have one
+        too, as a resource named after the driver."""
         limits: dict[str, int] = {}
         if not NodeVolumeLimitsRules.of(self.handle.release).counts_attachments:
             announced = self.handle.cluster.nodes.objects[row].status.allocatable
@@ -187,7 +187,7 @@ def _raises_a_limit(old: CSINode, new: CSINode) -> bool:
 
 
 def _announced(csi_node: CSINode | None) -> dict[str, int]:
-    """Drivers that say how many volumes they can attach to the node."""
+    """Drivers with a limit of volumes that they can attach to the node."""
     drivers = csi_node.spec.drivers if csi_node is not None else ()
     counted = ((driver.name, driver.allocatable) for driver in drivers)
     return {name: most.count for name, most in counted if most is not None and most.count is not None}

@@ -72,7 +72,7 @@ class Domains:
 
     @property
     def minimum(self) -> int:
-        """minMatchNum: 0 while there are fewer domains than the constraint asks for."""
+        """minMatchNum: 0 while there are fewer domains than the constraint requires."""
         if int(self.present.sum()) < self.constraint.min_domains:
             return 0
         return int(self.counts[self.present].min(initial=_NO_MINIMUM))
@@ -217,7 +217,7 @@ class PodTopologySpread(
         try:
             constraints = self._constraints(pod, HARD)
         except SelectorError:
-            # kube-scheduler cannot tell either, and tries again.
+            # kube-scheduler cannot decide either, and tries again.
             constraints = None
         if event.resource == "Node":
             return constraints is None or spread_node_may_help(constraints, old, new)
@@ -277,7 +277,7 @@ class PodTopologySpread(
         self._update(state, pod, other, row, -1)
 
     def _update(self, state: SpreadState, pod: PodInfo, other: int, row: int, delta: int) -> None:
-        """updateWithPod. Pods that are leaving are not told apart here, in Go neither."""
+        """updateWithPod. Pods that are leaving count here, as in Go."""
         info = self.handle.cluster.pods.infos[other]
         if info.namespace != pod.namespace:
             return

@@ -1,4 +1,4 @@
-"""What is said about TaintToleration's rejections, and how they may be ended."""
+"""Texts about TaintToleration's rejections, and changes that may end them."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _large_enough(
 
 
 def largest_volume(pool: CSIStorageCapacity, release: Release = NEWEST) -> int:
-    """The driver's own limit where it gives one, where the minor reads it; a pool that says nothing holds
+    """The driver's own limit where it gives one, where the minor reads it; a pool without one holds
     nothing."""
     limited = pool.maximum_volume_size is not None and VolumeBindingRules.of(release).reads_largest_volume
     limit = pool.maximum_volume_size if limited else pool.capacity

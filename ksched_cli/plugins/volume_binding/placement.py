@@ -131,7 +131,7 @@ def _check_bound(
 
 
 def _reachable(cluster: Cluster, volume: PersistentVolume, gates: FeatureGates) -> BoolColumn:
-    """A node to which the volume's plugin has been migrated is asked for its driver's labels (tryTranslatePVToCSI)."""
+    """A node to which the volume's plugin has been migrated is matched by its driver's labels (tryTranslatePVToCSI)."""
     mask = affinity_mask(cluster, volume)
     plugin, terms = in_tree_plugin(volume.spec), translated_terms(volume, cluster.release)
     if plugin is None or not terms:

@@ -72,7 +72,7 @@ class VolumesGuide(RejectionGuide):
 
 @dataclass
 class Volumes:
-    """The pod's claims; where their volumes would be is worked out when the first node asks for it."""
+    """The pod's claims; the places of their volumes are computed for the first node that needs them."""
 
     cluster: Cluster
     claims: PodClaims
@@ -234,7 +234,7 @@ def _nodes_of_local_volumes(bound: Sequence[PersistentVolumeClaim], catalog: Cat
 
 
 def _node_names_of(volume: PersistentVolume) -> frozenset[str]:
-    """GetLocalPersistentVolumeNodeNames: what the volume's affinity says of the label with the node's name."""
+    """GetLocalPersistentVolumeNodeNames: the values of the hostname label in the volume's affinity."""
     affinity = volume.spec.node_affinity
     if volume.spec.local is None or affinity is None or affinity.required is None:
         return frozenset()

@@ -20,7 +20,7 @@ Shape = Sequence[tuple[int, int]]
 
 
 class _Use:
-    """Of one storage class, per node: what is asked for, what there is, and whether the class is used there."""
+    """One storage class, per node: the requested amount, the capacity, and whether the class is used there."""
 
     def __init__(self, size: int) -> None:
         self.requested, self.capacity = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)

@@ -25,7 +25,7 @@ STATE_TONES: Mapping[str, Tone] = {
 UNPLACED = ("unschedulable", "error", "pending", "nominated", "waiting")
 # The lane of events that are no pod's.
 _CLUSTER = "cluster"
-# Kinds of marks, told apart by shape and colour.
+# Kinds of marks, each with a shape and a colour.
 _LEGEND = [
     ["good", "scheduled"],
     ["bad", "finds no node"],
@@ -57,7 +57,7 @@ def timeline(document: Mapping[str, Any]) -> list[Section]:
 
 
 def _is_noise(event: Mapping[str, Any]) -> bool:
-    """The line before says as much: a new pod is tried first, and one that does not fit is unschedulable."""
+    """Whether other lines imply the event: a new pod is queued first; one that does not fit is unschedulable."""
     name = event["event"]
     first = name == "UnschedulablePodAdd" and event.get("queue") == "active" and event["time"] == 0
     return bool(first or name == "ScheduleAttemptFailure")

@@ -1,4 +1,4 @@
-"""A document as one HTML file that needs nothing else and asks no server for anything.
+"""A document as one HTML file that needs no other file and no server.
 
 Untrusted text reaches the file in two ways: through Jinja2 with autoescape, and as JSON in a script element that
 browsers do not run, from where the page's own code puts it into text nodes. The Content-Security-Policy allows the

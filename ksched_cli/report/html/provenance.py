@@ -25,7 +25,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """`command` is empty for a document that Python code asked for."""
+    """`command` is empty for a document that Python code made."""
 
     command: str
     version: str

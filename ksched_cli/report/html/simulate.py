@@ -94,7 +94,7 @@ def _all(tried: int) -> str:
 
 
 def notes(document: Mapping[str, Any]) -> Iterator[str]:
-    """What most nodes say to the pods that find no node, and who was not tried."""
+    """The reasons of most nodes against the pods that find no node, and the pods that were not tried."""
     reasons: Counter[str] = Counter()
     for each in document["pods"]:
         if result_of(each) in ("unschedulable", "error"):

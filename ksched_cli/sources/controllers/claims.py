@@ -26,7 +26,7 @@ def ephemeral_claims(pod: Pod) -> Iterator[PersistentVolumeClaim]:
 
 
 def templated_claims(pod: Pod, templates: Mapping[tuple[str, str], ResourceClaimTemplate]) -> Iterator[ResourceClaim]:
-    """The resource claim controller's handleClaim; the pod's status tells the claims' names. Without its template a
+    """The resource claim controller's handleClaim; the pod's status has the claims' names. Without its template a
     claim is not made, and the pod waits for it."""
     statuses = list(pod.status.resource_claim_statuses)
     known = {status.name for status in statuses}

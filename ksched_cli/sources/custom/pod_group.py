@@ -62,7 +62,7 @@ class CustomPodGroup:
     `manner` is the workload of Kubernetes whose controller replaces pods alike. `fields` has, for fields of that
     workload, the path in the resource; a path that begins with a dot is in an element of the list or mapping `each`.
     `replicas` times `times` pods are wanted; `copies` is the path of how many such workloads there are. `name` and
-    `labels` may name {name}, {key} and {copy}. `adjust` completes the draft with what no path alone says.
+    `labels` may name {name}, {key} and {copy}. `adjust` completes the draft with what no path alone gives.
     """
 
     manner: Manner

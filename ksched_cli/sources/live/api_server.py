@@ -134,7 +134,7 @@ class LiveApiServer:
         return response.status, body, _seconds(response.headers.get("Retry-After"))
 
     def _trouble(self, mistake: Exception) -> Exception:
-        """What cannot get better by itself is said at once."""
+        """Raise at once for an answer that a retry cannot change."""
         from urllib3 import exceptions
 
         reason = getattr(mistake, "reason", None) or mistake

@@ -17,7 +17,7 @@ from ksched_cli.sources.live.resources import Resource
 
 
 class Progress(Protocol):
-    """Told of every page."""
+    """Called with every page."""
 
     def __call__(self, resource: str, read: int, remaining: int) -> None:
         """So many objects of the resource are read, and the server thinks that so many are left."""
@@ -69,7 +69,7 @@ def read_cluster(server: LiveApiServer, progress: Progress | None = None, events
 
 
 def _server_version(server: LiveApiServer) -> str:
-    """Also the first that is asked, so that a server that cannot be reached is noticed once and not for every list."""
+    """The version of the server. It is the first request, so that an unreachable server fails once and not per list."""
     try:
         return msgspec.json.decode(server.get("/version"), type=_Version).git_version
     except RequestRefused:

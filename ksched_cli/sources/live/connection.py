@@ -1,6 +1,6 @@
-"""From a kubeconfig, or the service account of the pod that this runs in, to an API server that can be asked.
+"""The connection to an API server, from a kubeconfig or the service account of the pod that ksched runs in.
 
-The only place that knows the Kubernetes client: it reads kubeconfigs, runs exec plugins, refreshes tokens, and makes
+The only module that imports the Kubernetes client: it reads kubeconfigs, runs exec plugins, refreshes tokens, and makes
 the pool of connections with the right certificates and proxy. Requests themselves are the API server's business.
 """
 
@@ -23,7 +23,7 @@ _TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 
 def connect(options: LiveOptions) -> LiveApiServer:
-    """Nothing is asked of the server yet. ClusterUnreadable if the Kubernetes client is not installed: everything but a
+    """No request is sent yet. ClusterUnreadable if the Kubernetes client is not installed: everything but a
     live cluster does without it."""
     try:
         from kubernetes.client import ApiClient, Configuration
@@ -76,7 +76,7 @@ def _keepalive() -> list[tuple[int, int, int]]:
 
 @dataclass(frozen=True)
 class _Entry:
-    """What a kubeconfig says of a context beyond what its client makes use of."""
+    """The fields of a kubeconfig's context that its client does not use."""
 
     context: str
     namespace: str
@@ -126,7 +126,7 @@ def _configure_from_kubeconfig(configuration: Any, options: LiveOptions) -> _Ent
         text = f"not YAML: {getattr(mistake, 'problem', None) or _one_line(mistake)}"
         raise ClusterUnreadable(Problem(text, path, line)) from None
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as mistake:
-        # The client takes a kubeconfig's form for granted, and what it then raises is all there is to say.
+        # The client does not check the form of a kubeconfig; the exception that it raises is the only description.
         raise ClusterUnreadable(Problem(f"not a kubeconfig that can be used: {_one_line(mistake)}", path)) from None
     return entry
 
@@ -176,7 +176,7 @@ def _no_context(wanted: str, names: list[str], path: str) -> ClusterUnreadable:
 
 
 def _headers(configuration: Any, options: LiveOptions) -> list[tuple[str, str]]:
-    """Who asks. Read for every request, for the client may have to renew a token first."""
+    """The credentials. Read for every request, for the client may have to renew a token first."""
     headers = [(each["key"], each["value"]) for each in configuration.auth_settings().values() if each["value"]]
     if options.user:
         headers.append(("Impersonate-User", options.user))
@@ -187,16 +187,16 @@ def _headers(configuration: Any, options: LiveOptions) -> list[tuple[str, str]]:
 @contextmanager
 def _complaints() -> Iterator[list[str]]:
     """What the client would log, such as an exec plugin that fails: it goes on without a token then."""
-    heard: list[str] = []
+    messages: list[str] = []
 
     class Listener(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            heard.append(_one_line(record.getMessage()))
+            messages.append(_one_line(record.getMessage()))
 
     root, listener = logging.getLogger(), Listener(logging.WARNING)
     root.addHandler(listener)
     try:
-        yield heard
+        yield messages
     finally:
         root.removeHandler(listener)
 

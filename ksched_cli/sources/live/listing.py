@@ -160,7 +160,7 @@ def _read_resource(
     path = resource.path(namespace)
     for start in range(_STARTS):
         # Any state of the server's cache will do, as it does for a scheduler that starts. From its cache a server may
-        # send the whole list as one page; where that is too much it is asked again for what it then cuts into pages.
+        # send the whole list as one page; where that is too much, the list is requested again in pages.
         first = {"resourceVersion": "0"} if start == 0 and from_cache else {}
         try:
             yield from _pages(server, resource, path, selection, first, restart=start > 0)
@@ -196,7 +196,7 @@ def _pages(
 
 
 def _decoded(server: LiveApiServer, path: str, parameters: dict[str, str]) -> _List:
-    """A body that is no list may be cut off by something between the server and here: it is asked for once more."""
+    """A body that is no list may be cut off by a proxy on the way: it is requested once more."""
     for last in (False, True):
         body = server.get(path, parameters)
         try:

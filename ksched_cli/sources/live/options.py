@@ -1,4 +1,4 @@
-"""Which cluster, as whom, and how long to wait: what kubectl's own options say."""
+"""Which cluster, as whom, and how long to wait: kubectl's own options."""
 
 from __future__ import annotations
 

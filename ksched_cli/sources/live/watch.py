@@ -94,11 +94,11 @@ Event = Listed | ObjectChange | Lost | Reached
 @dataclass
 class _Watched:
     """A kind that is followed. `version`: where the next watch starts, empty if the kind has to be listed first;
-    `failures` in a row; `heard`: when the server last sent anything."""
+    `failures` in a row; `last_sign`: when the server last sent anything."""
 
     resource: Resource
     version: str
-    heard: float
+    last_sign: float
     failures: int = 0
     lost: bool = False
 
@@ -117,7 +117,7 @@ class Follower:
         for kind in kinds:
             known = versions.get(kind)
             if known is not None:
-                watched = _Watched(*known, heard=self.clock())
+                watched = _Watched(*known, last_sign=self.clock())
                 name = f"ksched-watch-{kind.__name__}"
                 threading.Thread(target=self._follow_kind, args=(watched,), name=name, daemon=True).start()
 
@@ -142,14 +142,14 @@ class Follower:
         for line in self._lines(watched.resource, watched.version):
             if self.stop.is_set():
                 return
-            watched.heard = self.clock()
+            watched.last_sign = self.clock()
             if watched.lost:
                 watched.lost = False
                 self.put(Reached(watched.resource.kind))
             if line:
                 watched.version = self._take(watched.resource, line) or watched.version
                 watched.failures = 0
-        # A server that ends every watch at once must not be asked without a pause.
+        # A server that ends every watch at once gets a request only after a pause.
         watched.failures = 0 if self.clock() - opened >= _SHORTEST_WATCH else watched.failures + 1
 
     def _note_trouble(self, watched: _Watched, trouble: Exception) -> float | None:
@@ -161,7 +161,7 @@ class Follower:
         if isinstance(trouble, RequestRefused) and trouble.status == _TIMEOUT and watched.failures % _RELIST_AFTER == 0:
             # "Too large resource version": etcd was restored from a backup, and will not reach this version soon.
             watched.version = ""
-        self.put(Lost(watched.resource.kind, str(trouble), self.clock() - watched.heard))
+        self.put(Lost(watched.resource.kind, str(trouble), self.clock() - watched.last_sign))
         return trouble.wait if isinstance(trouble, RequestRefused) else None
 
     def _lines(self, resource: Resource, version: str) -> Iterator[bytes]:

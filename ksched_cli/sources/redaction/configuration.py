@@ -10,7 +10,7 @@ import msgspec
 
 from ksched_cli.api.affinity import NodeAffinityTerms
 
-# Everything else at the top says where kube-scheduler listens and how it reaches the API server.
+# Everything else at the top is about kube-scheduler's addresses and its connection to the API server.
 _KEPT = (
     "apiVersion",
     "kind",

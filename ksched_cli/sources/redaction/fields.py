@@ -74,7 +74,7 @@ NAMES: Mapping[str, Role] = {
     "host_ip": Role.ADDRESS,
 }
 
-# Where the field's name alone does not say it.
+# Where the field's name alone is not enough.
 NAMES_OF: Mapping[tuple[str, str], Role] = {
     ("Container", "name"): Role.CONTAINER,
     ("ContainerStatus", "name"): Role.CONTAINER,

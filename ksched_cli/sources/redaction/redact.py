@@ -19,7 +19,7 @@ from ksched_cli.sources.redaction.fields import Role
 from ksched_cli.sources.redaction.unread import without_unread
 from ksched_cli.sources.redaction.walk import Walk, numeric_keys
 
-# Classes that Kubernetes itself creates, and that admission knows by name.
+# Classes that Kubernetes itself creates, and that admission treats by name.
 _BUILT_IN = "system-"
 # Requests that the scheduler makes for containers' extended resources.
 _EXTENDED_REQUEST = re.compile(r"container-\d+-request-\d+")
@@ -29,7 +29,7 @@ Names = Mapping[Role, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Redacted:
-    """`names`: for each role the pseudonym of each name. Whoever has these can undo it. `parts`: the structs that were
+    """`names`: for each role the pseudonym of each name. They can undo the redaction. `parts`: the structs that were
     given beside the cluster, redacted with the same pseudonyms."""
 
     loaded: Loaded

@@ -24,6 +24,7 @@ from ksched_cli.whatif.edits.lib.editor import Editor
 from ksched_cli.whatif.edits.remove_node import RemoveNode
 from ksched_cli.whatif.edits.uncordon import Uncordon
 from tests.builders import make_node, make_pod
+from tests.lanes import examples
 from tests.plan.size.cases import catalog, load, pending, shape
 
 TYPE = "node.kubernetes.io/instance-type"
@@ -252,7 +253,7 @@ def clusters(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 @given(clusters(), st.booleans(), st.sampled_from(("", "node=1")))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_every_step_can_be_drained_in_its_order(objects: list[dict[str, Any]], priced: bool, survive: str) -> None:
     offers = catalog(shape("small", 1), shape("tiny", "0.3", cpu="2", memory="8Gi")) if priced else None
     found = consolidate(objects, offers, survive=survive)

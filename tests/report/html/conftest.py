@@ -16,6 +16,13 @@ from tests.report.html.opened import OpenedPage
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A browser takes seconds to start: the fast lane leaves its tests out."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """One browser for the tests of a module."""

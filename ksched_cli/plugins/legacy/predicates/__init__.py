@@ -1,5 +1,5 @@
 """Predicates, by which kube-scheduler kept nodes apart until plugins took their place. They are modelled as those of
-1.16: most are a plugin's filter under another name, which knows by the minor what it said then."""
+1.16: most are a plugin's filter under another name, with the texts of the minor."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class GeneralPredicates(Predicate, PreFilterPlugin[_States], FilterPlugin[_State
         return tuple(part.sign(pod) for part in self._parts.values())
 
     def explain(self, state: _States, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        """What each part that rejects the node has to say, by the plugin that it became."""
+        """The reasons of each part that rejects the node, by the plugin that it became."""
         one = NodeRows(nodes.cluster, nodes.rows[index : index + 1])
         return {
             name: self._parts[name].explain(own, pod, nodes, index)

@@ -58,7 +58,7 @@ class CheckNodeLabelPresence(Predicate, NodeLabel):
 
 
 class _ByConditions(Predicate, FilterPlugin[None]):
-    """Until taints told of a node's conditions (gate TaintNodesByCondition) the scheduler looked at them."""
+    """The scheduler read a node's conditions until taints stood for them (gate TaintNodesByCondition)."""
 
     follows_pods = False
 
@@ -94,7 +94,7 @@ class CheckNodeCondition(_ByConditions):
 
 
 class _UnderPressure(_ByConditions):
-    """`condition` is what the node must not say of itself."""
+    """`condition` is the condition that the node must not have."""
 
     condition: ClassVar[str]
     refusal: ClassVar[Status]
@@ -129,7 +129,7 @@ class CheckNodeDiskPressure(_UnderPressure):
 
 
 def has_best_effort_qos(pod: Pod) -> bool:
-    """v1qos.GetPodQOS: no container asks for cpu or memory or has a limit on them."""
+    """v1qos.GetPodQOS: no container has a request or a limit of cpu or memory."""
     containers = (*pod.spec.containers, *pod.spec.init_containers)
     lists = (quantities for each in containers for quantities in (each.resources.requests, each.resources.limits))
     return not any(value(quantities.get(name, 0)) > 0 for quantities in lists for name in ("cpu", "memory"))

@@ -95,7 +95,7 @@ class CheckVolumeBinding(Predicate, VolumeBindingPlugin):
 
 
 class NoVolumeZoneConflict(Predicate, VolumeZonePlugin):
-    """It knew the beta labels only, and a claim that it could not follow ended the cycle."""
+    """It read the beta labels only, and a claim without a readable volume ended the cycle."""
 
     name = "NoVolumeZoneConflict"
     only_at = ("filter",)

@@ -128,7 +128,7 @@ def _run_deep(program: Program) -> Program:
 
 @lru_cache(maxsize=4096)
 def compile_cel_selector(expression: str, *, shareable: bool = True, lists: bool = False) -> CelSelector:
-    """CelCompileError as kube-scheduler words it. `shareable` says whether the DRAConsumableCapacity gate is on,
+    """CelCompileError as kube-scheduler words it. `shareable`: whether the DRAConsumableCapacity gate is on,
     `lists` the same of DRAListTypeAttributes."""
     try:
         selector = CelSelector(expression, shareable=shareable, lists=lists)
@@ -217,7 +217,7 @@ def _called(name: str, function: Function, programs: tuple[Program, ...]) -> Pro
 
 
 class _Compiler:
-    """Turns a tree into closures; knows which names are in scope."""
+    """Turns a tree into closures, with the names in scope."""
 
     def __init__(self, device_fields: tuple[str, ...], methods: Mapping[str, tuple[Function, tuple[int, ...]]]) -> None:
         self._device_fields = device_fields

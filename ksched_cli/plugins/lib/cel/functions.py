@@ -349,7 +349,7 @@ QUALIFIED: dict[str, tuple[Function, tuple[int, ...]]] = {
     "sets.intersects": (lambda left, right: any(_is_in(each, right) for each in _need(left, list)), (2,)),
 }
 
-# Known to kube-scheduler, not worked out here, at least not with other arguments: with a time zone, say.
+# Functions of kube-scheduler that are not modelled here, or not with these arguments, such as a time zone.
 NOT_MODELLED = frozenset({
     "bytes", "format", "quote", "sortBy", "transformMapEntry", "validate", "url", "isURL", "getScheme", "getHost",
     "getHostname", "getPort", "getEscapedPath", "getQuery", *TIME_METHODS,

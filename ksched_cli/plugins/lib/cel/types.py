@@ -1,6 +1,6 @@
 """What types a selector has before there is any device: enough to refuse what the API server refuses, no more.
 
-Attributes may be of any type, and whatever is not told apart here is unknown; nothing is refused for being unknown.
+Attributes may be of any type, and a type that is not distinguished here is unknown; an unknown type is never refused.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _DEVICE = {"driver": "string", "allowMultipleAllocations": "bool"}
 
 
 def static_type(node: Node, *, device: bool) -> str | None:
-    """None where it is not known. `device` says whether that name is the device here."""
+    """The type; None where it is unknown. `device`: whether that name is the device here."""
     match node:
         case CelLiteral(value=value):
             return None if value is None else cel_type_name(value)

@@ -26,7 +26,7 @@ class UInt(int):
 
 
 class CelType:
-    """A type of a library; it knows its own name, and its values are equal as Python's are."""
+    """A type of a library, with its name; its values are equal as Python's are."""
 
     __slots__ = ()
     type_name: ClassVar[str]
@@ -63,7 +63,7 @@ class Maybe:
 
 
 class DefaultingMap(dict[str, Any]):
-    """Looking up an unknown key gives an empty map; `in` and iteration know only what is there."""
+    """Looking up an unknown key gives an empty map; `in` and iteration see only existing keys."""
 
 
 class ObjectValue(dict[str, Any]):

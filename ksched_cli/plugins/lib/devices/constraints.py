@@ -159,7 +159,7 @@ def same_value(left: DeviceAttribute, right: DeviceAttribute) -> bool:
 
 
 def _clash(found: DeviceAttribute, other: DeviceAttribute) -> bool:
-    """A value of no known type cannot be told apart."""
+    """A value of an unknown type cannot be compared."""
     return _typed(found) is None or same_value(found, other)
 
 

@@ -8,7 +8,7 @@ class AllocationError(Exception):
 
 
 class NodeAllocationFailed(Exception):
-    """Nothing can be said about this node, and others may do (structured.ErrFailedAllocationOnNode)."""
+    """The allocation failed on this node only; other nodes may do (structured.ErrFailedAllocationOnNode)."""
 
 
 class AllocationTimeout(Exception):

@@ -1,7 +1,7 @@
 """Extended resources that devices stand behind (extendeddynamicresources.go, extendedresourcecache).
 
 The filter for resources leaves such a resource to the plugin for devices on nodes that do not announce the resource.
-Both plugins ask here.
+Both plugins use this module.
 """
 
 from __future__ import annotations

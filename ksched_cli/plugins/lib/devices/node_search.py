@@ -1,4 +1,4 @@
-"""One pod's claims on node after node: what the plugin's Filter asks, each different question answered once."""
+"""One pod's claims on node after node, for the plugin's Filter: each distinct search runs once."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class PoolIndex:
         return found
 
     def is_personal(self, pools: tuple[Pool, ...]) -> bool:
-        """Whether devices choose their nodes one by one, so that pools alone do not say what a node can have."""
+        """Whether devices choose their nodes one by one, so that pools alone do not decide what a node can have."""
         found = self._personal.get(id(pools))
         if found is None:
             found = any(home.spec.per_device_node_selection for pool in pools for home in pool.slices)

@@ -42,7 +42,7 @@ def _result(pick: Pick, share: str) -> DeviceRequestAllocationResult:
 
 
 def _exact(numerator: int, denominator: int) -> str:
-    """A quantity has no more than nine decimal places, so that billionths say it exactly."""
+    """A quantity has no more than nine decimal places, so billionths are exact."""
     return str(numerator) if denominator == 1 else f"{numerator * (10**9) // denominator}n"
 
 

@@ -50,7 +50,7 @@ class DeviceTotals:
                 elif matches:
                     there += reach
                     used += reach & taken.is_allocated(device_id(home, device))
-        # A node with a device about which the class cannot be asked counts as one without devices.
+        # A node with a device for which the class fails counts as one without devices.
         return np.where(unknown, 0, there), np.where(unknown, 0, used)
 
     def _devices(self, home: ResourceSlice) -> Iterator[tuple[Device, BoolColumn]]:
@@ -79,7 +79,7 @@ class DeviceTotals:
         return mask
 
     def _matches(self, backing: DeviceClass, home: ResourceSlice, device: Device) -> bool | None:
-        """deviceMatchesClass, which does not say whether a device can be shared; None where a selector fails."""
+        """deviceMatchesClass, which ignores whether a device can be shared; None where a selector fails."""
         anonymous = replace(device, allow_multiple_allocations=None)
         try:
             return all(

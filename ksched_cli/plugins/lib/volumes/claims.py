@@ -62,7 +62,7 @@ def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
 
 
 def waits_for_consumer(claim: PersistentVolumeClaim, catalog: Catalog) -> bool:
-    """Whether the scheduler binds the claim; without a class that says so the volume controller does."""
+    """Whether the scheduler binds the claim; without a class that delays binding the volume controller does."""
     found = catalog.get(StorageClass, class_of_claim(claim))
     return found is not None and found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
 

@@ -42,7 +42,7 @@ _GATES = {
     "kubernetes.io/portworx-volume": "CSIMigrationPortworx",
 }
 
-# The label that a driver puts on its nodes for the zone. Azure's and Portworx's volumes keep what they say.
+# The label that a driver puts on its nodes for the zone. Azure's and Portworx's volumes keep their labels.
 _ZONE_OF_DRIVER = {
     "kubernetes.io/aws-ebs": "topology.ebs.csi.aws.com/zone",
     "kubernetes.io/gce-pd": "topology.gke.io/zone",
@@ -184,7 +184,7 @@ _ZONE_SEPARATOR = "__"
 
 
 def is_migrated(plugin: str, csi_node: CSINode | None, gates: FeatureGates) -> bool:
-    """Whether the node says that the driver handles the plugin's volumes, and the gates, while there are any, allow
+    """Whether the CSINode lists the plugin as migrated to the driver, and the gates, while there are any, allow
     (volumebinding.tryTranslatePVToCSI)."""
     listed = migrated_plugins(csi_node) if csi_node is not None else ""
     return plugin in listed.split(",") and _is_allowed(plugin, gates)
@@ -225,7 +225,7 @@ def in_tree_plugin(source: Volume | PersistentVolumeSpec) -> str | None:
 def volume_handle(source: Volume | PersistentVolumeSpec, zones: str = "") -> str:
     """What the driver calls the disk; `zones` as the labels of a PersistentVolume give them."""
     if source.aws_elastic_block_store is not None:
-        # The id may come as aws://zone/vol-1: the driver knows the last part only.
+        # The id may come as aws://zone/vol-1: the driver uses the last part only.
         return source.aws_elastic_block_store.volume_id.rpartition("/")[2]
     if source.gce_persistent_disk is not None:
         return f"projects/UNSPECIFIED/{_gce_location(zones)}/disks/{source.gce_persistent_disk.pd_name}"
@@ -252,7 +252,7 @@ def zones_of(volume: PersistentVolume, release: Release) -> str:
 
 def translated_terms(volume: PersistentVolume, release: Release) -> tuple[NodeSelectorTerm, ...] | None:
     """translateTopologyFromInTreeToCSI: the volume's node affinity in the labels of its driver, for nodes that it has
-    been migrated on. None where that is what the volume says itself."""
+    been migrated on. None where that is the volume's own."""
     new_zone = _ZONE_OF_DRIVER.get(in_tree_plugin(volume.spec) or "")
     if new_zone is None:
         return None
@@ -276,8 +276,7 @@ def translated_terms(volume: PersistentVolume, release: Release) -> tuple[NodeSe
 def _by_beta_zone(
     volume: PersistentVolume, terms: tuple[NodeSelectorTerm, ...], new_zone: str
 ) -> tuple[NodeSelectorTerm, ...] | None:
-    """translateTopology of up to 1.20: what the driver knows already is taken for all there is, and a label takes the
-    place of the whole affinity."""
+    """translateTopology of up to 1.20: None where a term has the driver's key; else a label replaces the affinity."""
     if _values(terms, new_zone):
         return None
     if _values(terms, _BETA.zone):

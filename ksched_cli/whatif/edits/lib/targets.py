@@ -115,7 +115,7 @@ def workload_of(pod: Pod, owners: Owners) -> Owner:
 
 
 def _belongs(pod: Pod, target: Reference, owners: Owners) -> bool:
-    """By way of its controller and that one's. Without the replica sets in the input, names tell the deployment."""
+    """By way of its controller and that one's. Without replica sets in the input, the name has the deployment."""
     owner = controller_of(pod.metadata)
     if owner is None:
         return False

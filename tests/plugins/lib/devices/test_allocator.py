@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ksched_cli.plugins.lib.devices.errors import AllocationError, AllocationTimeout, NodeAllocationFailed
 from ksched_cli.plugins.lib.devices.inventory import Features
 from tests.builders import make_node
+from tests.lanes import examples
 from tests.plugins.lib.devices.resources import (
     GPU,
     allocate,
@@ -320,7 +321,7 @@ def test_many_claims_of_the_largest_size() -> None:
     assert len({pick for each in found for pick in each}) == 32 * 40
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=6),
     st.lists(st.tuples(st.integers(1, 3), st.sampled_from([None, 0, 1])), min_size=1, max_size=3),
