@@ -134,8 +134,8 @@ def _print(capacity: Capacity, console: Console, options: RenderOptions) -> None
     print_hanging(console, _headline(capacity))
     for portion in capacity.portions:
         asked = short_all(capacity.requests.get(portion.name, {})) or "nothing"
-        who = f"{portion.label} asks" if capacity.mixed else "each asks"
-        console.print(Padding(Text(f"{who} for {asked}", style="dim"), (0, 0, 0, 2)))
+        who = f"{portion.label} requests" if capacity.mixed else "each requests"
+        console.print(Padding(Text(f"{who} {asked}", style="dim"), (0, 0, 0, 2)))
     if capacity.pending and capacity.pending != PendingCounts():
         console.print(Padding(Text(_pending_line(capacity.pending), style="dim"), (0, 0, 0, 2)))
     if capacity.why.end != "full":

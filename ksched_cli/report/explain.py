@@ -24,6 +24,7 @@ from ksched_cli.report.rows import pod_and_node, write_row
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import FAIR, GOOD, summary_line
 from ksched_cli.report.visible import shows_visible
+from ksched_cli.report.workload_counts import by_workload
 
 # So many rows are shown before -o wide is needed for more.
 NODES, SCORED, CANDIDATES = 20, 5, 3
@@ -86,7 +87,7 @@ def _helping_node(result: ExplainResult) -> Iterator[Text]:
 
 def _asks(found: Explanation) -> Text:
     asks = ", ".join(f"{name} {amount}" for name, amount in found.asks.items()) or "nothing"
-    return Text(f"asks for {asks}; priority {found.priority}", style="dim")
+    return Text(f"requests {asks}; priority {found.priority}", style="dim")
 
 
 def _headline(found: Explanation, options: RenderOptions) -> Text:
@@ -221,11 +222,11 @@ def _fixes(found: Explanation, options: RenderOptions) -> Iterator[Grid | Text]:
 
 def _costs(fix: Fix) -> str:
     """What becomes of other pods."""
-    evicting = f", evicting {named(fix.victims)}" if fix.victims else ""
+    evicting = f", evicting {by_workload(fix.victims, fix.workloads)}" if fix.victims else ""
     if fix.lost:
         evicting += f"; no controller recreates {named(fix.lost)}"
     if fix.left_out:
-        evicting += f"; then {named(fix.left_out)} {'finds' if len(fix.left_out) == 1 else 'find'} no place"
+        evicting += f"; without a node then: {by_workload(fix.left_out, fix.workloads)}"
     return evicting
 
 

@@ -136,8 +136,9 @@ def _fix(fix: Fix) -> dict[str, Any]:
         "leftOut": list(fix.left_out),
         "lost": list(fix.lost),
         "manifest": [_manifest_change(each) for each in fix.manifest],
+        "workloads": dict(fix.workloads),
     }
-    return {key: value for key, value in entry.items() if value != []}
+    return {key: value for key, value in entry.items() if value not in ([], {})}
 
 
 def _manifest_change(change: ManifestChange) -> dict[str, Any]:

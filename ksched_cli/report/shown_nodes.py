@@ -15,7 +15,7 @@ from ksched_cli.report.visible import with_texts
 T = TypeVar("T")
 
 # People copy these, so that they keep the full names.
-_COPIED = ("flags", "commands", "patch")
+COPIED = ("flags", "commands", "patch")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class ShownNodes:
 
     def shown(self, result: T) -> T:
         """The result with the short names in all its texts, except in texts that people copy."""
-        return with_texts(result, self.text, _COPIED) if self.suffix else result
+        return with_texts(result, self.text, COPIED) if self.suffix else result
 
     def text(self, text: str) -> str:
         """The text with the short names."""

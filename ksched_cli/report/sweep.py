@@ -10,11 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.sweep.results import SweepResult, SweepStats
 from ksched_cli.plan.sweep.rows import VariantRow
 from ksched_cli.plan.sweep.statistics import FigureRange, PodOdds, SettingSummary, Share
 from ksched_cli.plan.sweep.swept_pods import VariantEnd
 from ksched_cli.report.console import make_console
+from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.odds import percent, pod_entry, share_entry
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
@@ -71,6 +73,8 @@ def sweep_document(run: SweepRun, options: RenderOptions) -> dict[str, Any]:
         **({"kept": [variant_document(each) for each in found.kept]} if found.kept else {}),
         "settings": [_setting(each) for each in found.settings],
         "pods": [pod_entry(each) for each in found.pods],
+        **({"worstByFailure": dict(found.failures)} if found.failures else {}),
+        **node_table_entry(NodeChanges(found.columns, found.columns)),
         "coverage": dict(found.coverage),
         "stats": _stats(found.stats),
     }

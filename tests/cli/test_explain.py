@@ -243,7 +243,7 @@ def test_fixes_of_a_manifest_are_changes_of_the_manifest(tmp_path: Path, capsys:
     found = explain_manifest(tmp_path, WEB, capsys, tainted)
     toleration = {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}
     where = "spec.template.spec.containers[0].resources.requests.cpu"
-    assert found["tolerate taint gpu:NoSchedule and ask for 2 cpu and not 3"] == [
+    assert found["tolerate taint gpu:NoSchedule and lower the cpu request from 3 to 2"] == [
         {"line": 11, "field": "spec.template.spec.tolerations", "action": "append", "value": toleration},
         {"line": 19, "field": where, "action": "set", "value": "2"},
     ]
@@ -310,7 +310,7 @@ spec:
 """
     found = explain_manifest(tmp_path, cluster, capsys, make_node("n").allocatable(cpu="2", pods=9).doc())
     field = "spec.headGroupSpec.template.spec.containers[0].resources.requests.cpu"
-    assert found["ask for 2 cpu and not 3"] == [{"line": 14, "field": field, "action": "set", "value": "2"}]
+    assert found["lower the cpu request from 3 to 2"] == [{"line": 14, "field": field, "action": "set", "value": "2"}]
 
 
 def test_the_table_names_file_line_and_field(

@@ -44,7 +44,7 @@ def pod(**requests: Any) -> PodBuilder:
     [
         pytest.param(
             [node("n1"), running("r", "n1", "3"), pod(cpu="2")],
-            "ask for 1 cpu and not 2",
+            "lower the cpu request from 2 to 1",
             (),
             [{"op": "add", "path": "/spec/containers/0/resources/requests/cpu", "value": "1"}],
             "n1",
@@ -144,7 +144,7 @@ def pod(**requests: Any) -> PodBuilder:
                 make_pod("r").label(app="web").on("n1"),
                 pod(cpu="2").label(app="web").spec(topologySpreadConstraints=spread()),
             ],
-            f"allow a skew of 2 and not 1 over {ZONE}",
+            f"raise maxSkew from 1 to 2 over {ZONE}",
             (),
             [{"op": "add", "path": "/spec/topologySpreadConstraints/0/maxSkew", "value": 2}],
             "n1",
@@ -249,12 +249,12 @@ def test_what_is_changed_in_a_template_is_changed_for_all_replicas_that_wait() -
 
     cluster = [node("n1"), running("r", "n1", "3")]
     alone = by_text([*cluster, replica("p")])
-    assert "ask for 1 cpu and not 2" in alone
+    assert "lower the cpu request from 2 to 1" in alone
     among = by_text([*cluster, replica("a"), replica("p")])
-    assert "ask for 1 cpu and not 2" not in among
+    assert "lower the cpu request from 2 to 1" not in among
     # Then one replica has a place and the other has none: that is no fix for the workload.
     first = fixes([*cluster, replica("a"), replica("p")], "a")
-    assert "ask for 1 cpu and not 2" not in [each.text for each in first.found]
+    assert "lower the cpu request from 2 to 1" not in [each.text for each in first.found]
 
 
 def test_a_priority_class_that_is_there_comes_before_one_that_is_not() -> None:

@@ -95,6 +95,6 @@ def _text(focus: NodeFocus, outcome: PodOutcome) -> Iterator[str]:
             f"{focus.behind.node} ({by})."
         )
     for change in focus.weights:
-        yield f"With weight {change.new_weight} and not {change.weight} for {change.plugin} it goes to {focus.node}."
+        yield f"With weight {change.new_weight} instead of {change.weight} for {change.plugin} it goes to {focus.node}."
     if not focus.weights:
         yield f"No other weight of a single plugin takes it to {focus.node}."

@@ -78,6 +78,7 @@ class _Bench:
             commands.append(kubectl("-n", self._subject.pod.metadata.namespace, "delete", "pod", *names))
         patch_commands = [] if self.manifest is not None else _patch_command(self._subject, proposal.operations)
         unplaced = {pod.pod for pod in found.world.unplaced} - {pod.pod for pod in self.unchanged.world.unplaced}
+        named = {*found.preempted, *unplaced}
         return Fix(
             " and ".join(each.text for each in proposal.changes),
             round(proposal.cost, 3),
@@ -89,6 +90,7 @@ class _Bench:
             tuple(sorted(unplaced)),
             tuple(sorted(_lost(found.world) - _lost(self.unchanged.world))),
             self.manifest.changes(proposal.operations) if self.manifest is not None else (),
+            {pod.pod: pod.workload for pod in found.world.final if pod.pod in named},
         )
 
     def _node_of(self, own: Sequence[FinalPod]) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ksched_cli.api.json_patch import Operation
@@ -88,7 +89,8 @@ class ManifestChange:
 class Fix:
     """A proposal that was tried and works: every pod of the workload has a node in the end, this one `node`. `victims`
     are pods that the workload preempts, `lost` those that no controller recreates, and `left_out` those that have no
-    node then and had one before. `manifest` has the patch as changes of the manifest that the pod comes from."""
+    node then and had one before; `workloads` has their top owners by pod. `manifest` has the patch as changes of the
+    manifest that the pod comes from."""
 
     text: str
     cost: float
@@ -100,6 +102,7 @@ class Fix:
     left_out: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     manifest: tuple[ManifestChange, ...] = ()
+    workloads: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

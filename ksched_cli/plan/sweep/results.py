@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ksched_cli.plan.node_columns import NodeColumns
 from ksched_cli.plan.sweep.model import Sweep, dimensions_of
 from ksched_cli.plan.sweep.rows import OUTCOMES, VariantOutcome, VariantRow
 from ksched_cli.plan.sweep.statistics import FigureRange, PodOdds, SettingSummary, Share
@@ -33,7 +34,8 @@ class SweepStats:
 
 @dataclass(frozen=True, slots=True)
 class SweepResult:
-    """`base` is the cluster without any variant. `worst` has the variants that are not safe, the worst first, and
+    """`base` is the cluster without any variant, with the nodes of `columns`. `failures` has the worst outcome by the
+    node, zone or other domain that failed. `worst` has the variants that are not safe, the worst first, and
     `kept` the same in full, where the sweep keeps them."""
 
     sweep: Sweep
@@ -47,6 +49,8 @@ class SweepResult:
     kept: tuple[VariantEnd, ...]
     pods: tuple[PodOdds, ...]
     settings: tuple[SettingSummary, ...]
+    failures: Mapping[str, VariantOutcome]
+    columns: NodeColumns
     coverage: Mapping[str, Any]
     stats: SweepStats
 

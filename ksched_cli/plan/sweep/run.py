@@ -101,7 +101,14 @@ class SweepRun(Displayed):
         found, space = self._aggregator, self._task.space
         executor, resumed = self._executor, self._resumed
         stats = SweepStats(
-            base.nodes, executor.name, executor.workers, found.count, resumed, seconds, load_seconds, self._peak
+            len(base.columns.table),
+            executor.name,
+            executor.workers,
+            found.count,
+            resumed,
+            seconds,
+            load_seconds,
+            self._peak,
         )
         return SweepResult(
             space.sweep,
@@ -115,6 +122,8 @@ class SweepRun(Displayed):
             kept,
             found.pods(),
             found.settings(),
+            found.failures(),
+            base.columns,
             base.coverage,
             stats,
         )

@@ -8,6 +8,7 @@ from typing import Any
 
 from ksched_cli.errors import KschedError, Problem, UsageError
 from ksched_cli.plan.coverage import coverage_of
+from ksched_cli.plan.node_columns import NodeColumns
 from ksched_cli.plan.sweep.rows import VariantRow
 from ksched_cli.plan.sweep.space import Setting, Variant
 from ksched_cli.plan.sweep.swept_pods import VariantEnd
@@ -18,10 +19,10 @@ from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 @dataclass(frozen=True)
 class BaseRun:
-    """The cluster without any variant: its row, its number of nodes, and its coverage."""
+    """The cluster without any variant: its row, its nodes, and its coverage."""
 
     row: VariantRow
-    nodes: int
+    columns: NodeColumns
     coverage: dict[str, Any]
 
 
@@ -68,7 +69,7 @@ class VariantRunner:
             raise UsageError(Problem(f"expect: {mistake}", hint=mistake.hint)) from None
         trials.check_edits([each.edits[-1] for each in self._task.space.sweep.edits if each.edits[-1]])
         scheduler, source = trials.scheduler, trials.source
-        return BaseRun(row, len(scheduler.cluster.nodes), coverage_of(scheduler, source.loaded, source.spec))
+        return BaseRun(row, NodeColumns.of(scheduler.cluster), coverage_of(scheduler, source.loaded, source.spec))
 
     def _trials_of(self, variant: Variant) -> VariantTrials:
         """The world that has the configuration and the minor of the variant."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ksched_cli.plan.sweep.rows import FIGURE_FIELDS, FIGURES, OUTCOMES, Figures, VariantRow
+from ksched_cli.plan.sweep.rows import FIGURE_FIELDS, FIGURES, OUTCOMES, Figures, VariantOutcome, VariantRow
 
 # The quantile of the normal distribution for 95 %.
 _Z = 1.959963984540054
@@ -134,6 +134,7 @@ class Aggregator:
         self._nodes: dict[str, Counter[str]] = {}
         self._settings: dict[bytes, _Sums] = {}
         self._failed: Counter[str] = Counter()
+        self._failures: dict[str, VariantOutcome] = {}
 
     @property
     def count(self) -> int:
@@ -142,6 +143,8 @@ class Aggregator:
     def add(self, row: VariantRow) -> None:
         self._all.add(row)
         self._failed.update(row.failed)
+        for name in row.at.get("fail", ()):
+            self._failures[name] = max(self._failures.get(name, "safe"), row.outcome, key=OUTCOMES.index)
         for each in row.pods:
             self._results.setdefault(each.pod, Counter())[each.result] += 1
             if each.node:
@@ -163,6 +166,10 @@ class Aggregator:
     def worst(self) -> tuple[VariantRow, ...]:
         """The worst first."""
         return tuple(row for _, row in sorted(self._worst, key=lambda entry: entry[0], reverse=True))
+
+    def failures(self) -> dict[str, VariantOutcome]:
+        """By each node, zone or other domain that failed: the worst outcome of its variants."""
+        return dict(sorted(self._failures.items()))
 
     def outcomes(self) -> dict[str, Share]:
         return self._all.shares()

@@ -46,7 +46,7 @@ def _lower(pod: Pod, resource: str, free: int) -> PodPatch | None:
         operations += step
         current = patch_pod(current, step)
         total = requests_of(current, use_status=False).get(resource, 0)
-    text = f"ask for {amount_text(resource, total)} {resource} and not {amount_text(resource, asked)}"
+    text = f"lower the {resource} request from {amount_text(resource, asked)} to {amount_text(resource, total)}"
     # A tenth less is small, and half as much is another pod.
     return PodPatch(text, f"request {resource}", 1 + 4 * (asked - total) / asked, tuple(operations))
 

@@ -57,7 +57,7 @@ def _softened(place: RejectedPod[C], index: int, key: str) -> C:
 
 
 def _raised(place: RejectedPod[C], index: int, broken: Mapping[str, Any]) -> C:
-    text = f"allow a skew of {broken['skew']} and not {broken['maxSkew']} over {broken['topologyKey']}"
+    text = f"raise maxSkew from {broken['maxSkew']} to {broken['skew']} over {broken['topologyKey']}"
     cost = 1 + (broken["skew"] - broken["maxSkew"]) / 10
     return place.patch(text, "skew", cost, add(broken["skew"], "spec", "topologySpreadConstraints", index, "maxSkew"))
 

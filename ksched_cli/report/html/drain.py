@@ -221,7 +221,7 @@ _SUMMARY = {
 def _trials(trials: Sequence[Mapping[str, Any]], each: str) -> Section:
     names = ("Rounds", "Move", "Preempted", "Gone for good", "No node", "Held")
     columns = [Heading(each.capitalize()), Heading("Result", "badge", filters=True)]
-    columns += [*(Heading(name, "number") for name in names), Heading("Why", wide=True)]
+    columns += [*(Heading(name, "number", hides_zeros=True) for name in names), Heading("Why", wide=True)]
     order = sorted(trials, key=lambda trial: list(_RESULTS).index(trial["result"]), reverse=True)
     return table(
         "trials", f"Each {each} drained by itself", columns, [_trial(trial) for trial in order], tones=_RESULTS

@@ -12,6 +12,7 @@ from ksched_cli.report.html.pods import PodDetails, pod_section
 from ksched_cli.report.html.simulate import result_of
 from ksched_cli.report.html.sweep import pod_odds
 from ksched_cli.report.html.words import count, joined
+from ksched_cli.report.workload_counts import by_workload
 
 _TONES: Mapping[str, Tone] = {
     "scheduled": "good",
@@ -113,9 +114,11 @@ def _fix_lines(fix: Mapping[str, Any]) -> Iterator[tuple[Tone, str]]:
     if fix.get("patch"):
         yield "plain", f"JSON patch of the pod: {json.dumps(fix['patch'])}"
     if fix.get("victims"):
-        yield "warn", f"evicts {', '.join(fix['victims'])}"
+        yield "warn", f"evicts {by_workload(fix['victims'], fix.get('workloads', {}))}"
     if fix.get("lost"):
-        yield "bad", f"takes the place of {', '.join(fix['lost'])}"
+        yield "bad", f"no controller recreates {', '.join(fix['lost'])}"
+    if fix.get("leftOut"):
+        yield "bad", f"without a node then: {by_workload(fix['leftOut'], fix.get('workloads', {}))}"
 
 
 def _why_not(document: Mapping[str, Any]) -> list[Section]:
@@ -124,7 +127,7 @@ def _why_not(document: Mapping[str, Any]) -> list[Section]:
         return []
     lines: list[tuple[Tone, str]] = [("plain", each) for each in focus["text"]]
     lines += [
-        ("plain", f"{each['plugin']} with weight {each['newWeight']} and not {each['weight']} would choose it")
+        ("plain", f"{each['plugin']} with weight {each['newWeight']} instead of {each['weight']} would choose it")
         for each in focus.get("weights", [])
     ]
     return [steps("why-not", f"Why not {focus['node']}", [Step(focus["node"], lines)])]
@@ -186,4 +189,4 @@ def _facts(document: Mapping[str, Any]) -> list[Section]:
         for each in answers
         if each["code"] not in ("Success", "Skip") and "reasons" in each
     ]
-    return [facts("facts", "What the pod asks for", [pair for pair in pairs if pair[1]])]
+    return [facts("facts", "What the pod requests", [pair for pair in pairs if pair[1]])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.html_file import page_html, templates, with_visible_texts
+from ksched_cli.report.html.html_file import page_html, templates, with_short_names, with_visible_texts
 from ksched_cli.report.html.model import Page
 from ksched_cli.report.html.pages import page_of
 
@@ -14,7 +14,7 @@ _ROWS = 5
 
 def fragment_html(document: Mapping[str, Any]) -> str:
     """The frame is a sandbox: the page in it has no access to the notebook."""
-    document = with_visible_texts(document)
+    document = with_short_names(with_visible_texts(document))
     page = page_of(document)
     heads, rows, left = _first_rows(page)
     template = templates().get_template("fragment.html.j2")

@@ -21,6 +21,7 @@ from ksched_cli import __version__
 from ksched_cli.report.html.model import Page
 from ksched_cli.report.html.pages import page_of
 from ksched_cli.report.html.provenance import provenance
+from ksched_cli.report.shown_nodes import COPIED, ShownNodes
 from ksched_cli.report.visible import is_plain, visible, with_texts
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def write_page(document: Mapping[str, Any], out: TextIO) -> None:
 
 def page_html(document: Mapping[str, Any]) -> str:
     """The page. UsageError for a document that has none."""
-    document = with_visible_texts(document)
+    document = with_short_names(with_visible_texts(document))
     page = page_of(document)
     style, script = _asset(STYLES), _asset(SCRIPTS)
     text = (
@@ -65,6 +66,18 @@ def with_visible_texts(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """The document with every character visible that is not printable: a bidi mark would reorder the page's text."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return document if is_plain(text) and not _CONTROL.search(text) else with_texts(document, visible)
+
+
+def with_short_names(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document with the names of nodes as a terminal shows them. `nodeTable` gets the `suffix` that they are shown
+    without, and in `whole` the numbers of the nodes that do not have it."""
+    names = (document.get("nodeTable") or {}).get("names", ())
+    shown = ShownNodes.shortened(dict.fromkeys(names, ""))
+    if not shown.suffix:
+        return document
+    found = with_texts(document, shown.text, (*COPIED, "run"))
+    whole = [number for number, name in enumerate(names) if not name.endswith(shown.suffix)]
+    return {**found, "nodeTable": {**found["nodeTable"], "suffix": shown.suffix, "whole": whole}}
 
 
 def _data(page: Page) -> dict[str, Any]:

@@ -34,12 +34,14 @@ class Section:
 @dataclass(frozen=True, slots=True)
 class Heading:
     """A column of a table. `kind`: badge has the tone of its value, share is a number from 0 to 1, list has several
-    values. `filters`: the reader may choose one of its values."""
+    values. `filters`: the reader may choose one of its values. `hides_zeros`: without a value but 0 the column is left
+    out."""
 
     name: str
     kind: Literal["text", "number", "badge", "share", "list", "amount"] = "text"
     filters: bool = False
     wide: bool = False
+    hides_zeros: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,14 @@ def table_data(
     caption: str, columns: Sequence[Heading], rows: Sequence[Sequence[Any]], tones: Mapping[str, Tone] | None = None
 ) -> dict[str, Any]:
     """A table as the code of the page reads it."""
+    shown = [at for at, each in enumerate(columns) if not each.hides_zeros or any(row[at] for row in rows)]
     entries = [
         {"name": each.name, "kind": each.kind, **({"filters": True} if each.filters else {})}
         | ({"wide": True} if each.wide else {})
-        for each in columns
+        for each in (columns[at] for at in shown)
     ]
-    return {"caption": caption, "columns": entries, "rows": list(rows), "tones": dict(tones or {})}
+    cells = rows if len(shown) == len(columns) else [[row[at] for at in shown] for row in rows]
+    return {"caption": caption, "columns": entries, "rows": list(cells), "tones": dict(tones or {})}
 
 
 @dataclass(frozen=True, slots=True)

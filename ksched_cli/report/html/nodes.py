@@ -18,6 +18,17 @@ _MOST_ZONES = 40
 _BEFORE, _ADDED, _FREED = "requested before", "added by the run", "freed by the run"
 _COLOURS = {_BEFORE: 7, _ADDED: 0, _FREED: 6}
 
+# The colours of results, the same on every page, as numbers of the colours of style.css.
+RESULT_COLOURS = {
+    "safe": 0,
+    "evicts others": 2,
+    "loses pods": 3,
+    "no place": 1,
+    "blocked": 5,
+    "error": 5,
+    "failed expectation": 6,
+}
+
 
 def node_columns(document: Mapping[str, Any]) -> dict[str, Any]:
     """The nodes of the document as the code of the page reads them; empty where it has none."""
@@ -33,6 +44,7 @@ def node_columns(document: Mapping[str, Any]) -> dict[str, Any]:
         "zone": [numbers[zone] for zone in found["zones"]],
         "cordoned": [number for number, name in enumerate(found["names"]) if name in cordoned],
         "resources": {name: {"unit": _unit(name), **amounts} for name, amounts in resources.items()},
+        **({"suffix": found["suffix"], "whole": found["whole"]} if "suffix" in found else {}),
     }
 
 
@@ -79,9 +91,9 @@ def node_groups(document: Mapping[str, Any], results: Mapping[str, str], best: s
     """Data of a map whose colours are a result of each node; `best` has the first colour."""
     names = document.get("nodeTable", {}).get("names", [])
     texts = [best, *dict.fromkeys(result for result in results.values() if result != best)]
-    return {
-        "groups": {"texts": texts, "answers": [texts.index(results[name]) if name in results else -1 for name in names]}
-    }
+    answers = [texts.index(results[name]) if name in results else -1 for name in names]
+    colours = {text: RESULT_COLOURS[text] for text in texts if text in RESULT_COLOURS}
+    return {"groups": {"texts": texts, "answers": answers, "colours": colours}}
 
 
 class NodeResults:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.report.html.ends import draws, final_pods, rollouts, timeline
@@ -11,7 +11,8 @@ from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.simulate import pods, preemptions
 from ksched_cli.report.html.words import count
 
-_MOST_PODS = 6
+# So many pods of one message are named, and so many messages of a step are quoted.
+_MOST_PODS, _MOST_MESSAGES = 6, 6
 
 
 def page(document: Mapping[str, Any]) -> Page:
@@ -68,12 +69,34 @@ def _lines(step: Mapping[str, Any]) -> Iterator[tuple[Tone, str]]:
         yield "plain", edit
     for warning in step["warnings"]:
         yield "warn", warning
-    missing = [each for each in step["pods"] if not each.get("node")]
-    for each in missing[:_MOST_PODS]:
-        yield "bad", f"{each['pod']}: {each.get('message') or each['result']}"
-    if len(missing) > _MOST_PODS:
-        yield "bad", f"and {len(missing) - _MOST_PODS:,} more pods without a node"
+    by_message: dict[str, list[str]] = {}
+    for each in step["pods"]:
+        if not each.get("node"):
+            by_message.setdefault(each.get("message") or each["result"], []).append(each["pod"])
+    groups = list(by_message.items())
+    for message, names in groups[:_MOST_MESSAGES]:
+        yield "bad", f"{_named(names)}: {message}"
+    if left := sum(len(names) for _, names in groups[_MOST_MESSAGES:]):
+        yield "bad", f"and {count(left, 'more pod')} without a node"
     for each in step["expectations"]:
         yield ("good" if each["held"] else "bad"), f"expected: {each['text']} (line {each['line']})"
         if not each["held"]:
-            yield from (("plain", text) for text in each["against"][:_MOST_PODS])
+            yield from (("plain", text) for text in _against(each["against"], by_message))
+
+
+def _against(texts: Sequence[str], quoted: Collection[str]) -> Iterator[str]:
+    """What contradicts an expectation. Pods whose messages are quoted already are one line."""
+    by_quote = [text.partition(": ") for text in texts]
+    unplaced = [pod for pod, _, message in by_quote if message in quoted]
+    if unplaced:
+        yield f"no node for the reasons above: {_named(unplaced)}"
+    others = [text for text, (_, _, message) in zip(texts, by_quote, strict=True) if message not in quoted]
+    yield from others[:_MOST_PODS]
+    if len(others) > _MOST_PODS:
+        yield f"and {len(others) - _MOST_PODS:,} more"
+
+
+def _named(pods: Sequence[str]) -> str:
+    """Some of the pods by name."""
+    more = f" and {len(pods) - _MOST_PODS:,} more" if len(pods) > _MOST_PODS else ""
+    return f"{', '.join(pods[:_MOST_PODS])}{more}"

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Tone, bars, facts, table
+from ksched_cli.report.html.nodes import RESULT_COLOURS, node_columns, node_groups, node_map
 from ksched_cli.report.html.words import capitalised, count, joined
 
 _RESULTS: Mapping[str, Tone] = {"safe": "good", "evicts others": "warn"}
-_COLOURS = {"safe": 0, "evicts others": 2, "loses pods": 3, "no place": 1, "error": 5, "failed expectation": 6}
 _WORDS = {
     "placed": "pods placed",
     "unschedulable": "pods without a node",
@@ -34,6 +34,7 @@ def page(document: Mapping[str, Any]) -> Page:
     tone: Tone = "good" if document["safe"] else "bad" if safe == 0 or document["result"] not in _RESULTS else "warn"
     sections = [
         _outcomes(document),
+        *_map(document),
         *_settings(document["settings"]),
         *_figures(document),
         *_worst(document["worst"]),
@@ -43,7 +44,19 @@ def page(document: Mapping[str, Any]) -> Page:
     figures = [Figure("variants", f"{variants:,}")]
     figures += [Figure(name, f"{each['variants']:,}", _RESULTS.get(name, "bad")) for name, each in outcomes.items()]
     verdict = f"{safe:,} of {count(variants, 'variant')} are safe." if variants != 1 else _single(document["result"])
-    return Page("sweep", tone, verdict, list(_notes(document)), figures, sections)
+    return Page("sweep", tone, verdict, list(_notes(document)), figures, sections, node_columns(document))
+
+
+def _map(document: Mapping[str, Any]) -> list[Section]:
+    """The nodes by the worst result of the variants in which they fail."""
+    worst = document.get("worstByFailure")
+    found = document.get("nodeTable")
+    if not worst or not found:
+        return []
+    pairs = zip(found["names"], found["zones"], strict=True)
+    results = {node: worst.get(node) or worst[zone] for node, zone in pairs if node in worst or zone in worst}
+    intro = "A cell is a node, filled by what pods request of it. The colour is the worst result of the variants in "
+    return node_map(document, intro=f"{intro}which the node fails.", **node_groups(document, results, "safe"))
 
 
 def _single(result: str) -> str:
@@ -75,7 +88,7 @@ def _outcomes(document: Mapping[str, Any]) -> Section:
         Bar(f"failed: {text}", [("failed expectation", each["share"])], _share(each, document))
         for text, each in document.get("failedExpectations", {}).items()
     ]
-    return bars("outcomes", "How often each result occurs", rows, whole=1.0, colours=_COLOURS)
+    return bars("outcomes", "How often each result occurs", rows, whole=1.0, colours=RESULT_COLOURS)
 
 
 def _share(each: Mapping[str, Any], document: Mapping[str, Any]) -> str:
@@ -105,7 +118,7 @@ def _settings(settings: Sequence[Mapping[str, Any]]) -> list[Section]:
         "better in one."
     )
     return [
-        bars("by-setting", "Results by setting", rows[:_MOST_BARS], whole=1.0, colours=_COLOURS),
+        bars("by-setting", "Results by setting", rows[:_MOST_BARS], whole=1.0, colours=RESULT_COLOURS),
         table("settings", "Settings", columns, cells, intro=intro, tones={"best": "good"}),
     ]
 

@@ -15,6 +15,9 @@ _SMALL_TEXT = """() => [...document.querySelectorAll("body *")].filter((each) =>
     !["SCRIPT", "STYLE", "NOSCRIPT"].includes(each.tagName) && parseFloat(getComputedStyle(each).fontSize) < 12
 ).map((each) => each.outerHTML.slice(0, 120))"""
 
+_CUT_TABLES = """() => innerWidth > 520 ? [] : [...document.querySelectorAll(".scroll")].filter((each) =>
+    each.scrollWidth > each.clientWidth).map((each) => each.getAttribute("aria-label"))"""
+
 
 class OpenedPage:
     """`trusted` is for tests that bring code of their own into the page: without the page's policy."""
@@ -70,6 +73,11 @@ class OpenedPage:
         """Elements with text of less than 12 px."""
         found: list[str] = self.page.evaluate(_SMALL_TEXT)
         return found
+
+    def cut_tables(self) -> list[str]:
+        """On a narrow page: tables that show only a part of each row. On a wide one a table may have many columns."""
+        cut: list[str] = self.page.evaluate(_CUT_TABLES)
+        return cut
 
     @property
     def verdict_is_in_view(self) -> bool:

@@ -14,6 +14,7 @@ from tests.report.html.opened import NARROW, WIDE, OpenedPage
 DRAINED = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 CHECKED = str(ROOT / "fixtures" / "check" / "cluster.yaml")
 DEPLOYED = str(ROOT / "fixtures" / "check" / "deploy")
+EKS = str(ROOT / "fixtures" / "clusters" / "eks.yaml")
 SHAPES = str(ROOT / "fixtures" / "catalogs" / "shop.yaml")
 SCENARIO = str(ROOT / "fixtures" / "scenarios" / "lose-east-2.yaml")
 PAGES = {
@@ -29,6 +30,7 @@ PAGES = {
     "drain --each node": ("drain", "--each", "node", "--from", DRAINED, "--ignore-daemonsets"),
     "drain --each zone": ("drain", "--each", "zone", "--from", DRAINED, "--ignore-daemonsets", "--force"),
     "diff": ("diff", "--from", DRAINED, "--drain", "east-1"),
+    "names of EKS": ("simulate", "--from", EKS),
     "sweep": ("sweep", "--fail", "node", "--kube-version", "1.35..1.36", "--from", DRAINED),
     "consolidate": ("consolidate", "--from", FLEET, "--force"),
     "size": ("size", "--from", DEMO, "--catalog", SHAPES),
@@ -58,6 +60,7 @@ def test_page(
     shown = opened(page_file(*words), size=size, scheme=scheme, trusted=True)
     assert shown.verdict_is_in_view
     assert not shown.wider_than_the_window
+    assert shown.cut_tables() == []
     for summary in shown.page.locator("summary").all():
         summary.click()
     assert shown.small_texts() == []

@@ -40,13 +40,19 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         made = Path(bad_file(path, folder / f"{name}.json", labels=labels))
         made.write_text(made.read_text().replace(json.dumps(BAD)[1:-1], json.dumps(BAD + MARKUP)[1:-1]))
         found[name] = str(made)
-    return found
+    scenario = folder / "scenario.json"
+    # YAML has no escape for some characters of BAD.
+    step = {"name": MARKUP, "expect": {"schedulable": True}}
+    document = {"apiVersion": "ksched/v1", "kind": "Scenario", "metadata": {"name": MARKUP}, "steps": [step]}
+    scenario.write_text(json.dumps(document))
+    return {**found, "scenario": str(scenario)}
 
 
 CAPACITY = str(ROOT / "fixtures" / "manifests" / "capacity.yaml")
 COMMANDS = {
     "simulate": ("simulate", "--from", "{demo}"),
     "simulate --settle": ("simulate", "--from", "{demo}", "--settle"),
+    "simulate --scenario": ("simulate", "--from", "{demo}", "--scenario", "{scenario}"),
     "explain": ("explain", "--from", "{demo}", "-f", CAPACITY),
     "check": ("check", "--from", "{cluster}", "-f", "{deploy}"),
     "capacity": ("capacity", "--from", "{fleet}", "-f", CAPACITY, "--max", "5"),

@@ -65,7 +65,7 @@ class NodeMap {
     this.host.append(choices, this.choice, this.holder, this.legend, this.info, this.data.side === "before" ? "" : table);
     this.describe();
     const { groups } = this.data;
-    if (groups) this.groups = grouped(Int32Array.from(groups.answers), (each) => groups.texts[each], groups.texts[0]);
+    if (groups) this.groups = grouped(Int32Array.from(groups.answers), (each) => groups.texts[each], groups.texts[0], groups.colours);
     this.drawLegend();
   }
 
@@ -223,7 +223,7 @@ class NodeMap {
 
   // What a node is about, as lines of a tip.
   lines(node) {
-    const lines = [nodes.names[node]];
+    const lines = [fullName(node)];
     const zone = nodes.zones[nodes.zone[node]];
     if (zone) lines.push(`zone ${zone}`);
     if (this.cordoned.has(node)) lines.push("cordoned");
@@ -339,7 +339,7 @@ class NodeMap {
   drawTable() {
     const resources = Object.entries(nodes.resources).slice(0, 5);
     const columns = [{ name: "Node", kind: "text" }, { name: "Zone", kind: "text", filters: true }];
-    if (this.groups) columns.push({ name: "Answer to the pod", kind: "text", filters: true, wide: true });
+    if (this.groups) columns.push({ name: this.data.groups ? "Result" : "Answer to the pod", kind: "text", filters: true, wide: true });
     for (const [name] of resources) columns.push({ name: `${name} before`, kind: "share" }, { name: `${name} after`, kind: "share" });
     const share = (amounts, side, node) => (amounts[side][node] === null ? null : amounts[side][node] / (amounts.allocatable[node] || 1));
     const rows = nodes.names.map((name, node) => [name, nodes.zones[nodes.zone[node]], ...(this.groups ? [this.answer(node)] : []),
@@ -347,6 +347,11 @@ class NodeMap {
     this.tableHost.replaceChildren();
     new DataTable(this.tableHost, { caption: "Nodes", columns, rows, tones: {} });
   }
+}
+
+// The name with the suffix that the names of the page are shown without.
+function fullName(node) {
+  return nodes.names[node] + (nodes.suffix && !nodes.whole.includes(node) ? nodes.suffix : "");
 }
 
 function useText(amounts, node) {
@@ -358,8 +363,8 @@ function useText(amounts, node) {
   return `${change}${amount(is, unit)} of ${amount(whole, unit)} (${whole ? percent(is / whole) : "none there"})`;
 }
 
-// Failures with the same text are one group; the smallest groups share a colour.
-function grouped(answers, failure, room = "has room") {
+// Failures with the same text are one group; the smallest groups share a colour. `fixed`: colours by text.
+function grouped(answers, failure, room = "has room", fixed = {}) {
   const text = (each) => (each === FEASIBLE ? room : each === UNKNOWN ? "not looked at" : failure(each));
   const counts = new Map();
   const of = [];
@@ -369,9 +374,9 @@ function grouped(answers, failure, room = "has room") {
   for (const each of answers) numbers[each + 1] += 1;
   numbers.forEach((count, at) => count && counts.set(text(at - 1), (counts.get(text(at - 1)) || 0) + count));
   const reasons = [...counts].filter(([each]) => each !== text(FEASIBLE) && each !== text(UNKNOWN)).sort((a, b) => b[1] - a[1]);
-  const colours = new Map([[text(FEASIBLE), 0], [text(UNKNOWN), OTHER]]);
+  const colours = new Map([[text(FEASIBLE), 0], [text(UNKNOWN), OTHER], ...Object.entries(fixed)]);
   const rest = reasons.slice(reasons.length > REASON_COLOURS.length ? REASON_COLOURS.length - 1 : reasons.length);
-  reasons.slice(0, reasons.length - rest.length).forEach(([each], at) => colours.set(each, REASON_COLOURS[at]));
+  reasons.slice(0, reasons.length - rest.length).forEach(([each], at) => colours.has(each) || colours.set(each, REASON_COLOURS[at]));
   rest.forEach(([each]) => colours.set(each, REASON_COLOURS[REASON_COLOURS.length - 1]));
   numbers.forEach((count, at) => { of[at] = count ? colours.get(text(at - 1)) : 0; });
   const list = [];

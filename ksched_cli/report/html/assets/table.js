@@ -3,6 +3,8 @@
 const ROWS_OF_PAGE = 50;
 const MOST_PRINTED = 2000;
 const MOST_CHOICES = 60;
+// Windows of so many pixels are those of phones.
+const PHONE = 520;
 const order = new Intl.Collator("en", { numeric: true });
 const tables = [];
 
@@ -25,14 +27,17 @@ class DataTable {
     const filters = spec.columns.map((column, at) => (column.filters ? this.filter(column, at) : null));
     const many = spec.rows.length > 5;
     this.heads = spec.columns.map((column, at) =>
-      element("th", { scope: "col", class: classOf(column), "aria-sort": "none" },
+      element("th", { scope: "col", role: "columnheader", class: classOf(column), "aria-sort": "none" },
         element("button", { type: "button", class: classOf(column), on: { click: () => this.sort(at) } }, column.name)));
-    this.body = element("tbody");
-    this.table = element("table", { class: this.choose ? "selectable" : null },
-      element("caption", { class: "sr" }, spec.caption), element("thead", {}, element("tr", {}, this.heads)), this.body);
+    this.body = element("tbody", { role: "rowgroup" });
+    // The roles are those that a browser forgets where rows are shown as blocks.
+    this.table = element("table", { class: this.choose ? "selectable" : null, role: "table" },
+      element("caption", { class: "sr" }, spec.caption), element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, this.heads)), this.body);
+    this.scroll = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${spec.caption}` }, this.table);
     this.pager = element("div", { class: "pager" });
     this.host.append(many ? element("div", { class: "controls" }, search, filters, this.info) : "",
-      element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${spec.caption}` }, this.table), this.pager);
+      this.scroll, this.pager);
+    new ResizeObserver(() => this.fit()).observe(this.host);
     if (this.choose) this.body.addEventListener("keydown", (event) => this.move(event));
   }
 
@@ -50,7 +55,8 @@ class DataTable {
   }
 
   setQuery(query) {
-    this.query = query.toLowerCase();
+    const { suffix } = page.nodes;
+    this.query = (suffix ? query.replaceAll(suffix, "") : query).toLowerCase();
     this.refresh();
   }
 
@@ -92,10 +98,20 @@ class DataTable {
     const first = this.page * this.pageSize;
     const shown = this.rows.slice(first, first + most);
     this.body.replaceChildren(...shown.map((row) => this.row(row)));
-    if (!shown.length) this.body.append(element("tr", {}, element("td", { colspan: this.spec.columns.length }, this.spec.rows.length ? "No row matches." : "There are none.")));
+    if (!shown.length) this.body.append(element("tr", { role: "row" }, element("td", { role: "cell", colspan: this.spec.columns.length }, this.spec.rows.length ? "No row matches." : "There are none.")));
     const total = this.spec.rows.length;
     this.info.textContent = this.rows.length === total ? `${number(total)} rows` : `${number(this.rows.length)} of ${number(total)} rows`;
     this.drawPager(first, shown.length);
+    if (innerWidth <= PHONE) this.fit();
+  }
+
+  // On a phone a table that is too wide has narrow gaps, or a block for each row with a line for each cell.
+  fit() {
+    const { classList } = this.scroll;
+    const isWide = () => innerWidth <= PHONE && this.table.offsetWidth > this.scroll.clientWidth;
+    classList.remove("dense", "stacked");
+    if (isWide()) classList.add("dense");
+    if (isWide()) classList.replace("dense", "stacked");
   }
 
   drawPager(first, count) {
@@ -117,7 +133,7 @@ class DataTable {
 
   row(row) {
     const cells = this.spec.columns.map((column, at) => this.cell(this.spec.rows[row][at], column, at, row));
-    const attributes = { class: row === this.chosen ? "chosen" : null };
+    const attributes = { role: "row", class: row === this.chosen ? "chosen" : null };
     if (this.choose) attributes.on = { click: () => this.select(row, true) };
     return element("tr", attributes, cells);
   }
@@ -125,9 +141,9 @@ class DataTable {
   cell(value, column, at, row) {
     if (at === 0) {
       const content = this.choose ? element("button", { type: "button", "aria-pressed": row === this.chosen, "data-row": row }, value) : value;
-      return element("th", { scope: "row", class: classOf(column) || oneLine(value) }, content);
+      return element("th", { scope: "row", role: "rowheader", class: classOf(column) || oneLine(value) }, content);
     }
-    return element("td", { class: classOf(column) || oneLine(value) }, shown(value, column, this.spec.tones));
+    return element("td", { role: "cell", "data-name": column.name, class: classOf(column) || oneLine(value) }, shown(value, column, this.spec.tones));
   }
 
   // Choose a row; `go` to its page if it is on another one.
