@@ -59,6 +59,10 @@ class PodInfo:
             (metadata.namespace, metadata.labels, metadata.annotations, metadata.owner_references, self.pod.spec)
         )
 
+    def share_template(self, other: PodInfo) -> None:
+        """Keep one copy of the template of two pods whose templates are equal."""
+        self.__dict__["template"] = other.template
+
     @cached_property
     def created(self) -> float:
         """Seconds since the epoch; a pod without a timestamp is as old as can be."""

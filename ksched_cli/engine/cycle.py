@@ -223,6 +223,12 @@ class Cycle(Logged):
         """Whether each cycle looks at all nodes, takes the lowest name, and is over when the pod is bound."""
         return self._looks_everywhere(runtime) and self.tie_break is lowest_name and self.waiting is None
 
+    def fails_alike(self, runtime: Runtime, pod: PodInfo) -> bool:
+        """Whether a copy of a pod without a node gets the same decision as long as nothing changes."""
+        profile = runtime.profile
+        asked = (*profile.pre_filter, *profile.filter, *profile.post_filter)
+        return self._looks_everywhere(runtime) and all(each.placements_version(pod) is not None for each in asked)
+
     def _feasible_of(self, result: TemplateResult, state: CycleState) -> FeasibleNodes:
         state.filter_states.update(result.state.filter_states)
         state.skip_filter.update(result.state.skip_filter)

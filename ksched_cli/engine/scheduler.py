@@ -23,6 +23,7 @@ from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.queueing.pending import PendingQueue, enqueue, pending
 from ksched_cli.engine.queueing.scheduling_queue import QueueSettings
 from ksched_cli.engine.registry import Registry
+from ksched_cli.engine.repeated import RepeatedFailure
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.engine.selection import TieBreak, lowest_name
@@ -104,6 +105,7 @@ class Scheduler:
             extenders_judge=any(each.filter_verb or each.prioritize_verb for each in configuration.extenders),
             prefers_nominated_node=gates.enabled("PreferNominatedNode"),
         )
+        self._repeated = RepeatedFailure(self._cycle)
         self._group_cycle = _group_cycle(self._cycle, release, gates)
         self.queue_settings = QueueSettings(
             initial_backoff=configuration.pod_initial_backoff_seconds,
@@ -238,7 +240,15 @@ class Scheduler:
         return self._schedule_group(self._group_cycle, turn.group, turn.rows)
 
     def schedule(self, pod_row: int) -> Decision:
-        return self._cycle.schedule_one(self._runtime_of(pod_row), pod_row)
+        """The pod's one cycle. A copy of a pod that has just found no node needs none."""
+        runtime = self._runtime_of(pod_row)
+        if self.timings is not None:
+            return self._cycle.schedule_one(runtime, pod_row)
+        decision = self._repeated.of(runtime, pod_row)
+        if decision is None:
+            decision = self._cycle.schedule_one(runtime, pod_row)
+            self._repeated.keep(runtime, decision)
+        return decision
 
     def _schedule_group(self, cycle: GroupCycle, key: GroupKey, rows: Sequence[int]) -> list[Decision]:
         if not self.cluster.reuse:

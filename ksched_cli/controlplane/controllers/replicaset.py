@@ -100,7 +100,8 @@ class ReplicaSetController(Controller):
         if not selector_of(item).matches(item.spec.template.metadata.labels):
             # The API server accepts no such set. It would create pods without end, for it would find none of them.
             return False
-        missing = range(min(-surplus, _BURST))
+        # Where no scheduler runs in between, the pods come in the same order without bursts.
+        missing = range(-surplus if self.api.places_everything else min(-surplus, _BURST))
         self.api.create_all(item, (self._new_pod(item, number) for number in missing))
         return bool(missing)
 

@@ -1,0 +1,106 @@
+"""Copies of a pod that finds no node share its decision, which is the one that a cycle of their own would have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.engine.cycle import Cycle
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.scheduler import Scheduler
+from tests.builders import make_node, make_pod
+from tests.engine.test_pod_run import situations
+from tests.harness import make_scheduler
+
+
+@pytest.fixture
+def cycles() -> Iterator[list[str]]:
+    """The names of the pods that have a cycle, in their order."""
+    names: list[str] = []
+    original = Cycle.schedule_one
+
+    def counted(self: Cycle, runtime: object, pod_row: int) -> Decision:
+        names.append(self.cluster.pods.infos[pod_row].name)
+        return original(self, runtime, pod_row)  # type: ignore[arg-type]
+
+    with patch.object(Cycle, "schedule_one", counted):
+        yield names
+
+
+def small_nodes() -> list[Node]:
+    return [make_node(f"n{index}").allocatable(cpu=4, pods=10).obj() for index in range(3)]
+
+
+def decisions(scheduler: Scheduler) -> list[tuple[object, ...]]:
+    return [
+        (each.pod.name, each.result, each.row, each.message, each.nominated_node, each.feasible.tolist(), _of(each))
+        for each in scheduler.run(scheduler.enqueue())
+    ]
+
+
+def _of(decision: Decision) -> object:
+    found = decision.diagnosis
+    return found and (found.unschedulable_plugins, [str(found.nodes.status(row)) for row in range(len(found.nodes))])
+
+
+def test_copies_of_a_pod_without_a_node_have_no_cycle(cycles: list[str]) -> None:
+    big = [make_pod(f"big-{index}").requests(cpu=8).obj() for index in range(5)]
+    scheduler = make_scheduler(small_nodes(), big)
+    found = list(scheduler.run(scheduler.enqueue()))
+    assert cycles == ["big-0"]
+    assert {each.message for each in found} == {
+        "0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are "
+        "available: 3 Preemption is not helpful for scheduling."
+    }
+    assert len({id(each.diagnosis) for each in found}) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(make_pod("big-1").requests(cpu=7).obj(), id="other requests"),
+        pytest.param(make_pod("big-1").requests(cpu=8).priority(-1).obj(), id="other priority"),
+        pytest.param(make_pod("big-1", "other").requests(cpu=8).obj(), id="other namespace"),
+        pytest.param(make_pod("big-1").requests(cpu=8).terminating().obj(), id="is being deleted"),
+    ],
+)
+def test_another_pod_has_a_cycle(other: Pod, cycles: list[str]) -> None:
+    scheduler = make_scheduler(small_nodes(), [make_pod("big-0").requests(cpu=8).obj(), other])
+    list(scheduler.run(scheduler.enqueue()))
+    assert cycles == ["big-0", "big-1"]
+
+
+def test_a_copy_has_a_cycle_once_anything_has_changed(cycles: list[str]) -> None:
+    big = [make_pod(f"big-{index}").requests(cpu=8).obj() for index in range(3)]
+    scheduler = make_scheduler(small_nodes(), big)
+    assert scheduler.schedule(0).result == "unschedulable"
+    scheduler.cluster.add_node(make_node("large").allocatable(cpu=16, pods=10).obj())
+    assert scheduler.schedule(1).result == "scheduled"
+    assert scheduler.schedule(2).result == "scheduled"
+    assert cycles == ["big-0", "big-1", "big-2"]
+
+
+def test_preemptors_have_cycles_of_their_own(cycles: list[str]) -> None:
+    weak = [make_pod(f"weak-{index}").requests(cpu=4).on(f"n{index}").obj() for index in range(3)]
+    strong = [make_pod(f"strong-{index}").requests(cpu=4).priority(9).obj() for index in range(4)]
+    scheduler = make_scheduler(small_nodes(), [*weak, *strong])
+    found = list(scheduler.run(scheduler.enqueue()))
+    assert [each.nominated_node for each in found] == ["n0", "n1", "n2", ""]
+    assert cycles == [f"strong-{index}" for index in range(4)]
+
+
+@given(drawn=situations())
+def test_shared_decisions_are_those_of_single_cycles(drawn: tuple[list[Node], list[Pod], Pod]) -> None:
+    made, running, kind = drawn
+    copies = [replace(kind, metadata=replace(kind.metadata, name=f"c{index}", uid=f"c{index}")) for index in range(12)]
+    shared = make_scheduler(deepcopy(made), deepcopy([*running, *copies]))
+    single = make_scheduler(deepcopy(made), deepcopy([*running, *copies]))
+    with patch("ksched_cli.engine.repeated.RepeatedFailure.of", lambda *_: None):
+        expected = decisions(single)
+    assert decisions(shared) == expected
