@@ -159,9 +159,11 @@ def search_lines(found: Sizing) -> Iterator[str]:
     if found.ended == "time":
         yield f"the time limit of {found.time_limit:g} s ended the search: this is the best set found so far"
     if found.ended == "stalled":
-        yield "the search ended because it found no cheaper set for 30 % of the time limit"
+        yield "the search ended because it found no cheaper set for 20 % of the time limit"
     if found.ended == "local":
-        yield "the scheduler rejected every cheaper set of the program, and all that differ from this one by two nodes"
+        yield "no cheaper set was found: neither a set of the program nor one that differs from this one by two nodes"
+    if found.nodes and found.gap:
+        yield "the bound holds for any order of placement; kube-scheduler places one pod after the other and moves none"
 
 
 def cheaper_line(found: Sizing) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
 from ksched_cli.engine.local_filters import LocalVerdict
 from ksched_cli.plan.size.problem import (
+    ForecastNodes,
     Matrix,
     PackingProblem,
     PodClass,
@@ -27,6 +29,7 @@ from ksched_cli.plan.size.problem import (
 )
 from ksched_cli.plan.size.shapes import HOSTNAME, NodeShape, ShapeCatalog
 from ksched_cli.plan.size.trials import SizingTrials
+from ksched_cli.plugins.node_resources_balanced_allocation import BalancedAllocationRules
 
 
 @dataclass(frozen=True)
@@ -197,7 +200,10 @@ class Surveyor:
         turn = {row: at for at, row in enumerate(self._trials.pending)}
         classes = [
             PodClass(
-                tuple(sorted((row for kind in group for row in kind.pods), key=turn.__getitem__)), group[0].requests
+                tuple(sorted((row for kind in group for row in kind.pods), key=turn.__getitem__)),
+                group[0].requests,
+                (group[0].requests[0], group[0].requests[1]),
+                (group[0].info.nonzero_cpu, group[0].info.nonzero_memory),
             )
             for group in groups
         ]
@@ -206,7 +212,9 @@ class Surveyor:
         grain = self._catalog.grain
         amounts = (self._free(probes), self._free(others), self._total(probes), self._total(others))
         requests, (free, room, total, whole) = reduced(requests, *amounts)
-        classes = [PodClass(each.pods, tuple(row)) for each, row in zip(classes, requests.tolist(), strict=True)]
+        classes = [
+            dataclasses.replace(each, requests=tuple(row)) for each, row in zip(classes, requests.tolist(), strict=True)
+        ]
         most = np.array([group[0].on_shapes for group in groups], dtype=np.int64).reshape(len(groups), len(shapes))
         choices: dict[Hashable, list[int]] = defaultdict(list)
         for at, shape in enumerate(shapes):
@@ -225,9 +233,28 @@ class Surveyor:
         ]
         class_of = {row: at for at, each in enumerate(classes) for row in each.pods}
         turns = tuple(class_of[row] for row in self._trials.pending if row in class_of)
+        offered = tuple(undominated(made))
+        at_shape = {shape: at for at, shape in enumerate(shapes)}
+        firsts = np.array([at_shape[each.variants[0]] for each in offered], dtype=np.int64)
+        fitting = np.array([group[0].on_nodes for group in groups], dtype=np.int64).reshape(len(groups), len(others))
         return PackingProblem(
-            tuple(classes), tuple(undominated(made)), _rooms(groups, room, whole), self._rivals(groups), grain, turns
+            tuple(classes),
+            offered,
+            _rooms(requests, room, whole, fitting),
+            self._rivals(groups),
+            grain,
+            turns,
+            self._columns(others, room, fitting),
+            self._columns(probes, free, most).take(firsts),
+            BalancedAllocationRules.of(self._cluster.release).scores_the_difference,
         )
+
+    def _columns(self, rows: RowColumn, free: Matrix, most: Matrix) -> ForecastNodes:
+        """The nodes one by one; `most` is by class and node."""
+        nodes, usage = self._cluster.nodes, self._cluster.usage
+        names = tuple(nodes.names[row] for row in rows.tolist())
+        amounts = (nodes.allocatable[:2, rows].T, usage.requested[:2, rows].T, usage.nonzero[:, rows].T)
+        return ForecastNodes(names, free, most.T, *amounts)
 
     def _merged(self, kinds: Sequence[_Kind]) -> list[list[_Kind]]:
         """Kinds of which the same numbers fit everywhere, and which may share a node with every other kind."""
@@ -254,16 +281,22 @@ class Surveyor:
         return any(_clash(mine, theirs) for mine in one.info.host_ports for theirs in other.info.host_ports)
 
 
-def _rooms(groups: Sequence[Sequence[_Kind]], free: Matrix, total: Matrix) -> tuple[Room, ...]:
-    """Nodes of the cluster that take some pending pod, those alike together."""
-    if not groups or not len(free):
+def _rooms(requests: Matrix, frees: Matrix, totals: Matrix, mosts: Matrix) -> tuple[Room, ...]:
+    """Nodes of the cluster that take some pending pod, those alike together. `mosts` is by class and node."""
+    if not len(requests) or not len(frees):
         return ()
-    most = np.array([group[0].on_nodes for group in groups], dtype=np.int64)
-    found = Counter(
-        (tuple(total[at].tolist()), tuple(free[at].tolist()), tuple(most[:, at].tolist()))
-        for at in np.nonzero(most.any(axis=0))[0]
-    )
-    return tuple(Room(*each, count) for each, count in found.items())
+    found: Counter[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = Counter()
+    for at in np.nonzero(mosts.any(axis=0))[0]:
+        own = frees[at].copy()
+        own[-1] = _places(requests[mosts[:, at] > 0], own)
+        found[tuple(totals[at].tolist()), tuple(own.tolist()), tuple(mosts[:, at].tolist())] += 1
+    return tuple(Room(total, free, most, count) for (total, free, most), count in found.items())
+
+
+def _places(requests: Matrix, free: Matrix) -> int:
+    """How many pods fit on the node at most, whatever their classes: as many as the smallest requests allow."""
+    least = requests.min(axis=0)
+    return min(int(have) // int(want) for have, want in zip(free, least, strict=True) if want > 0)
 
 
 def _has_volumes(info: PodInfo) -> bool:

@@ -7,7 +7,7 @@ the bound is stronger than that of the whole.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,21 +16,32 @@ from ksched_cli.plan.size.program import PurchaseProgram
 
 # Costs up to so many grains are looked at one by one.
 _COUNTED = 5_000_000
+# A part has few classes: more of its patterns are listed than of a whole problem.
+_LISTED = 3000
+# So long the solver may take for the whole numbers of a part.
+_SECONDS = 4.0
 
 
-def bound_by_components(problem: PackingProblem, deadline: float) -> int:
-    """In grains. 0 where nothing is proven in the time."""
-    total = 0
-    for part in components(problem):
-        program = PurchaseProgram(part, deadline)
+@dataclass(frozen=True)
+class Part:
+    """A problem of its own, and which choices of the whole its choices are."""
+
+    problem: PackingProblem
+    choices: tuple[int, ...]
+
+
+def bound_of_part(problem: PackingProblem, deadline: float, relaxed: PurchaseProgram | None = None) -> int:
+    """In grains. 0 where nothing is proven in the time. `relaxed`: the program of the part, if it is known."""
+    program = relaxed
+    if program is None:
+        program = PurchaseProgram(problem, deadline, _LISTED)
         program.relax()
-        if program.is_exact:
-            program.next_set(None, deadline)
-        total += payable(program.bound, [choice.price for choice in part.choices])
-    return total
+    if program.is_exact:
+        program.next_set(None, _SECONDS)
+    return payable(program.bound, [choice.price for choice in problem.choices])
 
 
-def components(problem: PackingProblem) -> list[PackingProblem]:
+def components(problem: PackingProblem) -> list[Part]:
     """Classes that share a shape or a node of the cluster are in one part."""
     count = len(problem.classes)
     group = list(range(count))
@@ -48,21 +59,24 @@ def components(problem: PackingProblem) -> list[PackingProblem]:
     return [_part(problem, [at for at in range(count) if root(at) == each]) for each in roots]
 
 
-def _part(problem: PackingProblem, members: list[int]) -> PackingProblem:
+def _part(problem: PackingProblem, members: list[int]) -> Part:
+    own = [at for at, each in enumerate(problem.choices) if any(each.most[at] for at in members)]
     classes: tuple[PodClass, ...] = tuple(problem.classes[at] for at in members)
-    number = {at: index for index, at in enumerate(members)}
     choices: tuple[ShapeChoice, ...] = tuple(
-        replace(each, most=tuple(each.most[at] for at in members))
-        for each in problem.choices
-        if any(each.most[at] for at in members)
+        replace(problem.choices[at], most=tuple(problem.choices[at].most[each] for each in members)) for at in own
     )
     rooms: tuple[Room, ...] = tuple(
         replace(each, most=tuple(each.most[at] for at in members))
         for each in problem.rooms
         if any(each.most[at] for at in members)
     )
-    rivals = frozenset((number[a], number[b]) for a, b in problem.rivals if a in number and b in number)
-    return PackingProblem(classes, choices, rooms, rivals, problem.grain)
+    numbers = {at: number for number, at in enumerate(members)}
+    rivals = frozenset((numbers[a], numbers[b]) for a, b in problem.rivals if a in numbers and b in numbers)
+    turns = tuple(numbers[at] for at in problem.turns if at in numbers)
+    nodes, empty = problem.nodes.of_classes(members), problem.empty.take(np.array(own, dtype=np.int64))
+    flag = problem.scores_the_difference
+    part = PackingProblem(classes, choices, rooms, rivals, problem.grain, turns, nodes, empty.of_classes(members), flag)
+    return Part(part, tuple(own))
 
 
 def payable(least: int, prices: Iterable[int]) -> int:

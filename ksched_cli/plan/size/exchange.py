@@ -18,8 +18,7 @@ def sets_of_cost(problem: PackingProblem, cost: int, most: int) -> Iterator[dict
     order = sorted(
         (at for at, choice in enumerate(problem.choices) if choice.price), key=lambda at: -problem.prices[at]
     )
-    needed = _needed(problem)
-    visits = 0
+    holding, visits = Holding(problem), 0
 
     def visit(at: int, left: int, chosen: dict[int, int]) -> Iterator[dict[int, int]]:
         nonlocal visits
@@ -40,11 +39,40 @@ def sets_of_cost(problem: PackingProblem, cost: int, most: int) -> Iterator[dict
 
     found = 0
     for chosen in visit(0, cost, {}):
-        if _holds(problem, chosen, needed) and is_allowed(problem, chosen):
+        if holding.holds(chosen) and is_allowed(problem, chosen):
             yield chosen
             found += 1
             if found == most:
                 return
+
+
+def sets_between(problem: PackingProblem, low: int, below: int, most: int) -> list[dict[int, int]] | None:
+    """Every set with the resources whose cost is from `low` to less than `below`. None if there are more than so many,
+    or if a shape costs nothing."""
+    order = sorted(range(len(problem.choices)), key=lambda at: -problem.prices[at])
+    if not order or not problem.prices.all():
+        return None
+    prices = [int(problem.prices[at]) for at in order]
+    holding, found, visits = Holding(problem), [], 0
+
+    def visit(at: int, cost: int, chosen: dict[int, int]) -> bool:
+        """False if there are too many."""
+        nonlocal visits
+        visits += 1
+        price, last = prices[at], at == len(order) - 1
+        first = max(-((cost - low) // price), 0) if last else 0
+        for count in range((below - 1 - cost) // price, first - 1, -1):
+            own = {**chosen, order[at]: count} if count else chosen
+            if not last:
+                if visits > 5 * most or not visit(at + 1, cost + count * price, own):
+                    return False
+            elif holding.holds(own) and is_allowed(problem, own):
+                found.append(own)
+                if len(found) > most:
+                    return False
+        return True
+
+    return found if visit(0, 0, {}) else None
 
 
 def exchanges(
@@ -52,7 +80,7 @@ def exchanges(
 ) -> list[dict[int, int]]:
     """Sets that differ by up to `size` nodes taken out and put in, with a cost from `low` to less than `below`; the
     dearest first: they are the most likely to hold everything."""
-    current, needed = Counter(counts), _needed(problem)
+    current, holding = Counter(counts), Holding(problem)
     cost = sum(int(problem.prices[choice]) * count for choice, count in counts.items())
     found: dict[Numbers, tuple[int, dict[int, int]]] = {}
     for out in range(size + 1):
@@ -68,26 +96,28 @@ def exchanges(
                         continue
                     chosen = {choice: count for choice, count in (current - lost + Counter(added)).items() if count}
                     key = tuple(sorted(chosen.items()))
-                    if key not in found and _holds(problem, chosen, needed) and is_allowed(problem, chosen):
+                    if key not in found and holding.holds(chosen) and is_allowed(problem, chosen):
                         found[key] = price, chosen
     return [chosen for _, chosen in sorted(found.values(), key=lambda each: -each[0])]
 
 
-def _needed(problem: PackingProblem) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """What new nodes must have of each resource at least: the cluster's own room is counted in full."""
-    needed = problem.demand @ problem.requests
-    for room in problem.rooms:
-        needed = needed - room.count * np.array(room.free, dtype=np.int64)
-    return needed
+class Holding:
+    """Whether sets have the resources that the pods request, room of the cluster included."""
 
+    def __init__(self, problem: PackingProblem) -> None:
+        self._free = problem.free.tolist()
+        # What new nodes must have of each resource at least.
+        needed = problem.demand @ problem.requests
+        for room in problem.rooms:
+            needed = needed - room.count * np.array(room.free, dtype=np.int64)
+        self._needed: list[int] = needed.tolist()
 
-def _holds(
-    problem: PackingProblem, chosen: Mapping[int, int], needed: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> bool:
-    if not chosen:
-        return bool((needed <= 0).all())
-    at, times = np.array(list(chosen)), np.array(list(chosen.values()))
-    return bool((times @ problem.free[at] >= needed).all())
+    def holds(self, chosen: Mapping[int, int]) -> bool:
+        return all(
+            sum(self._free[choice][resource] * count for choice, count in chosen.items()) >= wanted
+            for resource, wanted in enumerate(self._needed)
+            if wanted > 0
+        )
 
 
 def is_allowed(problem: PackingProblem, chosen: Mapping[int, int]) -> bool:

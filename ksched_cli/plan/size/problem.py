@@ -28,6 +28,9 @@ class PodClass:
 
     pods: tuple[int, ...]
     requests: tuple[int, ...]
+    # The cpu and memory of a pod that scores read, as requested and with stand-ins for requests of 0.
+    used: tuple[int, int] = (0, 0)
+    nonzero: tuple[int, int] = (0, 0)
 
     @property
     def demand(self) -> int:
@@ -65,6 +68,37 @@ class Room:
     count: int
 
 
+@dataclass(frozen=True, eq=False)
+class ForecastNodes:
+    """Nodes one by one, for forecasts. `free` and `most` as in a room; `total`, `used` and `nonzero` are the cpu and
+    memory that scores read, in units of the cluster."""
+
+    names: tuple[str, ...]
+    free: Matrix
+    most: Matrix
+    total: Matrix
+    used: Matrix
+    nonzero: Matrix
+
+    def take(self, rows: Matrix) -> ForecastNodes:
+        """Some of the nodes, in this order; a node may be taken several times."""
+        names = tuple(self.names[row] for row in rows.tolist())
+        return ForecastNodes(names, *(each[rows] for each in self._columns))
+
+    def with_more(self, more: ForecastNodes) -> ForecastNodes:
+        """With other nodes after these."""
+        pairs = zip(self._columns, more._columns, strict=True)
+        return ForecastNodes((*self.names, *more.names), *(np.concatenate(pair) for pair in pairs))
+
+    def of_classes(self, members: Sequence[int]) -> ForecastNodes:
+        """For a problem that has only these classes."""
+        return replace(self, most=self.most[:, members])
+
+    @property
+    def _columns(self) -> tuple[Matrix, ...]:
+        return self.free, self.most, self.total, self.used, self.nonzero
+
+
 @dataclass(frozen=True)
 class PackingProblem:
     """`rivals` are pairs of classes that cannot be together on a node; a class with itself is in `most`."""
@@ -75,7 +109,11 @@ class PackingProblem:
     rivals: frozenset[tuple[int, int]]
     grain: Decimal
     # The class of each pod, in the order of their cycles.
-    turns: tuple[int, ...] = ()
+    turns: tuple[int, ...]
+    # What forecasts read: the nodes of the cluster, an empty node of each choice, and a rule of the minor.
+    nodes: ForecastNodes
+    empty: ForecastNodes
+    scores_the_difference: bool
 
     @cached_property
     def demand(self) -> Matrix:
@@ -100,6 +138,15 @@ class PackingProblem:
         return found.reshape(len(self.choices), len(self.classes))
 
     @cached_property
+    def rivals_of(self) -> tuple[list[int], ...]:
+        """By class: the classes that cannot be with it on a node."""
+        found: list[list[int]] = [[] for _ in self.classes]
+        for a, b in sorted(self.rivals):
+            found[a].append(b)
+            found[b].append(a)
+        return tuple(found)
+
+    @cached_property
     def prices(self) -> Matrix:
         return np.array([each.price for each in self.choices], dtype=np.int64)
 
@@ -115,9 +162,7 @@ class PackingProblem:
 
     def without(self, pods: Collection[int]) -> PackingProblem:
         """The same problem with fewer pods. Every class stays, even if it has no pod any more."""
-        classes = tuple(
-            PodClass(tuple(row for row in each.pods if row not in pods), each.requests) for each in self.classes
-        )
+        classes = tuple(replace(each, pods=tuple(row for row in each.pods if row not in pods)) for each in self.classes)
         left = Counter({at: each.demand for at, each in enumerate(classes)})
         turns = []
         for at in self.turns:

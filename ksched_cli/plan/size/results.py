@@ -11,7 +11,7 @@ from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.results import Stats
 
 # optimal: the cost is the lower bound; local: no exchange of two nodes makes the set cheaper; stalled: no cheaper set
-# was found for 30 % of the time limit; time: the time limit ended the search; greedy: no solver searched.
+# was found for 20 % of the time limit; time: the time limit ended the search; greedy: no solver searched.
 SearchEnd = Literal["optimal", "local", "stalled", "time", "greedy"]
 
 
