@@ -36,7 +36,7 @@ class NodeTable:
     ) -> None:
         """`kept` has the row of each node in the table before, where that is known."""
         self._release = release
-        self.arrival = tuple(arrival)
+        self._arrival: tuple[Node, ...] | None = tuple(arrival)
         self._zone_keys: Vocabulary[tuple[str, str]] = before._zone_keys if before is not None else Vocabulary()
         kept = _rows_of_the_same(self.arrival, before) if kept is None else kept
         zones = self._zones_of_arrival(kept, before)
@@ -62,6 +62,15 @@ class NodeTable:
         self.allocatable: Int64Column = np.zeros((0, len(self.objects)), dtype=np.int64)
         self._read_nodes(resources, before, source)
         self.name_rank: RowColumn = self._ranked_names(before, source)
+
+    @property
+    def arrival(self) -> tuple[Node, ...]:
+        """The nodes in the order in which they were added."""
+        if self._arrival is None:
+            places = np.empty(len(self), dtype=np.int64)
+            places[self.arrival_rank] = self.all_rows
+            self._arrival = tuple(self.objects[row] for row in places.tolist())
+        return self._arrival
 
     def _zones_of_arrival(self, kept: RowColumn, before: NodeTable | None) -> IdColumn:
         zones = np.empty(len(self.arrival), dtype=np.int32)
@@ -108,13 +117,17 @@ class NodeTable:
             return None
         if old.status.images != node.status.images:
             return None
-        place = int(self.arrival_rank[row])
         table = copy(self)
-        table.arrival = (*self.arrival[:place], node, *self.arrival[place + 1 :])
-        table.objects = [*self.objects[:row], node, *self.objects[row + 1 :]]
-        table.unschedulable, table.taint_set = self.unschedulable.copy(), self.taint_set.copy()
-        table.unschedulable[row] = node.spec.unschedulable
-        table.taint_set[row] = self.taint_sets.id(tuple(node.spec.taints))
+        table._arrival = None
+        table.objects = self.objects.copy()
+        table.objects[row] = node
+        if self.unschedulable[row] != node.spec.unschedulable:
+            table.unschedulable = self.unschedulable.copy()
+            table.unschedulable[row] = node.spec.unschedulable
+        taints = self.taint_sets.id(tuple(node.spec.taints))
+        if self.taint_set[row] != taints:
+            table.taint_set = self.taint_set.copy()
+            table.taint_set[row] = taints
         return table
 
     @cached_property

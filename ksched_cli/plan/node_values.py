@@ -50,6 +50,64 @@ class NodeNames(Sequence[str]):
         return repr(tuple(self))
 
 
+# So many names are at hand; for the others the rows are sorted again.
+_AT_HAND = 4
+
+
+class TiedNames(Sequence[str]):
+    """Names of nodes, in the order of the names. Long runs have many ties: each node of the cluster takes one bit."""
+
+    __slots__ = ("_first", "_mask", "_names", "_size")
+
+    def __init__(self, names: Sequence[str], rows: RowColumn) -> None:
+        """`rows` are in the order of the names."""
+        self._names = names
+        self._size = len(rows)
+        self._first: list[int] = rows[:_AT_HAND].tolist()
+        mask = np.zeros(len(names) if self._size > _AT_HAND else 0, dtype=np.bool_)
+        if len(mask):
+            mask[rows] = True
+        self._mask = np.packbits(mask).tobytes()
+
+    @property
+    def column(self) -> Sequence[str]:
+        """The names of all rows."""
+        return self._names
+
+    def _rows(self) -> list[int]:
+        if self._size <= _AT_HAND:
+            return self._first
+        mask = np.unpackbits(np.frombuffer(self._mask, dtype=np.uint8), count=len(self._names))
+        return sorted(np.nonzero(mask)[0].tolist(), key=self._names.__getitem__)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[str]:
+        return (self._names[row] for row in self._rows())
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            few = index.start is None and index.step is None and index.stop in range(_AT_HAND + 1)
+            return tuple(self._names[row] for row in (self._first if few else self._rows())[index])
+        return self._names[(self._first if 0 <= index < _AT_HAND else self._rows())[index]]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and not isinstance(other, str) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[tuple[str, ...]], tuple[tuple[str, ...]]]:
+        return tuple, (tuple(self),)
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """One plugin's rejection: of a node, or of the pod as a whole."""

@@ -21,7 +21,7 @@ from ksched_cli.framework.status import Status
 from ksched_cli.plan.groups import pod_group_outcomes
 from ksched_cli.plan.missing_kinds import MissingKinds
 from ksched_cli.plan.node_detail import NodeDetail
-from ksched_cli.plan.node_values import Failure, FailureGroup, NodeNames, NodeScores, ScoredNode
+from ksched_cli.plan.node_values import Failure, FailureGroup, NodeScores, ScoredNode, TiedNames
 from ksched_cli.plan.provisioning import shrink_pools
 from ksched_cli.plan.results import GatedPod, IgnoredPod, PodGroupOutcome, PodOutcome, Preemption, Simulation
 from ksched_cli.progress import steps
@@ -169,7 +169,7 @@ def outcome_of(
         pod=decision.pod.key,
         result=decision.result,
         node="" if decision.row is None else names[decision.row],
-        ties=NodeNames(names, decision.ties) if len(decision.ties) else (),
+        ties=TiedNames(names, decision.ties) if len(decision.ties) else (),
         total_nodes=diagnosis.total_nodes if diagnosis else len(cluster.nodes),
         feasible_nodes=len(decision.feasible),
         pre_filter=_failure(pre_filter) if pre_filter else None,

@@ -62,13 +62,11 @@ class _Console(Console):
         if size < _LONG or self.color_system is not None or self.is_terminal:
             return False
         lines: Iterable[str] | None
-        if isinstance(table, Grid):
-            lines = [line.plain for line in table.lines(self, self.width)]
-        else:
-            lines = plain_lines(table, self.width)
+        lines = table.plain_lines(self, self.width) if isinstance(table, Grid) else plain_lines(table, self.width)
         if lines is None:
             return False
-        self.file.write("".join(f"{line.rstrip(' ')}\n" for line in lines))
+        for line in lines:
+            self.file.write(f"{line.rstrip(' ')}\n")
         return True
 
     def _indented(self, shown: Any) -> Any:

@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
+from rich.control import strip_control_codes
 from rich.measure import Measurement
 from rich.text import Text
+
+# A cell without styles is a str: a table may have a line for each of 200,000 pods.
+_Cell: TypeAlias = str | Text
 
 _GAP = 2
 _INDENT = 4
@@ -40,15 +45,17 @@ class Grid:
     def __init__(self, *columns: Column, headers: bool = True) -> None:
         self._columns = columns
         self._headers = headers and any(each.title for each in columns)
-        self._rows: list[list[Text]] = []
+        self._rows: list[list[_Cell]] = []
 
     def add(self, *cells: str | Text, style: str = "") -> None:
         """A row. `style` is for all of its cells that have none."""
-        row = []
+        row: list[_Cell] = []
         for cell, column in zip(cells, self._columns, strict=True):
+            if not style and not column.style:
+                row.append(strip_control_codes(cell) if isinstance(cell, str) else cell)
+                continue
             text = cell.copy() if isinstance(cell, Text) else Text(cell)
-            if style or column.style:
-                text.style = text.style or style or column.style
+            text.style = text.style or style or column.style
             row.append(text)
         self._rows.append(row)
 
@@ -59,16 +66,20 @@ class Grid:
         return Measurement(1, options.max_width)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for line in self.lines(console, options.max_width):
+        for line in map(_as_text, self.lines(console, options.max_width)):
             line.no_wrap, line.overflow, line.end = True, "ignore", "\n"
             yield line
 
-    def lines(self, console: Console, width: int) -> list[Text]:
-        """The table as lines of text."""
+    def plain_lines(self, console: Console, width: int) -> Iterator[str]:
+        """The table as lines without styles."""
+        return map(_plain, self.lines(console, width))
+
+    def lines(self, console: Console, width: int) -> list[_Cell]:
+        """The table as lines. A line without styles may be a str."""
         shown = [
             number
             for number, column in enumerate(self._columns)
-            if not (column.hides_zeros and all(row[number].plain in ("", "0") for row in self._rows))
+            if not (column.hides_zeros and all(_plain(row[number]) in ("", "0") for row in self._rows))
         ]
         lines = self._lines(shown, console, width)
         needed = [number for number in shown if not self._columns[number].optional]
@@ -76,9 +87,10 @@ class Grid:
             return shorter
         return lines
 
-    def _lines(self, shown: Sequence[int], console: Console, width: int) -> list[Text]:
+    def _lines(self, shown: Sequence[int], console: Console, width: int) -> list[_Cell]:
         columns = [self._columns[number] for number in shown]
-        rows = [[row[number] for number in shown] for row in self._rows]
+        every = len(shown) == len(self._columns)
+        rows = self._rows if every else [[row[number] for number in shown] for row in self._rows]
         titles = [[Text(column.title, style="dim") for column in columns]] if self._headers else []
         return _Layout(columns, [*titles, *rows], width).lines(console)
 
@@ -88,13 +100,13 @@ class _Layout:
     """Where the cells of a table stand in a width."""
 
     columns: Sequence[Column]
-    rows: Sequence[Sequence[Text]]
+    rows: Sequence[Sequence[_Cell]]
     width: int
 
     @cached_property
     def _widths(self) -> list[int]:
         return [
-            max((cell_len(line) for row in self.rows for line in row[number].plain.split("\n")), default=0)
+            max((cell_len(line) for row in self.rows for line in _plain(row[number]).split("\n")), default=0)
             for number in range(len(self.columns))
         ]
 
@@ -124,7 +136,7 @@ class _Layout:
             spare -= more
         return widths
 
-    def lines(self, console: Console) -> list[Text]:
+    def lines(self, console: Console) -> list[_Cell]:
         """All rows. Narrow columns stand beside the others only if that takes fewer lines."""
         wide, narrow = self.flow_widths(_NARROW), self.flow_widths(_NARROWEST)
         if wide is not None:
@@ -135,18 +147,18 @@ class _Layout:
         beside = [line for row in self.rows for line in self._beside(row, narrow, console)]
         return beside if len(beside) < len(below) else below
 
-    def _below(self, row: Sequence[Text], console: Console) -> Iterator[Text]:
+    def _below(self, row: Sequence[_Cell], console: Console) -> Iterator[_Cell]:
         if self._span(self._fixed) - _GAP <= self.width:
             yield from self._beside(row, {}, console, self._fixed)
             indent = _INDENT
         else:
             first, *rest = self._fixed
-            yield from _wrapped(row[first], self.width, 0, console)
+            yield from _wrapped(_as_text(row[first]), self.width, 0, console)
             for line in self._beside(row, {}, console, rest):
-                yield from _wrapped(line, self.width, _INDENT, console)
+                yield from _wrapped(_as_text(line), self.width, _INDENT, console)
             indent = 2 * _INDENT
         for number in self._flowing:
-            yield from _wrapped(row[number], self.width, indent, console)
+            yield from _wrapped(_as_text(row[number]), self.width, indent, console)
 
     def _cell(self, text: Text, number: int) -> Text:
         """One line of a cell, as wide as its column."""
@@ -158,19 +170,20 @@ class _Layout:
         return padded
 
     def _beside(
-        self, row: Sequence[Text], widths: Mapping[int, int], console: Console, numbers: Sequence[int] | None = None
-    ) -> Iterator[Text]:
+        self, row: Sequence[_Cell], widths: Mapping[int, int], console: Console, numbers: Sequence[int] | None = None
+    ) -> Iterator[_Cell]:
         """The lines of the row, or of some of its columns, with wrapped cells as columns of several lines."""
         shown = range(len(self.columns)) if numbers is None else numbers
         if console.color_system is None and (plain := self._plain_line(row, widths, shown)) is not None:
-            yield Text(plain)
+            yield plain
             return
         cells: list[list[Text]] = []
         for number in shown:
+            cell = _as_text(row[number])
             if number not in widths:
-                cells.append([self._cell(line, number) for line in row[number].split("\n")])
+                cells.append([self._cell(line, number) for line in cell.split("\n")])
                 continue
-            lines = list(row[number].wrap(console, max(widths[number], 1))) if row[number].plain else [Text()]
+            lines = list(cell.wrap(console, max(widths[number], 1))) if cell.plain else [Text()]
             for line in lines:
                 line.rstrip()
                 line.pad_right(max(widths[number] - line.cell_len, 0))
@@ -181,17 +194,25 @@ class _Layout:
                 [each[index] if index < len(each) else blank for each, blank in zip(cells, empty, strict=True)]
             )
 
-    def _plain_line(self, row: Sequence[Text], widths: Mapping[int, int], shown: Iterable[int]) -> str | None:
+    def _plain_line(self, row: Sequence[_Cell], widths: Mapping[int, int], shown: Iterable[int]) -> str | None:
         """The row without styles; None if it has no cells, or one of several lines."""
         cells = []
         for number in shown:
-            text, width = row[number].plain, widths.get(number, self._widths[number])
+            text, width = _plain(row[number]), widths.get(number, self._widths[number])
             space = width - cell_len(text)
             if space < 0 or "\n" in text or text.startswith(" "):
                 return None
             at_right = self.columns[number].right and number not in widths
             cells.append(" " * space + text if at_right else text + " " * space)
         return (" " * _GAP).join(cells).rstrip() if cells else None
+
+
+def _plain(cell: _Cell) -> str:
+    return cell if isinstance(cell, str) else cell.plain
+
+
+def _as_text(cell: _Cell) -> Text:
+    return Text(cell) if isinstance(cell, str) else cell
 
 
 def _joined(cells: Sequence[Text]) -> Text:

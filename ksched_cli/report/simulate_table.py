@@ -308,11 +308,11 @@ def _overview(outcomes: Sequence[PodOutcome], headers: bool) -> Grid:
     """One line a pod."""
     fixed = (Column("POD"), Column("RESULT"), Column("NODE"), Column("FIT", right=True))
     table = Grid(*fixed, Column("WHY", flows=True), headers=headers)
+    verdicts = {verdict: Text(verdict, style=style) for verdict, style in _COLOURS.items()}
     for outcome in outcomes:
-        verdict = _verdict(outcome)
         node = outcome.node or outcome.nominated_node or "-"
         fit = f"{outcome.feasible_nodes}/{outcome.total_nodes}"
-        table.add(outcome.pod, Text(verdict, style=_COLOURS[verdict]), node, fit, _why(outcome))
+        table.add(outcome.pod, verdicts[_verdict(outcome)], node, fit, _why(outcome))
     return table
 
 

@@ -101,20 +101,26 @@ class _Conversion:
             return self._mapping(value)
         if fields is None and isinstance(value, Sequence):
             return self._names(value)
-        changes = {}
+        changes, known = {}, self._texts
         for field in fields or ():
             old = getattr(value, field)
-            if field not in self._except_fields and (new := self.of(old)) is not old:
+            # Most texts return all the time and stay as they are.
+            if old is None or (type(old) is str and known.get(old) is old) or field in self._except_fields:
+                continue
+            if (new := self.of(old)) is not old:
                 changes[field] = new
         return _replaced(value, changes) if changes else value
 
     def _text(self, text: str) -> str:
         converted = self._texts.get(text)
         if converted is None:
-            converted = self._texts[text] = self._convert(text)
+            converted = self._convert(text)
+            converted = self._texts[text] = text if converted == text else converted
         return text if converted == text else converted
 
     def _items(self, value: Any) -> Any:
+        if not value:
+            return value
         items = [self.of(each) for each in value]
         if all(new is old for new, old in zip(items, value, strict=True)):
             return value
