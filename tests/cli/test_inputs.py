@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
+from tests.builders import make_node
 from tests.cli.inputs import (
     BUDGET,
     CONFIG,
@@ -483,7 +484,8 @@ def test_exit_code_and_first_line(
 def test_a_manifest_without_pods_may_change_a_run(
     item: Any, arguments: list[str], here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lay_out({"c.yaml": dumped(NODE, POD), "m.yaml": dumped(item)}, here)
+    other = make_node("n2").allocatable(cpu="4", memory="8Gi", pods=20).doc()
+    lay_out({"c.yaml": dumped(NODE, other, POD), "m.yaml": dumped(item)}, here)
     assert run([*arguments, "--from", "c.yaml", "-f", "m.yaml"]) == 0
     assert "nothing to place" not in capsys.readouterr().err
 
