@@ -12,6 +12,7 @@ from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.coverage import with_job_gaps
 from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.orders.chance import in_orders
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.plan.results import GatedPod, Simulation, refused_pods
 from ksched_cli.plan.settle_result import SettledSimulation, ignored_pods
@@ -58,6 +59,11 @@ def _happen(event: TimedEvent, plane: ControlPlane) -> None:
         plane.api.update(event.item, admit=False)
 
 
+def _apply_all(changes: Sequence[Changes], plane: ControlPlane) -> None:
+    for change in changes:
+        change(plane)
+
+
 def settle_input(
     source: LoadedInput, changes: Sequence[Changes], limits: Limits, *, detail: bool = False, top: int = 0
 ) -> SettledSimulation:
@@ -68,7 +74,12 @@ def settle_input(
     world = settling.world
     for change in changes:
         world.apply(change)
-    found = settling.settlement(world.result(world.run(limits)))
+    first = world.result(world.run(limits))
+    others = settling.chance.others(world)
+    if others:
+        fresh = SettleWorld(PreparedRun.of(source).scheduler, OutputOptions(wanted=source.wanted), source.loaded)
+        first = in_orders(first, others, partial(fresh.again, partial(_apply_all, changes), limits))
+    found = settling.settlement(first)
     stats = prepared.stats(len(found.outcomes), time.perf_counter() - started)
     coverage = with_job_gaps(prepared.coverage, *(change.manifests for change in changes))
     gaps = [gap for change in changes if change for gap in change.gaps(world.plane)]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ksched_cli.controlplane.draws import Choices
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.queueing.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.groups import pod_group_outcomes
+from ksched_cli.plan.orders.chance import Chance, chosen
 from ksched_cli.plan.results import GatedPod, PodGroupOutcome, PodOutcome
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.world.results import WorldResult
-from ksched_cli.world.world import World
+from ksched_cli.world.results import Limits, WorldResult
+from ksched_cli.world.world import World, WorldChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,18 @@ class SettleWorld:
         self._step: set[int] = set()
         self._preempting: list[PodOutcome] = []
         self._preempted_before = 0
-        self.world = World(scheduler, loaded, wanted=output.wanted, decided=self._decided)
+        self.chance = Chance()
+        self.world = World(scheduler, loaded, wanted=output.wanted, trying=self.chance.trying, decided=self._decided)
+        self.chance.begin(self.world.cluster, {})
+
+    def again(self, change: WorldChange, limits: Limits, choices: Choices) -> WorldResult:
+        """The end of a run after the change in which chance decides so. The world is as it was before."""
+        with self.world.trial(), chosen(self.world, self.chance.begin(self.world.cluster, choices), choices):
+            self.world.apply(change)
+            return self.world.result(self.world.run(limits), moved_only=True)
 
     def _decided(self, decision: Decision) -> None:
+        self.chance.decided(decision)
         told = self._output
         if not told.wanted(decision.pod.pod):
             return

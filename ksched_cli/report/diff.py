@@ -21,6 +21,7 @@ from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.settle import doubt, draws_line
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible, visible, with_texts
@@ -60,6 +61,8 @@ def print_diff(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
         console.print(_nodes(nodes, diff.total))
         _say_more(len(diff.nodes) - len(nodes), "nodes", console)
         console.print()
+    if diff.after.orders is not None and diff.after.doubtful:
+        print_hanging(console, Text(draws_line(diff.after), style="yellow"))
     print_rules(diff, console, wide=wide)
 
 
@@ -184,7 +187,8 @@ def _summary_line(diff: Diff) -> Text:
         "removed": "deleted",
     }
     parts = [f"{counts[kind]} {said}" for kind, said in words.items() if counts[kind]]
-    verdict, *details = [*(parts or ["none moves"]), f"{diff.unchanged} as before"]
+    verdict, *details = parts or ["none moves"]
+    details = [*details, f"{diff.unchanged} as before", *doubt(diff.after)]
     pods = counted(len(diff.changes) + diff.unchanged, "pod")
     return summary_line(pods, verdict, BAD if diff.failing else FAIR if parts else GOOD, details)
 

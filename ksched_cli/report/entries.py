@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli import __version__
 from ksched_cli.controlplane.draws import Draw
 from ksched_cli.plan.results import PluginTiming, Stats
-from ksched_cli.world.results import FinalPod, WorldResult
+from ksched_cli.world.results import FinalPod, Orders, WorldResult
 
 if TYPE_CHECKING:
     from ksched_cli.report.registry import RenderOptions
@@ -50,7 +51,14 @@ def end_entries(settlement: WorldResult) -> dict[str, Any]:
         "final": [final_entry(each) for each in settlement.final],
         "finished": dict(settlement.finished),
         **({"draws": [draw_entry(each) for each in settlement.draws]} if settlement.draws else {}),
+        **({"orders": _orders_entry(settlement.orders, settlement.doubtful)} if settlement.orders else {}),
     }
+
+
+def _orders_entry(orders: Orders, doubtful: Mapping[str, Orders]) -> dict[str, Any]:
+    """`workloads` has those that do not end alike in all orders, with the number of orders in which they finish."""
+    workloads = {name: each.finished for name, each in doubtful.items()}
+    return {"tried": orders.tried, "finished": orders.finished, "workloads": workloads}
 
 
 def final_entry(pod: FinalPod) -> dict[str, Any]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 from rich.text import Text
 
-from ksched_cli.controlplane.draws import Draw
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import end_entries
 from ksched_cli.report.grid import Column, Grid
@@ -47,6 +45,7 @@ _FAILED = ("unschedulable", "error")
 _STATES = {"gone": "deleted", "gated": "held back"}
 # Above this many lines the table is cut; -o wide and json have all of them.
 _MOST_LINES = 200
+_MOST_DRAWS = 5
 
 
 def settlement_entries(settlement: WorldResult) -> dict[str, Any]:
@@ -118,10 +117,11 @@ def _summary(found: SettledSimulation) -> Text:
     other = [f"{count} {_STATES.get(state, state)}" for state, count in states.items() if state not in _FAILED]
     verdict, *details = [*bad, *refused, *other] or ["none moves"]
     ending = _ending(found)
-    style = BAD if bad or refused or not found.settled else FAIR if states["gone"] or states["gated"] else GOOD
+    fair = states["gone"] or states["gated"] or doubt(found)
+    style = BAD if bad or refused or not found.settled else FAIR if fair else GOOD
     total = states.total() + len(found.simulation.refused)
     context = counted(found.simulation.stats.nodes, "node")
-    return summary_line(counted(total, "pod"), verdict, style, [*details, ending], context)
+    return summary_line(counted(total, "pod"), verdict, style, [*details, *doubt(found), ending], context)
 
 
 @shows_visible
@@ -138,7 +138,7 @@ def print_settlement(settlement: WorldResult, console: Console, *, wide: bool = 
         if most < len(shown):
             console.print(Text(f"… and {len(shown) - most} more (-o wide shows all)", style="dim"))
     if settlement.draws:
-        print_hanging(console, Text(draws_line(settlement.draws), style="yellow"))
+        print_hanging(console, Text(draws_line(settlement), style="yellow"))
 
 
 def _is_news(each: TimelineEvent) -> bool:
@@ -207,11 +207,29 @@ def _ending(settlement: WorldResult) -> str:
     return f"{text}: {', '.join(settlement.oscillating)}" if settlement.oscillating else text
 
 
-def draws_line(draws: Sequence[Draw]) -> str:
-    """`chance decides 3 times (deletion order of ReplicaSet/shop/web): other orders may end otherwise`."""
+def draws_line(settlement: WorldResult) -> str:
+    """`chance decides once (node of default/a): every pod has a node in 1 of 2 orders, DaemonSet/shop/logs in 1`."""
+    draws, orders = settlement.draws, settlement.orders
     times = "once" if len(draws) == 1 else f"{len(draws)} times"
-    what = ", ".join(dict.fromkeys(f"{draw.what} of {draw.subject}" for draw in draws))
-    return f"chance decides {times} ({what}): other orders may end otherwise"
+    named = list(dict.fromkeys(f"{draw.what} of {draw.subject}" for draw in draws))
+    more = len(named) - _MOST_DRAWS
+    what = ", ".join(named[:_MOST_DRAWS]) + (f" and {more} more" if more > 0 else "")
+    if orders is None:
+        return f"chance decides {times} ({what}): other orders may end otherwise"
+    if not settlement.doubtful:
+        return f"chance decides {times} ({what}): {orders.tried} orders were tried and end alike"
+    parts = [f"every pod has a node in {orders.finished} of {orders.tried} orders"]
+    for name, each in settlement.doubtful.items():
+        parts.append(f"{name} in {each.finished}" if 0 < each.finished < each.tried else f"{name} loses other pods")
+    return f"chance decides {times} ({what}): {', '.join(parts)}"
+
+
+def doubt(settlement: WorldResult) -> list[str]:
+    """`fits in 2 of 3 orders`, if the orders that were tried do not end alike."""
+    orders = settlement.orders
+    if orders is None or orders.finished in (0, orders.tried):
+        return []
+    return [f"fits in {orders.finished} of {orders.tried} orders"]
 
 
 def span(seconds: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from ksched_cli.api.core import Node
@@ -13,6 +14,7 @@ from ksched_cli.plan.coverage import coverage_of
 from ksched_cli.plan.diff import Diff, Side, diff
 from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.orders.chance import in_orders
 from ksched_cli.plan.results import refused_pods
 from ksched_cli.plan.scenario import play_scenario
 from ksched_cli.plan.settle_world import SettleWorld
@@ -21,6 +23,7 @@ from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
 from ksched_cli.wiring.loading import check_not_empty, check_scenario_held, check_selection, load_input, read_sources
 from ksched_cli.wiring.options import RunOptions
+from ksched_cli.world.results import DEFAULT_LIMITS
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,7 +42,7 @@ def compare(before: RunOptions, after: RunOptions) -> DiffResult:
     if "-" in before.filenames and "-" in after.filenames and before.stdin is not None:
         stdin = _Rewinding(before.stdin.read())
         before, after = replace(before, stdin=stdin), replace(after, stdin=stdin)
-    first, second = (_settled(setup, cluster) for setup in (before, after))
+    first, second = _settled(before, cluster), _settled(after, cluster, in_all_orders=True)
     both = (each for side in (first, second) for each in (side.source.loaded, side.changes.manifests))
     check_selection(before, *both)
     found = diff(first.side, second.side, second.source.wanted)
@@ -74,7 +77,7 @@ class _Settled:
     coverage: dict[str, Any]
 
 
-def _settled(setup: RunOptions, cluster: Loaded | None) -> _Settled:
+def _settled(setup: RunOptions, cluster: Loaded | None, *, in_all_orders: bool = False) -> _Settled:
     source, changes = load_input(setup, cluster)
     if setup.scenario is not None:
         run = play_scenario(setup.scenario, source, changes)
@@ -86,7 +89,12 @@ def _settled(setup: RunOptions, cluster: Loaded | None) -> _Settled:
     settling = SettleWorld(source.scheduler(), OutputOptions(), source.loaded)
     world = settling.world
     world.apply(changes)
-    settlement = settling.settlement(world.result(world.run()))
+    first = world.result(world.run())
+    others = settling.chance.others(world) if in_all_orders else ()
+    if others:
+        fresh = SettleWorld(source.scheduler(), OutputOptions(), source.loaded)
+        first = in_orders(first, others, partial(fresh.again, changes, DEFAULT_LIMITS))
+    settlement = settling.settlement(first)
     loaded = loaded_after(world.plane, changes)
     side = Side(loaded, settlement, world.scheduler, refused_pods(refused_by(world.plane)))
     return _Settled(side, source, changes, coverage_of(world.scheduler, loaded, source.spec))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ksched_cli.controlplane.draws import Draw
@@ -67,10 +67,26 @@ class FinalPod:
 
 
 @dataclass(frozen=True, slots=True)
+class Orders:
+    """How often a workload came to its end when decisions that Kubernetes leaves to chance were tried in several
+    orders."""
+
+    tried: int
+    finished: int
+
+    def __str__(self) -> str:
+        if self.finished in (0, self.tried):
+            return f"{'finishes' if self.finished else 'does not finish'} in all {self.tried} orders that were tried"
+        return f"finishes in {self.finished} of {self.tried} orders"
+
+
+@dataclass(frozen=True, slots=True)
 class WorldResult:
     """`seconds` is virtual time. `period` and `oscillating` are set if the same happens again and again. `finished`
     has, for workloads whose template or scale the run has changed, whether `kubectl rollout status` would call them
-    complete."""
+    complete. `orders`: in how many of the orders that were tried every pod has a node in the end; None if chance
+    decides nothing that matters. `doubtful` has the workloads that do not end alike in all orders.
+    """
 
     timeline: tuple[TimelineEvent, ...]
     final: tuple[FinalPod, ...]
@@ -82,6 +98,8 @@ class WorldResult:
     oscillating: tuple[str, ...] = ()
     period: float = 0.0
     faults: tuple[str, ...] = ()
+    orders: Orders | None = None
+    doubtful: Mapping[str, Orders] = field(default_factory=dict)
 
     @property
     def settled(self) -> bool:

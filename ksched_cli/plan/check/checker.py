@@ -11,13 +11,13 @@ from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.controlplane.draws import Choices
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.engine.selection import lowest_name
-from ksched_cli.plan.check.orders import decisive_ties, in_all_orders, other_orders
+from ksched_cli.plan.check.orders import decisive_ties, in_all_orders, other_orders_of
 from ksched_cli.plan.check.results import WorkloadCheck
 from ksched_cli.plan.check.run import LIMITS, CheckRun
 from ksched_cli.plan.check.workload_checks import check_workloads
 from ksched_cli.plan.evicted import Losses, WorkloadLoss, evicted_anyway
 from ksched_cli.plan.node_columns import NodeColumns
+from ksched_cli.plan.orders.chance import chosen
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
@@ -62,12 +62,9 @@ class Checker:
         with self._world.trial():
             run = self._run = CheckRun(self._world, changes, choices)
             try:
-                if run.ties.are_chosen:
-                    self._world.scheduler.break_ties(run.ties.choose)
-                run.begin()
+                with chosen(self._world, run.ties, choices):
+                    run.begin()
             finally:
-                if run.ties.are_chosen:
-                    self._world.scheduler.break_ties(lowest_name)
                 self._run = None
             yield run
 
@@ -77,7 +74,7 @@ class Checker:
             items, result, nodes = run.items, run.result, run.nodes
             losses, own, warnings, gaps = Losses(run.world), run.preemptors(), tuple(run.warnings()), tuple(run.gaps())
             workloads: Sequence[WorkloadCheck] = check_workloads(run, self._places, self._missing)
-            others = other_orders(run, workloads)
+            others = other_orders_of(run, workloads)
         if others:
             found = [(draw, self._again(changes, draw.choices)) for draw in others]
             result = replace(result, draws=(*result.draws, *decisive_ties(workloads, found)))

@@ -2,48 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
 
-import numpy as np
-
-from ksched_cli.cluster.columns import RowColumn
-from ksched_cli.controlplane.draws import Alternative, Draw, alternatives
-from ksched_cli.plan.check.results import Finding, Orders, WorkloadCheck
+from ksched_cli.controlplane.draws import Alternative, Draw
+from ksched_cli.plan.check.results import Finding, WorkloadCheck
 from ksched_cli.plan.check.run import CheckRun
-from ksched_cli.plan.check.ties import WHAT
-from ksched_cli.plan.deciding import nodes_without
-
-# How many orders are tried, the first one among them.
-MOST_ORDERS = 8
-_MOST_WAITING = 4
+from ksched_cli.plan.orders.chance import MOST_ORDERS, other_orders
+from ksched_cli.plan.orders.ties import WHAT
+from ksched_cli.world.results import Orders
 
 
-def other_orders(run: CheckRun, workloads: Sequence[WorkloadCheck]) -> list[Alternative]:
-    """Other outcomes of what chance decided, where that may matter: if a pod was turned away, or a workload fails. Ties
-    between nodes come after the draws of the controllers."""
-    if not run.is_tight and all(each.result != "fails" for each in workloads):
-        return []
-    found = list(alternatives(run.result.draws, MOST_ORDERS - 1))
-    return [*found, *islice(_other_nodes(run), MOST_ORDERS - 1 - len(found))]
-
-
-def _other_nodes(run: CheckRun) -> Iterator[Alternative]:
-    """Other outcomes of ties that may leave a node to a pod that has none."""
-    scheduler = run.world.scheduler
-    waiting = [each for each in run.decisions.values() if each.pod_row not in run.world.cluster.pods.gone]
-    if not waiting or not scheduler.takes_lowest_name:
-        return iter(())
-    own = _placed(run)
-    return run.ties.alternatives([nodes_without(scheduler, each.pod, own) for each in waiting[:_MOST_WAITING]])
-
-
-def _placed(run: CheckRun) -> RowColumn:
-    """The pods that got a node in the run."""
-    row_of = run.world.cluster.pods.row_of
-    bound = (uid for uid, life in run.world.recorder.lives.items() if life.bound is not None)
-    return np.array(sorted(row_of[uid] for uid in bound if uid in row_of), dtype=np.int64)
+def other_orders_of(run: CheckRun, workloads: Sequence[WorkloadCheck]) -> list[Alternative]:
+    """Other outcomes of what chance decided, where that may matter. Draws of the controllers matter if a pod was turned
+    away, or a workload fails."""
+    gone = run.world.cluster.pods.gone
+    waiting = [each.pod for each in run.decisions.values() if each.pod_row not in gone]
+    draws = run.is_tight or any(each.result == "fails" for each in workloads)
+    return other_orders(run.world, run.ties, waiting, MOST_ORDERS - 1, draws=draws)
 
 
 def decisive_ties(

@@ -12,7 +12,7 @@ from ksched_cli.plan.evicted import WorkloadLoss
 from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.results import Stats
 from ksched_cli.sources.places import SourcePlace
-from ksched_cli.world.results import WorldResult
+from ksched_cli.world.results import Orders, WorldResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +51,6 @@ class RolloutStep:
     placed: Mapping[str, str]
     removed: tuple[str, ...]
     seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Orders:
-    """How often a workload came to its end when decisions that Kubernetes leaves to chance were tried in several
-    orders."""
-
-    tried: int
-    finished: int
-
-    def __str__(self) -> str:
-        if self.finished in (0, self.tried):
-            return f"{'finishes' if self.finished else 'does not finish'} in all {self.tried} orders that were tried"
-        return f"finishes in {self.finished} of {self.tried} orders"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from ksched_cli.controlplane.draws import Choices
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.workloads import top_owner
 from ksched_cli.engine.decision import Decision
-from ksched_cli.plan.check.ties import Ties
 from ksched_cli.plan.check.workloads import WorkloadState, jobs_of, state_of
 from ksched_cli.plan.evicted import is_of
 from ksched_cli.plan.node_columns import NodeColumns
+from ksched_cli.plan.orders.ties import Ties
 from ksched_cli.sources.custom.labels import resource_of
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.manifests import WORKLOADS, in_order
@@ -31,7 +31,7 @@ class CheckRun:
     the moments at which pods of Jobs finished. The run takes place in a trial of the world."""
 
     def __init__(self, world: World, changes: Changes, choices: Choices) -> None:
-        self.world, self.plane, self._changes, self._choices = world, world.plane, changes, choices
+        self.world, self.plane, self._changes = world, world.plane, changes
         # Whether a pod of the manifests was ever turned away: only then may chance decide how it ends.
         self.is_tight = False
         self.ties = Ties(world.cluster, choices)
@@ -44,7 +44,6 @@ class CheckRun:
 
     def begin(self) -> None:
         """Apply the manifests and run to the end."""
-        self.plane.api.draws.choices = self._choices
         self.world.apply(self._changes)
         self._own.update(self.plane.pods_of_templates.values())
         self.before: dict[int, WorkloadState] = {id(item): state_of(self.plane, item) for item in self.items}

@@ -163,7 +163,15 @@ def draws(document: Mapping[str, Any]) -> Iterator[str]:
     if found:
         what = ", ".join(dict.fromkeys(f"{each['what']} of {each['subject']}" for each in found))
         times = "once" if len(found) == 1 else f"{len(found)} times"
-        yield f"Chance decides {times} ({what}): other orders may end otherwise."
+        orders = document.get("orders")
+        if not orders:
+            end = "other orders may end otherwise"
+        elif not orders["workloads"]:
+            end = f"{orders['tried']} orders were tried and end alike"
+        else:
+            names = ", ".join(orders["workloads"])
+            end = f"every pod has a node in {orders['finished']} of {orders['tried']} orders; {names} may end otherwise"
+        yield f"Chance decides {times} ({what}): {end}."
 
 
 def ending(settled: Mapping[str, Any]) -> str:

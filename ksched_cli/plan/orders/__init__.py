@@ -1,0 +1,1 @@
+"""Other outcomes of what Kubernetes leaves to chance."""

@@ -1,0 +1,152 @@
+"""What chance decided in a run of a world, and runs in which it decides otherwise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import BoolColumn, RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.controlplane.draws import Alternative, Choices, alternatives
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.selection import lowest_name
+from ksched_cli.plan.deciding import nodes_without
+from ksched_cli.plan.orders.ties import WHAT, Ties
+from ksched_cli.world.results import Orders, WorldResult
+from ksched_cli.world.world import World
+
+# How many orders are tried, the first one among them, and how many cycles they may take together.
+MOST_ORDERS = 8
+MOST_CYCLES = 20_000
+_MOST_WAITING = 4
+_MOST_RISKS = 64
+
+# By workload: how many pods have no node in the end, and how many were preempted.
+Ends = Mapping[str, tuple[int, int]]
+
+
+class Chance:
+    """The cycles of the current run of a world: its ties, and the pods that have no node."""
+
+    def __init__(self) -> None:
+        self.ties: Ties | None = None
+        self.is_tight = False
+        self._waiting: dict[int, PodInfo] = {}
+
+    def begin(self, cluster: Cluster, choices: Choices) -> Ties:
+        """Observe another run."""
+        self.ties, self.is_tight, self._waiting = Ties(cluster, choices), False, {}
+        return self.ties
+
+    def trying(self, rows: Sequence[int]) -> None:
+        if self.ties is not None:
+            self.ties.trying(rows)
+
+    def decided(self, decision: Decision) -> None:
+        if self.ties is None:
+            return
+        self.ties.decided(decision)
+        if decision.result == "scheduled":
+            self._waiting.pop(decision.pod_row, None)
+        else:
+            self.is_tight = True
+            self._waiting[decision.pod_row] = decision.pod
+
+    def others(self, world: World) -> list[Alternative]:
+        """Other outcomes of what chance decided in this run, where that may matter."""
+        if self.ties is None or not world.cycles:
+            return []
+        most = min(MOST_ORDERS, MOST_CYCLES // world.cycles) - 1
+        gone = world.cluster.pods.gone
+        waiting = [pod for row, pod in self._waiting.items() if row not in gone]
+        return other_orders(world, self.ties, waiting, most, draws=self.is_tight)
+
+
+def other_orders(
+    world: World, ties: Ties, waiting: Sequence[PodInfo], most: int, *, draws: bool = True
+) -> list[Alternative]:
+    """At most so many other outcomes of a run: of the controllers' draws, then of ties that may leave a node to a pod
+    without one, then of ties that may take the node of another pod."""
+    found = list(alternatives(world.api.draws.made, most)) if draws else []
+    if world.scheduler.takes_lowest_name:
+        every = (*_helpful(world, ties, waiting), *_risky(world, ties))
+        found += islice(dict.fromkeys(every), max(most - len(found), 0))
+    return found
+
+
+def _helpful(world: World, ties: Ties, waiting: Sequence[PodInfo]) -> Iterator[Alternative]:
+    if not waiting or not ties.made:
+        return iter(())
+    own = _placed(world)
+    return ties.alternatives([nodes_without(world.scheduler, each, own) for each in waiting[:_MOST_WAITING]])
+
+
+def _risky(world: World, ties: Ties) -> Iterator[Alternative]:
+    found: dict[tuple[str, tuple[int, ...]], BoolColumn] = {}
+
+    def fits(pod: PodInfo, without: tuple[int, ...], node: int) -> bool:
+        key = pod.uid, without
+        if key not in found:
+            if len(found) == _MOST_RISKS or not world.cluster.pods.gone.isdisjoint(without):
+                return True
+            found[key] = nodes_without(world.scheduler, pod, np.array(sorted(without), dtype=np.int64))
+        return bool(found[key][node])
+
+    return ties.risky(fits)
+
+
+def _placed(world: World) -> RowColumn:
+    """The pods that got a node in the run."""
+    row_of = world.cluster.pods.row_of
+    bound = (uid for uid, life in world.recorder.lives.items() if life.bound is not None)
+    return np.array(sorted(row_of[uid] for uid in bound if uid in row_of), dtype=np.int64)
+
+
+@contextmanager
+def chosen(world: World, ties: Ties, choices: Choices) -> Iterator[None]:
+    """Chance decides as `choices` have it inside the block."""
+    world.plane.api.draws.choices = choices
+    if not ties.are_chosen:
+        yield
+        return
+    world.scheduler.break_ties(ties.choose)
+    try:
+        yield
+    finally:
+        world.scheduler.break_ties(lowest_name)
+
+
+def in_orders(
+    first: WorldResult, others: Sequence[Alternative], again: Callable[[Choices], WorldResult]
+) -> WorldResult:
+    """The first result with what becomes of it in other orders. `again` runs the same with these choices."""
+    if not others:
+        return first
+    found = [ends_of(first), *(ends_of(again(each.choices)) for each in others)]
+    decisive = [each.draw for each, ends in zip(others, found[1:], strict=True) if ends != found[0]]
+    draws = dict.fromkeys((*first.draws, *(draw for draw in decisive if draw.what == WHAT)))
+    names = sorted({name for ends in found for name in ends if _differs(found, name)})
+    doubtful = {name: _orders(ends.get(name, (0, 0)) for ends in found) for name in names}
+    every = _orders((sum(count for count, _ in ends.values()), 0) for ends in found)
+    return replace(first, draws=tuple(draws), orders=every, doubtful=doubtful)
+
+
+def ends_of(result: WorldResult) -> Ends:
+    unplaced = Counter(pod.workload for pod in result.moved if pod.unplaced)
+    evicted = Counter(pod.workload for pod in result.moved if pod.state == "gone" and pod.why.startswith("preempted"))
+    return {name: (unplaced[name], evicted[name]) for name in (*unplaced, *evicted)}
+
+
+def _differs(found: Sequence[Ends], name: str) -> bool:
+    return len({ends.get(name, (0, 0)) for ends in found}) > 1
+
+
+def _orders(counts: Iterable[tuple[int, int]]) -> Orders:
+    unplaced = [count for count, _ in counts]
+    return Orders(len(unplaced), unplaced.count(0))
