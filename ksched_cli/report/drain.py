@@ -28,7 +28,7 @@ from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import write_row
-from ksched_cli.report.settle import ending_line
+from ksched_cli.report.settle import draws_line, ending_line
 from ksched_cli.report.short_names import print_note
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.usage_bars import print_usage
@@ -65,6 +65,7 @@ def _drain(drain: DrainResult) -> dict[str, Any]:
         "result": drain.outcome,
         **({"reason": reason} if (reason := _reason(drain)) else {}),
         "safe": drain.safe,
+        **({"orders": {"tried": sum(drain.orders.values()), "outcomes": dict(drain.orders)}} if drain.orders else {}),
         "drained": drain.drained,
         "nodes": [_node(node) for node in drain.nodes],
         "budgets": [_budget(budget) for budget in drain.budgets],
@@ -184,6 +185,9 @@ def _print_drain(drain: DrainResult, console: Console, options: RenderOptions) -
     if drain.pending:
         console.print()
         console.print(Text(_pending_line(drain)))
+    if drain.orders:
+        console.print()
+        print_hanging(console, Text(draws_line(drain.world), style="yellow"))
     if not drain.world.settled:
         console.print()
         console.print(ending_line(drain.world))
@@ -199,10 +203,19 @@ def _drain_line(drain: DrainResult, options: RenderOptions) -> Text:
     if len(drain.nodes) == 1:
         node = drain.nodes[0]
         style = f"bold {_colour(drain.outcome)}"
-        return summary_line(_with_zone(node.node, options), drain.outcome, style, _came_of(node))
+        details = [*_doubt(drain), *_came_of(node)]
+        return summary_line(_with_zone(node.node, options), drain.outcome, style, details)
     pods = _counts(pod for node in drain.nodes for pod in node.pods if pod.fate != "stays") or "nothing to evict"
     subject = counted(len(drain.nodes), "node")
-    return summary_line(subject, drain.outcome, f"bold {_colour(drain.outcome)}", [pods])
+    return summary_line(subject, drain.outcome, f"bold {_colour(drain.outcome)}", [*_doubt(drain), pods])
+
+
+def _doubt(drain: DrainResult) -> list[str]:
+    """`in 1 of 3 orders (safe in 2)`, if chance decides the outcome."""
+    if not drain.orders:
+        return []
+    others = ", ".join(f"{name} in {count}" for name, count in drain.orders.items() if name != drain.outcome)
+    return [f"in {drain.orders[drain.outcome]} of {sum(drain.orders.values())} orders ({others})"]
 
 
 def _node_line(node: NodeDrain, options: RenderOptions) -> Text:
@@ -338,7 +351,10 @@ def _colour(result: DrainOutcome) -> str:
 
 
 def _reason(drain: DrainResult) -> str:
-    """The first cause of the outcome: a refusal, a stuck pod, a pod without a place, a lost pod, a preempted pod."""
+    """The first cause of the outcome: chance, a refusal, a stuck pod, a pod without a place, a lost pod, a preempted
+    pod."""
+    if drain.orders:
+        return f"{_doubt(drain)[0]}: {draws_line(drain.world)}"
     for node in drain.nodes:
         for refusal in node.refusals:
             more = f" and {len(refusal.pods) - 1} more" if len(refusal.pods) > 1 else ""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
+from ksched_cli.simulator import Simulator
 from ksched_cli.wiring.comparison import compare
 from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_pod
@@ -85,3 +86,66 @@ def test_no_command_states_such_a_result_as_certain(
     assert document["orders"] == {"tried": 2, "finished": 1, "workloads": {"Pod/default/b-second": 1}}
     run(["check", "--from", "n.json", "-f", "m.json"])
     assert capsys.readouterr().out.splitlines()[0] == "2 workloads: all fit in some orders only, 1 warning (2 nodes)"
+
+
+def drained(needed: dict[str, str]) -> list[dict[str, Any]]:
+    """n2 is drained: a may go to n0 or n1; b, which follows it, needs one of them."""
+    a = replica("a", "n2")
+    b = replica("b", "n2", nodeSelector={"role": "x", **needed})
+    cluster = [*nodes("4", "4", "8"), *a, *b]
+    for item in cluster[:3]:
+        item["metadata"]["labels"] = {"kubernetes.io/hostname": item["metadata"]["name"], "role": "x"}
+    return cluster
+
+
+def replica(name: str, node: str, **spec: Any) -> list[dict[str, Any]]:
+    """A ReplicaSet with one pod on the node."""
+    labels = {"app": name}
+    template = pod(name, **spec)
+    template = {"metadata": {"labels": labels}, "spec": template["spec"]}
+    metadata = {"name": name, "namespace": "default", "uid": f"u-{name}"}
+    selector = {"matchLabels": labels}
+    running = pod(f"{name}-1", **spec, nodeName=node)
+    running["metadata"] |= {
+        "labels": labels,
+        "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": f"u-{name}", "controller": True}
+        ],
+    }
+    running["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": metadata,
+        "spec": {"replicas": 1, "selector": selector, "template": template},
+    }
+    return [owner, running]
+
+
+@pytest.mark.parametrize(
+    ("needed", "first"),
+    [pytest.param(N0, "no place", id="bad luck"), pytest.param(N1, "safe", id="good luck")],
+)
+def test_a_drain_that_is_safe_in_some_orders_only_is_not_safe(needed: Any, first: str, tmp_path: Path) -> None:
+    simulator = Simulator.load(write(tmp_path / "c.json", *drained(needed)))
+    (trial,) = simulator.drain_nodes("n2").trials
+    assert trial.drain.orders == {"safe": 1, "no place": 1}
+    assert (trial.drain.first_outcome, trial.drain.outcome, trial.drain.safe) == (first, "no place", False)
+    in_turn = {each.name: each.drain for each in simulator.drain_nodes(each="node").trials}
+    assert in_turn["n2"].orders == trial.drain.orders
+
+
+def test_the_line_of_such_a_drain_has_the_number_of_orders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    path = write(tmp_path / "c.json", *drained(N1))
+    assert run(["drain", "--from", path, "n2"]) == 1
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[0] == "n2: no place, in 1 of 2 orders (safe in 1), drained in 1 round, 2 pods move"
+    assert "chance decides once (node of default/a-" in shown
+    assert run(["drain", "--from", path, "--each", "node"]) == 1
+    assert "in 1 of 2 orders (safe in 1): chance decides once (node of default/a-" in capsys.readouterr().out
+    run(["drain", "--from", path, "n2", "-o", "json"])
+    document = json.loads(capsys.readouterr().out)
+    assert document["orders"] == {"tried": 2, "outcomes": {"safe": 1, "no place": 1}}

@@ -90,5 +90,12 @@ def drain_nodes(
     prepared = PreparedRun.of(source)
     started = time.perf_counter()
     groups = in_turn(source.loaded, nodes, each)
-    run = drain_in_turn(prepared.scheduler, source.loaded, groups, flags, moved_only=not every_pod)
+    run = drain_in_turn(
+        prepared.scheduler,
+        source.loaded,
+        groups,
+        flags,
+        moved_only=not every_pod,
+        make=lambda: PreparedRun.of(source).scheduler,
+    )
     return DrainTrials(TrialSequence([name for name, _ in groups], run), each, prepared, started)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.drain.filters import Flags
-from ksched_cli.plan.drain.results import DrainTrial
+from ksched_cli.plan.drain.in_orders import drain_in_orders
+from ksched_cli.plan.drain.results import DrainResult, DrainTrial
 from ksched_cli.plan.drain.run import DrainWorld
 from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded
+
+# Of many drains each is tried in so many other orders, and all of them together in so many.
+_MOST_ORDERS_OF_EACH, _MOST_ORDERS_OF_ALL = 2, 200
+_FEW_RISKS = 4
 
 
 def drain_in_turn(
@@ -19,13 +25,31 @@ def drain_in_turn(
     flags: Flags,
     *,
     moved_only: bool = True,
+    make: Callable[[], Scheduler] | None = None,
 ) -> Iterator[DrainTrial]:
     """Drain each group from the same beginning. With `moved_only`, `final` has only the pods to which something
-    happened."""
+    happened. `make` makes another scheduler of the input, to try a single drain in other orders."""
     world = DrainWorld(scheduler, loaded, flags, moved_only=moved_only)
     members = [nodes for _, nodes in groups]
-    results = world.drain_each(members) if len(groups) > 1 else map(world.drain, members)
+    results = _drain_each(world, members) if len(groups) > 1 else map(world.drain, members)
     trials = steps(zip(groups, results, strict=True), "drains are done", len(groups))
     for (name, nodes), result in trials:
-        changes = world.node_changes() if len(groups) == 1 else None
+        changes = None
+        if len(groups) == 1:
+            changes = world.node_changes()
+            if make is not None and (others := world.others()):
+                fresh = DrainWorld(make(), loaded, flags, moved_only=moved_only)
+                result = drain_in_orders(result, others, partial(fresh.again, nodes))
         yield DrainTrial(name, tuple(nodes), result, changes)
+
+
+def _drain_each(world: DrainWorld, groups: Iterable[Sequence[str]]) -> Iterator[DrainResult]:
+    """Place the pending pods once, and drain each group from there, some of them also in other orders."""
+    world.place_pending()
+    left = _MOST_ORDERS_OF_ALL
+    for nodes in groups:
+        with world.trial():
+            result = world.drain(nodes)
+            others = world.others(_FEW_RISKS)[: min(_MOST_ORDERS_OF_EACH, left)] if left else []
+        left -= len(others)
+        yield drain_in_orders(result, others, partial(world.again, nodes))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
 
 from ksched_cli.world.results import WorldResult
 
@@ -96,7 +97,8 @@ class BudgetChange:
 class DrainResult:
     """Nodes in the order in which they are drained. `pending`: how many pods waited for a node before, and how many
     of these found one. `displaced`: pods of no drained node, pending ones most of all, that have a node without the
-    drain and none with it. `world`: where every pod is in the end."""
+    drain and none with it. `world`: where every pod is in the end. `orders`: in how many of the orders that were tried
+    the drain has which outcome, if chance decides it; everything else is of the first order."""
 
     nodes: tuple[NodeDrain, ...]
     budgets: tuple[BudgetChange, ...]
@@ -105,6 +107,7 @@ class DrainResult:
     pending_placed: int
     displaced: tuple[PodFate, ...]
     world: WorldResult
+    orders: Mapping[DrainOutcome, int] = field(default_factory=dict)
 
     @property
     def drained(self) -> bool:
@@ -131,7 +134,12 @@ class DrainResult:
 
     @property
     def outcome(self) -> DrainOutcome:
-        """The worst that happened."""
+        """The worst that happened in any order."""
+        return max((self.first_outcome, *self.orders), key=get_args(DrainOutcome).index)
+
+    @property
+    def first_outcome(self) -> DrainOutcome:
+        """The worst that happened in the first order."""
         if not self.drained:
             return "blocked"
         if self.unplaced or self.displaced or self.homeless or not self.world.settled:

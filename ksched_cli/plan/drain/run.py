@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from functools import partial
+from types import MappingProxyType
 
-from ksched_cli.api.pod_facts import uid_of_pod
-from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.controlplane.draws import Alternative, Choices
+from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.drain.evictions import NodeEvictions
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.pending_pods import MOST_CYCLES, PendingPods
-from ksched_cli.plan.drain.pod_fates import Fates
-from ksched_cli.plan.drain.resting_pods import NOTHING_MOVES, RestingPods, moved_forerunners
-from ksched_cli.plan.drain.results import DrainResult, PodFate
+from ksched_cli.plan.drain.resting_pods import NOTHING_MOVES, RestingPods
+from ksched_cli.plan.drain.results import DrainResult
+from ksched_cli.plan.drain.single import SingleDrain
 from ksched_cli.plan.drain.unplaced import UnplacedReasons
 from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
+from ksched_cli.plan.orders.chance import MOST_RISKS, Chance, chosen
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.edits.cordon import Cordon
-from ksched_cli.whatif.edits.lib.editor import Editor
 from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World, WorldChange
 
@@ -31,10 +29,15 @@ class DrainWorld:
     def __init__(self, scheduler: Scheduler, loaded: Loaded, flags: Flags, *, moved_only: bool = False) -> None:
         self._before = NodeColumns.of(scheduler.cluster)
         self._reasons = UnplacedReasons(scheduler.cluster.undo)
-        self._world = World(scheduler, loaded, decided=self._reasons)
-        self._flags, self._moved_only = flags, moved_only
+        self._chance = Chance()
+        self._world = World(scheduler, loaded, trying=self._chance.trying, decided=self._decided)
         self._pending = PendingPods(self._world)
+        self._single = SingleDrain(self._world, flags, self._pending, self._reasons, moved_only=moved_only)
         self._resting: RestingPods | None = None
+
+    def _decided(self, decision: Decision) -> None:
+        self._reasons(decision)
+        self._chance.decided(decision)
 
     # What a sequence of drains needs beside them.
 
@@ -63,32 +66,15 @@ class DrainWorld:
         """The pods that have no node and are not held back."""
         return sorted(pod.info.key for pod in self._world.loop.queue if not pod.gated)
 
-    def drain(self, nodes: Sequence[str]) -> DrainResult:
-        """Cordon the nodes, place the pending pods, and drain one node after the other (RunDrain). Nodes with refused
-        evictions are tried again after the others, whose new pods may have helped."""
-        world, resting = self._world, self._without_drain()
-        for node in nodes:
-            world.apply(partial(_cordon, node))
-        draining = NodeEvictions(world, self._flags)
-        self._pending.leave(nodes)
-        self._pending.place()
-        going = [draining.begin(node) for node in nodes]
-        while sum(draining.evict(node) for node in going if node.left and not node.timed_out):
-            pass
-        draining.run()
-        fates = Fates(world, self._reasons, resting.preempted)
-        preempted = [each for each in world.recorder.preempted if uid_of_pod(each.pod) not in resting.preempted]
-        counted = {uid_of_pod(pod) for node in going for pod in node.evict} - resting.preempted
-        counted |= {uid_of_pod(each.pod) for each in preempted}
-        return DrainResult(
-            tuple(map(fates.node_drain, going)),
-            draining.budgets.changes([*draining.asked, *(each.pod for each in preempted)]),
-            tuple(map(fates.evicted, preempted)),
-            self._pending.pods,
-            self._pending.placed,
-            tuple(self._displaced(fates, resting.placed, counted)),
-            world.result(draining.ending, moved_only=self._moved_only),
-        )
+    def drain(self, nodes: Sequence[str], choices: Choices = MappingProxyType({})) -> DrainResult:
+        """Drain the nodes. Chance decides as `choices` have it."""
+        resting = self._without_drain()
+        with chosen(self._world, self._chance.begin(self._world.cluster, choices), choices):
+            return self._single.run(nodes, resting)
+
+    def others(self, risks: int = MOST_RISKS) -> list[Alternative]:
+        """Other outcomes of what chance decided in the last drain."""
+        return self._chance.others(self._world, risks)
 
     def _without_drain(self) -> RestingPods:
         """Place the pending pods unless that is done. Returns where they come to rest without the drain."""
@@ -97,26 +83,11 @@ class DrainWorld:
         self._pending.place()
         return self._pending.resting() if self._pending.pods else NOTHING_MOVES
 
-    def _displaced(self, fates: Fates, placed: Collection[str], counted: Collection[str]) -> Iterator[PodFate]:
-        """The pods of `placed`, which have a node without the drain, that have none with it. Pods of `counted` are part
-        of the result already."""
-        for pod in moved_forerunners(self._world):
-            uid = uid_of_pod(pod)
-            if uid in placed and uid not in counted and (fate := fates.waits(pod)) is not None:
-                yield fate
-
     def node_changes(self) -> NodeChanges:
         """The nodes at the beginning and now."""
         return NodeChanges(self._before, NodeColumns.of(self._world.cluster))
 
-    def drain_each(self, groups: Iterable[Sequence[str]]) -> Iterator[DrainResult]:
-        """Place the pending pods once, and drain each group from there."""
-        self.place_pending()
-        for nodes in groups:
-            with self._world.trial():
-                result = self.drain(nodes)
-            yield result
-
-
-def _cordon(node: str, plane: ControlPlane) -> None:
-    Cordon(node).apply(Editor(plane))
+    def again(self, nodes: Sequence[str], choices: Choices) -> DrainResult:
+        """The same drain in which chance decides so. It is rolled back."""
+        with self._world.trial():
+            return self.drain(nodes, choices)

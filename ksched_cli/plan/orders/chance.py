@@ -25,7 +25,7 @@ from ksched_cli.world.world import World
 MOST_ORDERS = 8
 MOST_CYCLES = 20_000
 _MOST_WAITING = 4
-_MOST_RISKS = 64
+MOST_RISKS = 64
 
 # By workload: how many pods have no node in the end, and how many were preempted.
 Ends = Mapping[str, tuple[int, int]]
@@ -58,24 +58,25 @@ class Chance:
             self.is_tight = True
             self._waiting[decision.pod_row] = decision.pod
 
-    def others(self, world: World) -> list[Alternative]:
-        """Other outcomes of what chance decided in this run, where that may matter."""
+    def others(self, world: World, risks: int = MOST_RISKS) -> list[Alternative]:
+        """Other outcomes of what chance decided in this run, where that may matter. `risks`: so many pods are looked at
+        that another node of a tie may harm."""
         if self.ties is None or not world.cycles:
             return []
         most = min(MOST_ORDERS, MOST_CYCLES // world.cycles) - 1
         gone = world.cluster.pods.gone
         waiting = [pod for row, pod in self._waiting.items() if row not in gone]
-        return other_orders(world, self.ties, waiting, most, draws=self.is_tight)
+        return other_orders(world, self.ties, waiting, most, draws=self.is_tight, risks=risks)
 
 
 def other_orders(
-    world: World, ties: Ties, waiting: Sequence[PodInfo], most: int, *, draws: bool = True
+    world: World, ties: Ties, waiting: Sequence[PodInfo], most: int, *, draws: bool = True, risks: int = MOST_RISKS
 ) -> list[Alternative]:
     """At most so many other outcomes of a run: of the controllers' draws, then of ties that may leave a node to a pod
     without one, then of ties that may take the node of another pod."""
     found = list(alternatives(world.api.draws.made, most)) if draws else []
     if world.scheduler.takes_lowest_name:
-        every = (*_helpful(world, ties, waiting), *_risky(world, ties))
+        every = (*_helpful(world, ties, waiting), *_risky(world, ties, risks))
         found += islice(dict.fromkeys(every), max(most - len(found), 0))
     return found
 
@@ -87,13 +88,13 @@ def _helpful(world: World, ties: Ties, waiting: Sequence[PodInfo]) -> Iterator[A
     return ties.alternatives([nodes_without(world.scheduler, each, own) for each in waiting[:_MOST_WAITING]])
 
 
-def _risky(world: World, ties: Ties) -> Iterator[Alternative]:
+def _risky(world: World, ties: Ties, most: int) -> Iterator[Alternative]:
     found: dict[tuple[str, tuple[int, ...]], BoolColumn] = {}
 
     def fits(pod: PodInfo, without: tuple[int, ...], node: int) -> bool:
         key = pod.uid, without
         if key not in found:
-            if len(found) == _MOST_RISKS or not world.cluster.pods.gone.isdisjoint(without):
+            if len(found) == most or not world.cluster.pods.gone.isdisjoint(without):
                 return True
             found[key] = nodes_without(world.scheduler, pod, np.array(sorted(without), dtype=np.int64))
         return bool(found[key][node])

@@ -71,8 +71,7 @@ class VariantTrials:
         self._trial.close()
         self._trial.enter_context(world.trial())
         if setting.tie:
-            seed = seed_of(self._seed, "tie", setting.tie)
-            world.scheduler.break_ties(random_choice(seed, world.undo))
+            world.scheduler.break_ties(random_choice(seed_of(self._seed, "tie", setting.tie), world.undo))
         if setting.order:
             world.loop.queue.shuffle(random.Random(seed_of(self._seed, "order", setting.order)))
         if setting.edits:
@@ -84,18 +83,16 @@ class VariantTrials:
         self._setting = setting
 
     def _fail(self, nodes: Sequence[str]) -> None:
-        """The nodes are gone at once. Pods that were pending in the input look for another node; all other pods of the
-        nodes are left to their controllers."""
+        """The nodes are gone at once. Pods that were pending look for another node; controllers recreate all others."""
         self._pending.leave(nodes)
         with self._world.cluster.leaving_together():
             self._world.apply(partial(_remove_nodes, nodes))
 
     def _read(self, variant: Variant, pods: SweptPods, whole: bool) -> VariantEnd:
         """Run until nothing moves, and read what the world came to."""
-        world = self._world
+        world, decisions = self._world, self._decisions
         ending = world.run(Limits(world.clock.now + _LONGEST, world.cycles + _MOST_CYCLES))
-        figures, found = self._measure.figures(), pods.found(self._decisions)
-        row = row_of(variant, figures, found, ending, self._decisions.failed(world))
+        row = row_of(variant, self._measure.figures(), pods.found(decisions), ending, decisions.failed(world))
         return VariantEnd(row, world.result(ending) if whole else None)
 
 
