@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -80,11 +79,19 @@ class PodInfo:
         return self._sums.incoming_requests
 
     @cached_property
+    def containers_are_all(self) -> bool:
+        """Whether the requests of the containers are all that counts: no init containers, overhead, requests of the pod
+        as a whole, or resizes in place."""
+        spec = self.pod.spec
+        beside = spec.init_containers or spec.overhead or spec.resources is not None
+        return not (beside or _has_actuated(self.pod.status))
+
+    @cached_property
     def _sums(self) -> PodSums:
         """The sum, computed once for all pods whose containers have the same requests."""
-        asked = _asked(self.pod)
-        if asked is None:
+        if not self.containers_are_all:
             return self._added_up()
+        asked = tuple(tuple(container.resources.requests.items()) for container in self.pod.spec.containers)
         key = self._release, asked
         known: PodSums | None = self._resources.known_sums.get(key)
         if known is None:
@@ -121,15 +128,7 @@ class PodInfo:
         return f"PodInfo({self.key})"
 
 
-_SUMS = ("_sums", "host_ports")
-
-
-def _asked(pod: Pod) -> Hashable | None:
-    """The requests of the containers of a plain pod; None where something else counts as well."""
-    spec = pod.spec
-    if spec.init_containers or spec.overhead or spec.resources is not None or _has_actuated(pod.status):
-        return None
-    return tuple(tuple(container.resources.requests.items()) for container in spec.containers)
+_SUMS = ("containers_are_all", "_sums", "host_ports")
 
 
 def takes_the_same(old: Pod, new: Pod) -> bool:

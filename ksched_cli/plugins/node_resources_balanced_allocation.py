@@ -16,9 +16,14 @@ from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import SKIP, Status, error
-from ksched_cli.plugins.lib.arithmetic import halved
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
-from ksched_cli.plugins.lib.resource_scoring import Allocation, MeasuredResource, measure, measure_before_1_22, measured
+from ksched_cli.plugins.lib.resource_scoring import (
+    Allocation,
+    MeasuredResources,
+    measure,
+    measure_before_1_22,
+    measured,
+)
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.releases.changes import Change, ReleaseRules
 
@@ -53,9 +58,7 @@ class BalancedAllocationRules(ReleaseRules, plugins="NodeResourcesBalancedAlloca
     )
 
 
-class NodeResourcesBalancedAllocation(
-    PreScorePlugin[None, list[MeasuredResource]], ScorePlugin[list[MeasuredResource]]
-):
+class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], ScorePlugin[MeasuredResources]):
     name = "NodeResourcesBalancedAllocation"
     column = "Balance"
     lasting = True
@@ -68,57 +71,59 @@ class NodeResourcesBalancedAllocation(
         super().__init__(args, handle)
         self._totals = DeviceTotals(handle)
         self._rules = BalancedAllocationRules.of(handle.release)
-        # How even each node is without the pod, by the resources that count.
-        self._without_pod: NodeMemory[Int64Column] = NodeMemory(handle.cluster)
+        self._names = [resource.name for resource in self.args.resources]
+        # How even the use of cpu and memory is on each node without the pod.
+        self._without_pod: NodeMemory[FloatColumn] = NodeMemory(handle.cluster)
 
-    @property
-    def _names(self) -> list[str]:
-        return [resource.name for resource in self.args.resources]
-
-    def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> list[MeasuredResource] | Status:
+    def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> MeasuredResources | Status:
         resources = measured(pod, self._names, nodes, use_requested=True)
         # Best-effort pods would all go to the one node that is most even.
-        skips = self._rules.skips_best_effort_pods and not any(resource.asked for resource in resources)
+        skips = self._rules.skips_best_effort_pods and not any(each.asked for each in resources.resources)
         return SKIP if skips else resources
 
-    def sign_score(self, state: list[MeasuredResource] | None, pod: PodInfo) -> Hashable | None:
+    def sign_score(self, state: MeasuredResources | None, pod: PodInfo) -> Hashable | None:
         # Devices behind a resource come and go without a placement on the node.
-        if state is None or any(self._totals.backs(resource.name) for resource in state):
+        if state is None or state.are_backed(self._totals):
             return None
-        return tuple(state)
+        return state.resources
 
-    def score(self, state: list[MeasuredResource] | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+    def score(self, state: MeasuredResources | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         if not self._rules.scores_the_deviation:
             return self._score_1_21(pod, nodes)
         if not self.args.resources:
             return error("resources not found")
         if state is None:
             state = measured(pod, self._names, nodes, use_requested=True)
-            if self._rules.skips_best_effort_pods and not any(resource.asked for resource in state):
+            if self._rules.skips_best_effort_pods and not any(each.asked for each in state.resources):
                 return np.zeros(len(nodes), dtype=np.int64)
         allocation = measure(state, nodes, self._totals, use_requested=True)
-        with_pod = balance(allocation.requested, allocation)
         if not self._rules.scores_the_difference:
-            return with_pod
-        without_pod = self._balance_without_pod(state, allocation, nodes)
+            return balance(allocation.requested, allocation).astype(np.int64)
+        gain = self._gain(state, allocation, nodes)
+        # Go halves whole numbers, without the fraction.
         half = MAX_NODE_SCORE // 2
-        return half + halved(half + with_pod - without_pod)
+        gain += half
+        gain /= 2
+        np.trunc(gain, out=gain)
+        gain += half
+        return gain.astype(np.int64)
 
-    def _balance_without_pod(
-        self, resources: list[MeasuredResource], allocation: Allocation, nodes: NodeRows
-    ) -> Int64Column:
-        """The score of the nodes as they are. Of all nodes it is kept, for it is the same for many pods."""
-        whole = nodes.whole and not nodes.bare and nodes.cluster.reuse
-        if not whole or any(self._totals.backs(resource.name) for resource in resources):
-            return balance(allocation.allocated, allocation)
+    def _gain(self, resources: MeasuredResources, allocation: Allocation, nodes: NodeRows) -> FloatColumn:
+        """The balance with the pod minus the balance without it. The latter is kept for all nodes together, for it is
+        the same for many pods."""
+        if not (nodes.whole and not nodes.bare and nodes.cluster.reuse and resources.are_cpu_and_memory):
+            used = np.empty((2, *allocation.allocated.shape))
+            used[0], used[1] = allocation.requested, allocation.allocated
+            both = balance(used, allocation)
+            return both[0] - both[1]
 
-        def renewed(known: Int64Column, rows: RowColumn) -> Int64Column:
+        def renewed(known: FloatColumn, rows: RowColumn) -> FloatColumn:
             some = measure(resources, NodeRows(nodes.cluster, rows), self._totals, use_requested=True)
             known[rows] = balance(some.allocated, some)
             return known
 
-        key = tuple(resource.row for resource in resources)
-        return self._without_pod.recall(key, lambda: balance(allocation.allocated, allocation), renewed)
+        without_pod = self._without_pod.recall((), lambda: balance(allocation.allocated, allocation), renewed)
+        return balance(allocation.requested, allocation) - without_pod
 
     def _score_1_21(self, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         """The best score less the difference between the shares of cpu and memory, 0 where one of them is used up."""
@@ -130,44 +135,51 @@ class NodeResourcesBalancedAllocation(
         return np.where((shares >= 1.0).any(axis=0), 0, even)
 
 
-def balance(used: Int64Column, allocation: Allocation) -> Int64Column:
-    """balancedResourceScore: 100 less the standard deviation of the shares in use, over the resources a node has."""
+def balance(used: Int64Column | FloatColumn, allocation: Allocation) -> FloatColumn:
+    """balancedResourceScore: 100 less the standard deviation of the shares in use, over the resources a node has, as a
+    whole number. What is used is `[..., resource, node]`, and the result is `[..., node]`."""
     allocatable = allocation.allocatable
     if allocation.complete:
-        return evenness(used, allocatable)
+        return evenness(used, allocatable if allocation.divisor is None else allocation.divisor)
     has = allocatable != 0
-    score = np.empty(used.shape[1], dtype=np.int64)
+    score = np.empty((*used.shape[:-2], used.shape[-1]))
     # Nodes by the set of resources that they have, as a number with a bit for each.
     sets = (has * (np.int64(1) << np.arange(len(has), dtype=np.int64))[:, np.newaxis]).sum(axis=0)
     for each in np.unique(sets).tolist():
         where = sets == each
         counted = np.array([bool(each >> bit & 1) for bit in range(len(has))], dtype=np.bool_)
-        score[where] = evenness(used[counted][:, where], allocatable[counted][:, where])
+        score[..., where] = evenness(used[..., counted, :][..., where], allocatable[counted][:, where])
     return score
 
 
-def evenness(used: Int64Column, allocatable: Int64Column) -> Int64Column:
+def evenness(used: Int64Column | FloatColumn, allocatable: Int64Column | FloatColumn) -> FloatColumn:
     """For nodes that have all of the resources."""
-    shares = np.minimum(used / allocatable, 1.0)
-    score: Int64Column = ((1.0 - deviation(shares)) * float(MAX_NODE_SCORE)).astype(np.int64)
-    return score
+    shares: FloatColumn = used / allocatable
+    if shares.size and shares.max() > 1.0:
+        np.minimum(shares, 1.0, out=shares)
+    score = deviation(shares)
+    np.subtract(1.0, score, out=score)
+    score *= float(MAX_NODE_SCORE)
+    return np.floor(score, out=score)
 
 
 def deviation(shares: FloatColumn) -> FloatColumn:
     """Added up resource by resource, in Go's order, so that the last bit agrees."""
-    count = len(shares)
+    count = shares.shape[-2]
     if count == 2:
-        half: FloatColumn = np.abs((shares[0] - shares[1]) / 2)
-        return half
+        half: FloatColumn = shares[..., 0, :] - shares[..., 1, :]
+        half /= 2
+        return np.abs(half, out=half)
+    total = np.zeros((*shares.shape[:-2], shares.shape[-1]))
     if count < 2:
-        return np.zeros(shares.shape[1])
-    total = np.zeros(shares.shape[1])
-    for share in shares:
-        total = total + share
+        return total
+    for index in range(count):
+        total = total + shares[..., index, :]
     mean = total / float(count)
-    squares = np.zeros(shares.shape[1])
-    for share in shares:
-        squares = squares + (share - mean) * (share - mean)
+    squares = np.zeros_like(total)
+    for index in range(count):
+        difference = shares[..., index, :] - mean
+        squares = squares + difference * difference
     root: FloatColumn = np.sqrt(squares / float(count))
     return root
 

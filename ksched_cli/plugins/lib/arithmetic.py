@@ -14,22 +14,16 @@ MAX_CUSTOM_PRIORITY_SCORE = 10
 MAX_UTILIZATION = 100
 
 # Up to here every int64 is a float64 as well.
-_EXACT = 2**53
+EXACT = 2**53
 
 
 def floor_quotient(dividend: Int64Column, divisor: Int64Column) -> Int64Column:
     """Division of numbers that are not negative. In float64 it takes a third of the time, and it is exact below 2**53:
     a quotient that is no whole number is further from the next one than rounding can carry it."""
-    if dividend.max(initial=0) < _EXACT and divisor.max(initial=1) < _EXACT:
+    if dividend.max(initial=0) < EXACT and divisor.max(initial=1) < EXACT:
         return (dividend / divisor).astype(np.int64)
     quotient: Int64Column = np.floor_divide(dividend, divisor)
     return quotient
-
-
-def halved(values: Int64Column) -> Int64Column:
-    """Half of each, without the fraction."""
-    half: Int64Column = (values + (values < 0)) >> 1
-    return half
 
 
 def go_round(values: FloatColumn) -> Int64Column:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ksched_cli.api.core import Container
 from ksched_cli.api.pod_resources import DEFAULT_MEMORY, DEFAULT_MILLI_CPU, requests_of, scoring_requests_of
 from ksched_cli.api.quantity import milli_value, value
-from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.columns import FloatColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, MEMORY, is_scalar
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.scoring import MAX_NODE_SCORE
+from ksched_cli.plugins.lib.arithmetic import EXACT
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT
 
+_CPU_AND_MEMORY = ["cpu", "memory"]
 STAND_INS = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
 
 
@@ -34,8 +39,7 @@ class RequestRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_
     )
 
 
-@dataclass(frozen=True)
-class MeasuredResource:
+class MeasuredResource(NamedTuple):
     """A resource that counts towards a score: its columns, and the pod's request of it."""
 
     row: int | None
@@ -43,50 +47,77 @@ class MeasuredResource:
     name: str = ""
 
 
-@dataclass(frozen=True)
+class MeasuredResources:
+    """The resources that count towards a score. `asked` is a column with one entry for each, and `are_cpu_and_memory`
+    is set where there are these two and no others."""
+
+    __slots__ = ("are_cpu_and_memory", "asked", "resources")
+
+    def __init__(self, resources: Sequence[MeasuredResource]) -> None:
+        self.resources = tuple(resources)
+        self.asked: Int64Column = np.array([[resource.asked] for resource in resources], dtype=np.int64)
+        self.are_cpu_and_memory = [resource.row for resource in resources] == [CPU, MEMORY]
+
+    def are_backed(self, totals: DeviceTotals) -> bool:
+        """Whether devices may stand behind one of the resources."""
+        return not self.are_cpu_and_memory and any(totals.backs(resource.name) for resource in self.resources)
+
+
+@dataclass(slots=True)
 class Allocation:
     """`[resource, node]` each, not to be written to. A resource that does not count on a node has 0 allocatable there;
-    `complete` where there is none such."""
+    `complete` where there is none such. `divisor` is `allocatable` in float64, for divisions. `exact` where a hundred
+    times of what is allocatable is a float64 as well."""
 
     requested: Int64Column
     allocated: Int64Column
     allocatable: Int64Column
     complete: bool = False
+    divisor: FloatColumn | None = None
 
 
 def measured(
     pod: PodInfo, names: Sequence[str], nodes: NodeRows, *, use_requested: bool, with_overhead: bool = True
-) -> list[MeasuredResource]:
+) -> MeasuredResources:
     """calculatePodResourceRequestList. With `use_requested` the pod counts as its requests; without, containers
     without requests of cpu or memory get stand-ins.
 
     In Go the scorer by strategies is made without the settings for pod-level resources and resizes in place,
     so that it counts containers alone, as they are specified.
     """
-    if use_requested:
-        asked = requests_of(pod.pod, use_status=True)
-    else:
-        cpu, memory = scoring_requests_of(pod.pod)
-        asked = {**requests_of(pod.pod, use_status=False, pod_level=False), "cpu": cpu, "memory": memory}
-    counts = RequestRules.of(nodes.cluster.release).overhead_counts_as_it_is
-    if not with_overhead:
-        for name, overhead in pod.pod.spec.overhead.items():
-            asked[name] -= milli_value(overhead) if name == "cpu" else value(overhead)
-    elif "cpu" in pod.pod.spec.overhead and not counts:
-        overhead = pod.pod.spec.overhead["cpu"]
-        asked["cpu"] += _whole_cores(overhead) - milli_value(overhead)
+    if pod.containers_are_all and names == _CPU_AND_MEMORY:
+        # Without overhead, init containers and so on, the sums of the cache are those that count here.
+        taken = dict(pod.requests) if use_requested else {CPU: pod.nonzero_cpu, MEMORY: pod.nonzero_memory}
+        return MeasuredResources([MeasuredResource(row, taken.get(row, 0), names[row]) for row in (CPU, MEMORY)])
     found = []
+    asked = _asked(pod, nodes.cluster.release, use_requested=use_requested, with_overhead=with_overhead)
     for name in names:
         amount = asked.get(name, 0)
         # An extended resource that the pod does not request is left out of the score.
         row = None if amount == 0 and is_scalar(name) else nodes.cluster.resources.find(name)
         found.append(MeasuredResource(row, amount, name))
-    return found
+    return MeasuredResources(found)
+
+
+def _asked(pod: PodInfo, release: Release, *, use_requested: bool, with_overhead: bool) -> dict[str, int]:
+    """The requests of the pod by the name of the resource."""
+    if use_requested:
+        asked = requests_of(pod.pod, use_status=True)
+    else:
+        cpu, memory = scoring_requests_of(pod.pod)
+        asked = {**requests_of(pod.pod, use_status=False, pod_level=False), "cpu": cpu, "memory": memory}
+    if not with_overhead:
+        for name, overhead in pod.pod.spec.overhead.items():
+            asked[name] -= milli_value(overhead) if name == "cpu" else value(overhead)
+    elif "cpu" in pod.pod.spec.overhead and not RequestRules.of(release).overhead_counts_as_it_is:
+        overhead = pod.pod.spec.overhead["cpu"]
+        asked["cpu"] += _whole_cores(overhead) - milli_value(overhead)
+    return asked
 
 
 def measure_together(pods: Sequence[PodInfo], names: Sequence[str], nodes: NodeRows) -> Allocation:
     """scorePlacement: the nodes as one large node, and the pods as one large pod. Devices do not count here."""
-    asked = [measured(pod, names, nodes, use_requested=False) for pod in pods]
+    asked = [measured(pod, names, nodes, use_requested=False).resources for pod in pods]
     totals = [sum(resource.asked for resource in same) for same in zip(*asked, strict=True)] or [0] * len(names)
     allocatable, allocated = np.zeros((len(names), 1), dtype=np.int64), np.zeros((len(names), 1), dtype=np.int64)
     table, usage = nodes.cluster.nodes, nodes.cluster.usage
@@ -101,32 +132,32 @@ def measure_together(pods: Sequence[PodInfo], names: Sequence[str], nodes: NodeR
     return Allocation(allocated + np.array(totals, dtype=np.int64)[:, np.newaxis], allocated, allocatable)
 
 
-def measure(
-    resources: Sequence[MeasuredResource], nodes: NodeRows, totals: DeviceTotals, *, use_requested: bool
-) -> Allocation:
+def measure(asked: MeasuredResources, nodes: NodeRows, totals: DeviceTotals, *, use_requested: bool) -> Allocation:
     """calculateNodeAllocatableRequest for all rows at once. Devices count where a node does not announce a resource."""
-    rows = [resource.row for resource in resources]
-    usage = nodes.cluster.usage
-    if rows == [CPU, MEMORY] and not nodes.bare:
+    if asked.are_cpu_and_memory and not nodes.bare:
         # Both matrices begin with these two: nothing is copied where all nodes are evaluated.
-        allocatable = nodes.take(nodes.cluster.nodes.allocatable[:2])
+        table, usage = nodes.cluster.nodes, nodes.cluster.usage
+        allocatable = nodes.take(table.allocatable[:2])
         allocated = nodes.take(usage.requested[:2] if use_requested else usage.nonzero)
+        capacity = nodes.cluster.derived(Capacity, lambda: Capacity(table.allocatable[:2]))
+        if capacity.divisor is not None:
+            return Allocation(allocated + asked.asked, allocated, allocatable, True, nodes.take(capacity.divisor))
     else:
-        allocatable, allocated = _gathered(resources, nodes, totals, use_requested=use_requested)
-    asked = np.array([resource.asked for resource in resources], dtype=np.int64)[:, np.newaxis]
-    requested = allocated + asked
-    complete = _all_nodes_have(rows, nodes) or bool(allocatable.all())
+        allocatable, allocated = _gathered(asked.resources, nodes, totals, use_requested=use_requested)
+    requested = allocated + asked.asked
+    complete = bool(allocatable.all())
     if not complete:
         allocated, requested = np.where(allocatable == 0, 0, (allocated, requested))
     return Allocation(requested, allocated, allocatable, complete)
 
 
-def _all_nodes_have(rows: Sequence[int | None], nodes: NodeRows) -> bool:
-    """Whether all nodes of the cluster have cpu and memory, and nothing else is measured."""
-    cluster = nodes.cluster
-    if rows != [CPU, MEMORY] or nodes.bare:
-        return False
-    return bool(cluster.derived(_all_nodes_have, lambda: np.all(cluster.nodes.allocatable[:2])))
+class Capacity:
+    """The cpu and memory of all nodes as numbers to divide by; None where a node has none of one, or has so much that
+    float64 is not exact."""
+
+    def __init__(self, allocatable: Int64Column) -> None:
+        exact = allocatable.all() and allocatable.max(initial=0) < EXACT // MAX_NODE_SCORE
+        self.divisor: FloatColumn | None = allocatable.astype(np.float64) if exact else None
 
 
 def _gathered(

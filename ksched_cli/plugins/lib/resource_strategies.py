@@ -14,8 +14,13 @@ from ksched_cli.plugins.lib.resource_scoring import Allocation
 
 def least_requested(allocation: Allocation, best: int = MAX_NODE_SCORE) -> Int64Column:
     """leastRequestedScore: the share that stays free."""
-    free = np.maximum(allocation.allocatable - allocation.requested, 0)
-    return floor_quotient(free * best, _capacity(allocation))
+    free = allocation.allocatable - allocation.requested
+    if allocation.divisor is None or best > MAX_NODE_SCORE:
+        return floor_quotient(np.maximum(free, 0) * best, _capacity(allocation))
+    if free.size and free.min() < 0:
+        np.maximum(free, 0, out=free)
+    free *= best
+    return (free / allocation.divisor).astype(np.int64)
 
 
 def most_requested(
@@ -37,7 +42,7 @@ def weighted_mean(scores: Int64Column, allocation: Allocation, weights: Sequence
     """Over the resources that the node has; 0 where it has none of them."""
     mean: Int64Column
     if allocation.complete:
-        same = len(set(weights)) == 1 and weights[0] > 0
+        same = weights[0] > 0 and all(weight == weights[0] for weight in weights)
         factors = [1] * len(weights) if same else weights
         total = scores[0] * factors[0] if factors[0] != 1 else scores[0]
         for score, factor in zip(scores[1:], factors[1:], strict=True):

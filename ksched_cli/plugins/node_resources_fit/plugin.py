@@ -35,7 +35,7 @@ from ksched_cli.plugins.lib.devices.extended import ExtendedResourceIndex
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.plugins.lib.resource_scoring import (
     Allocation,
-    MeasuredResource,
+    MeasuredResources,
     measure,
     measure_together,
     measured,
@@ -69,8 +69,8 @@ class FitState:
 class NodeResourcesFit(
     PreFilterPlugin[FitState],
     FilterPlugin[FitState],
-    PreScorePlugin[FitState, list[MeasuredResource]],
-    ScorePlugin[list[MeasuredResource]],
+    PreScorePlugin[FitState, MeasuredResources],
+    ScorePlugin[MeasuredResources],
     PlacementScorePlugin,
 ):
     name = "NodeResourcesFit"
@@ -98,6 +98,9 @@ class NodeResourcesFit(
         self._sees_hopeless = rules.sees_hopeless_nodes
         # Else a node with more requested than it has takes no pod with any request.
         self._asked_only = rules.only_requested_resources_lack
+        self._overhead_counts = rules.overhead_counts_in_scores
+        self._names = [resource.name for resource in self.args.scoring_strategy.resources]
+        self._scorer = scorer_of(self.args.scoring_strategy)
         # While the gate is off, nodes may have a kubelet that adds up less than sidecars need.
         self._refuses_sidecars = not handle.gates.enabled("SidecarContainers")
 
@@ -198,22 +201,20 @@ class NodeResourcesFit(
                 numbers[name] = {**_figures(amount, used, limit), **largest_blocking_pods(cluster, row, resource)}
         return numbers
 
-    def pre_score(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> list[MeasuredResource]:
-        names = [resource.name for resource in self.args.scoring_strategy.resources]
-        with_overhead = NodeResourcesFitRules.of(self.handle.release).overhead_counts_in_scores
-        return measured(pod, names, nodes, use_requested=False, with_overhead=with_overhead)
+    def pre_score(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> MeasuredResources:
+        return measured(pod, self._names, nodes, use_requested=False, with_overhead=self._overhead_counts)
 
-    def sign_score(self, state: list[MeasuredResource] | None, pod: PodInfo) -> Hashable | None:
+    def sign_score(self, state: MeasuredResources | None, pod: PodInfo) -> Hashable | None:
         # Devices behind a resource come and go without a placement on the node.
-        if state is None or any(self._totals.backs(resource.name) for resource in state):
+        if state is None or state.are_backed(self._totals):
             return None
-        return tuple(state)
+        return state.resources
 
-    def score(self, state: list[MeasuredResource] | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+    def score(self, state: MeasuredResources | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         if not self.args.scoring_strategy.resources:
             return error("resources not found")
         resources = self.pre_score(None, pod, nodes) if state is None else state
-        return scorer_of(self.args.scoring_strategy)(measure(resources, nodes, self._totals, use_requested=False))
+        return self._scorer(measure(resources, nodes, self._totals, use_requested=False))
 
     def score_placement(self, key: GroupKey, placement: Placement, proposed: Sequence[PodInfo]) -> int:
         """How full the placement would be with these pods, whatever the profile's strategy: fuller is better."""
