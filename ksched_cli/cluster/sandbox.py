@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ksched_cli.cluster.columns import NOWHERE, RowColumn
+from ksched_cli.cluster.pod_shapes import ShapeAmounts
 from ksched_cli.cluster.ports import HostPort
 
 if TYPE_CHECKING:
@@ -101,3 +102,52 @@ class Sandbox:
         ports = self._cluster.usage.ports
         for port in self._cluster.pods.infos[pod_row].host_ports:
             self._ports.append((node_row, port, ports.holds(node_row, port)))
+
+
+class UsageSandbox:
+    """`Sandbox` for filters that read of the pods on a node nothing but what they request together and how many they
+    are: nothing else is changed, so that each move costs a few additions."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._moves: list[tuple[ShapeAmounts, RowColumn, int]] = []
+        # Where pods have come to that are nowhere in the table.
+        self._come: dict[int, int] = {}
+
+    def __enter__(self) -> UsageSandbox:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for shapes, node_rows, sign in self._moves:
+            self._cluster.usage.shift(shapes, node_rows, -sign)
+
+    def remove(self, pod_rows: RowColumn) -> RowColumn:
+        """Take the pods off their nodes; the rows they were on."""
+        node_rows = self._home(pod_rows)
+        self._shift(pod_rows, node_rows, -1)
+        return node_rows
+
+    def add(self, pod_rows: RowColumn, node_rows: RowColumn) -> None:
+        """Put pods that are nowhere on nodes."""
+        self._come.update(zip(pod_rows.tolist(), node_rows.tolist(), strict=True))
+        self._shift(pod_rows, node_rows, 1)
+
+    def put_back(self, pod_rows: RowColumn) -> RowColumn:
+        """Return pods to the nodes they were removed from; the rows of these."""
+        node_rows = self._home(pod_rows)
+        self._shift(pod_rows, node_rows, 1)
+        return node_rows
+
+    def _home(self, pod_rows: RowColumn) -> RowColumn:
+        node_rows: RowColumn = self._cluster.pods.node_row[pod_rows]
+        if self._come:
+            for index, pod_row in enumerate(pod_rows.tolist()):
+                node_rows[index] = self._come.get(pod_row, node_rows[index])
+        return node_rows
+
+    def _shift(self, pod_rows: RowColumn, node_rows: RowColumn, sign: int) -> None:
+        shapes = self._cluster.pods.shapes.of(pod_rows)
+        self._cluster.usage.shift(shapes, node_rows, sign)
+        self._moves.append((shapes, node_rows, sign))

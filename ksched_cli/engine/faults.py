@@ -39,7 +39,7 @@ def told(problem: BaseException) -> str:
 
 def errors_in(verdict: Verdict) -> list[str]:
     """One text for each row that a filter failed on."""
-    failed = np.nonzero(verdict.codes == Code.ERROR)[0]
+    failed = np.nonzero(verdict.codes == int(Code.ERROR))[0]
     return [verdict.status(int(index)).message for index in failed]
 
 

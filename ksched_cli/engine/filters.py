@@ -11,6 +11,7 @@ import numpy as np
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.sandbox import Sandbox, UsageSandbox
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.faults import Calling, CycleError, PluginFault, aggregate, errors_in
 from ksched_cli.engine.pre_filters import follows
@@ -24,8 +25,8 @@ from ksched_cli.framework.status import Code
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.releases.engine_rules import EngineRules
 
-# Looked up so often that the look-up counts.
-_ERROR = Code.ERROR
+# As a plain number: numpy takes its time with members of an enum.
+_ERROR = int(Code.ERROR)
 
 
 class Filters:
@@ -148,6 +149,11 @@ class Filters:
     def row_scoped(self, state: CycleState) -> bool:
         """Whether every filter that is not skipped looks at one node alone."""
         return all(plugin.scope == "row" for plugin in self.in_force(state))
+
+    def sandbox(self, state: CycleState) -> Sandbox | UsageSandbox:
+        """Where pods can come and go for a while, as far as the filters in force see it."""
+        reads_usage_only = all(plugin.reads_usage_only or not plugin.follows_pods for plugin in self.in_force(state))
+        return UsageSandbox(self._cluster) if reads_usage_only else Sandbox(self._cluster)
 
     def signature(self, state: CycleState, pod: PodInfo) -> Hashable | None:
         """What the filters in force go by, None where a verdict may change while its row does not: plugins that

@@ -19,8 +19,8 @@ from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Code
 
-# Looked up so often that the look-up counts.
-_SUCCESS = Code.SUCCESS
+# As a plain number: numpy takes its time with members of an enum.
+_SUCCESS = int(Code.SUCCESS)
 
 
 class NominatedFilters:
@@ -132,8 +132,9 @@ class NominatedFilters:
         added = np.array([other for other, _ in come], dtype=np.int64)
         where = np.array([row for _, row in come], dtype=np.int64)
         nodes = NodeRows(self._cluster, np.array(list(rivals), dtype=np.int64))
-        with Sandbox(self._cluster) as sandbox:
-            if not self._pre_filters.followers(state):
+        follows = bool(self._pre_filters.followers(state))
+        with Sandbox(self._cluster) if follows else self._filters.sandbox(state) as sandbox:
+            if not follows:
                 sandbox.add(added, where)
                 return self._filters.run(state, pod, nodes, statuses)
             crowded = self._pre_filters.clone(state)

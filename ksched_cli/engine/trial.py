@@ -28,8 +28,8 @@ class CycleTrial:
         self._cluster = runtime.cluster
         self._state = runtime.pre_filters.clone(state)
         self._pod = pod
-        self._sandbox = Sandbox(runtime.cluster)
         self._followed = bool(runtime.pre_filters.followers(state))
+        self._sandbox = Sandbox(runtime.cluster) if self._followed else runtime.filters.sandbox(state)
         self._known_unnoticed: dict[int, bool] = {}
         self._passed_once: set[int] = set()
         self._invited: set[int] = set()

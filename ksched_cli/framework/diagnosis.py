@@ -19,8 +19,8 @@ from ksched_cli.releases.minors import NEWEST
 
 T = TypeVar("T")
 
-# Looked up so often that the look-up counts.
-_SUCCESS = Code.SUCCESS
+# As a plain number: numpy takes its time with members of an enum.
+_SUCCESS = int(Code.SUCCESS)
 
 # Among plugins that rejected a pod: some extender did (framework.ExtenderName).
 EXTENDER = "Extender"
@@ -158,7 +158,7 @@ class NodeStatuses:
         if self.absent[row]:
             return self.absent_status
         code = Code(int(self.codes[row]))
-        if code is _SUCCESS:
+        if code is Code.SUCCESS:
             return SUCCESS
         return Status(code, self.reasons.values[self.reason_ids[row]], self.plugins.values[self.plugin_ids[row]])
 
@@ -173,7 +173,7 @@ class NodeStatuses:
         return self.once(code, lambda: self._rows_with(code))
 
     def _rows_with(self, code: Code) -> RowColumn:
-        matching = (self.codes == code) & ~self.absent
+        matching = (self.codes == int(code)) & ~self.absent
         if self.absent_status.code is code:
             matching |= self.absent
         return np.nonzero(matching)[0]
@@ -182,9 +182,7 @@ class NodeStatuses:
         return self.once("plugins", self._unschedulable_plugins)
 
     def _unschedulable_plugins(self) -> frozenset[str]:
-        rejected = np.nonzero(self.failed & ~self.absent)[0]
-        nodes = np.bincount(self.plugin_ids[rejected], minlength=len(self.plugins))
-        return frozenset(self.plugins.values[index] for index in np.nonzero(nodes)[0].tolist()) - {""}
+        return frozenset(status.plugin for status, _ in self._own_groups()) - {""}
 
     def reason_counts(self) -> Counter[str]:
         """How many nodes give each reason; a node with several reasons counts once for each."""
@@ -192,11 +190,9 @@ class NodeStatuses:
 
     def _reason_counts(self) -> Counter[str]:
         counts: Counter[str] = Counter()
-        rejected = self.failed & ~self.absent
-        per_tuple = np.bincount(self.reason_ids[rejected], minlength=len(self.reasons))
-        for reasons, nodes in zip(self.reasons.values, per_tuple, strict=True):
-            for reason in reasons:
-                counts[reason.text] += int(nodes)
+        for status, rows in self._own_groups():
+            for reason in status.reasons:
+                counts[reason.text] += len(rows)
         counts.update(text for status in self.unknown_nodes.values() for text in status.texts)
         absent = int(self.absent.sum())
         if absent:
@@ -209,17 +205,32 @@ class NodeStatuses:
         return self.once("groups", lambda: tuple(self._groups()))
 
     def _groups(self) -> Iterator[tuple[Status, RowColumn]]:
-        rows = np.nonzero(self.failed & ~self.absent)[0]
-        if len(rows):
-            keys = (self.plugin_ids[rows] * len(Code) + self.codes[rows]) * np.int64(len(self.reasons))
-            keys += self.reason_ids[rows]
-            kinds, kind_of = distinct(keys) if keys.min() != keys.max() else (keys[:1], keys)
-            for kind in range(len(kinds)):
-                members = rows[kind_of == kind] if len(kinds) > 1 else rows
-                yield self.status(int(members[0])), members
+        yield from self._own_groups()
         absent = np.nonzero(self.absent)[0]
         if len(absent):
             yield self.absent_status, absent
+
+    def _own_groups(self) -> Sequence[tuple[Status, RowColumn]]:
+        """Each distinct failure with the rows that have it, without absent nodes."""
+        return self.once("own groups", lambda: tuple(self._grouped()))
+
+    def _grouped(self) -> Iterator[tuple[Status, RowColumn]]:
+        rows = self.codes.nonzero()[0]
+        if len(rows) and self.absent.any():
+            rows = rows[~self.absent[rows]]
+        if not len(rows):
+            return
+        keys = self.plugin_ids.take(rows) * np.int64(len(Code))
+        keys += self.codes.take(rows)
+        keys *= len(self.reasons)
+        keys += self.reason_ids.take(rows)
+        if keys.min() == keys.max():
+            yield self.status(int(rows[0])), rows
+            return
+        kinds, kind_of = distinct(keys)
+        for kind in range(len(kinds)):
+            members = rows[kind_of == kind]
+            yield self.status(int(members[0])), members
 
 
 @lru_cache(maxsize=16)

@@ -12,8 +12,8 @@ from ksched_cli.framework.status import SUCCESS, Code, Status
 
 ReasonTuple = tuple[Reason, ...]
 
-# Looked up so often that the look-up counts.
-_SUCCESS = Code.SUCCESS
+# As a plain number: numpy takes its time with members of an enum.
+_SUCCESS = int(Code.SUCCESS)
 _GRAVITY = (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.ERROR)
 
 

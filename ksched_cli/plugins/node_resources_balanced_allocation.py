@@ -109,21 +109,30 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
         return gain.astype(np.int64)
 
     def _gain(self, resources: MeasuredResources, allocation: Allocation, nodes: NodeRows) -> FloatColumn:
-        """The balance with the pod minus the balance without it. The latter is kept for all nodes together, for it is
-        the same for many pods."""
+        """The balance with the pod minus the balance without it."""
         if not (nodes.whole and not nodes.bare and nodes.cluster.reuse and resources.are_cpu_and_memory):
             used = np.empty((2, *allocation.allocated.shape))
             used[0], used[1] = allocation.requested, allocation.allocated
-            both = balance(used, allocation)
-            return both[0] - both[1]
+            with_pod, without_pod = balance(used, allocation)
+        else:
+            with_pod, without_pod = (
+                balance(allocation.requested, allocation),
+                self._balance_without_pod(resources, allocation, nodes),
+            )
+        gain: FloatColumn = with_pod - without_pod
+        return gain
+
+    def _balance_without_pod(
+        self, resources: MeasuredResources, allocation: Allocation, nodes: NodeRows
+    ) -> FloatColumn:
+        """Kept for all nodes together, for it is the same for many pods."""
 
         def renewed(known: FloatColumn, rows: RowColumn) -> FloatColumn:
             some = measure(resources, NodeRows(nodes.cluster, rows), self._totals, use_requested=True)
             known[rows] = balance(some.allocated, some)
             return known
 
-        without_pod = self._without_pod.recall((), lambda: balance(allocation.allocated, allocation), renewed)
-        return balance(allocation.requested, allocation) - without_pod
+        return self._without_pod.recall((), lambda: balance(allocation.allocated, allocation), renewed)
 
     def _score_1_21(self, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         """The best score less the difference between the shares of cpu and memory, 0 where one of them is used up."""

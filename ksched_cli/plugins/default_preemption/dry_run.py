@@ -15,7 +15,7 @@ from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.handle import Trial
 from ksched_cli.framework.status import error, unresolvable
 from ksched_cli.plugins.default_preemption.budgets import PreemptionBudgets
-from ksched_cli.plugins.default_preemption.importance import Importance
+from ksched_cli.plugins.default_preemption.importance import Importance, first_of_each
 from ksched_cli.plugins.default_preemption.outcomes import PRIORITY_OFFSET, Outcomes
 from ksched_cli.plugins.default_preemption.rules import DefaultPreemptionRules
 from ksched_cli.releases.plugin_names import VOLUME_RESTRICTIONS
@@ -44,9 +44,11 @@ class _Removed:
 
     def turns(self) -> list[RowColumn]:
         """Indexes by order of reprieve: those a disruption budget speaks for first, one pod of every node a turn."""
+        if self.owner[0] == self.owner[-1]:
+            return list(np.argsort(~self.violating, kind="stable").reshape(-1, 1))
         order = np.lexsort((np.arange(len(self.pods)), ~self.violating, self.owner))
         owner = self.owner[order]
-        starts = np.nonzero(np.diff(owner, prepend=-1))[0]
+        starts = first_of_each(owner)
         sizes = np.diff(np.append(starts, len(owner)))
         turn = np.arange(len(owner)) - np.repeat(starts, sizes)
         by_turn = np.argsort(turn, kind="stable")

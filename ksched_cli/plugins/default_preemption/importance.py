@@ -16,6 +16,13 @@ from ksched_cli.plugins.default_preemption.unstable_sort import MAX_INSERTION, s
 NOT_STARTED = float("inf")
 
 
+def first_of_each(owner: RowColumn) -> RowColumn:
+    """Where the entries of each owner begin. Owners come in ascending order."""
+    begins = np.ones(len(owner), dtype=np.bool_)
+    np.not_equal(owner[1:], owner[:-1], out=begins[1:])
+    return np.nonzero(begins)[0]
+
+
 class Importance:
     """Higher priority first, then the longer running."""
 
@@ -43,7 +50,7 @@ class Importance:
         """Indexes that sort the pods of each owner by importance. Owners come in ascending order."""
         priority, started = self._cluster.pods.priority[pod_rows], self.started(pod_rows)
         order = np.lexsort((started, -priority, owner))
-        starts = np.nonzero(np.diff(owner, prepend=-1))[0]
+        starts = first_of_each(owner)
         ends = np.append(starts[1:], len(owner))
         for group in self._unsettled(order, priority, started, owner, starts, ends):
             members = np.arange(starts[group], ends[group])
@@ -67,9 +74,11 @@ class Importance:
             & (started[ahead] == started[behind])
         )
         at = np.nonzero(ties)[0]
+        if not len(at):
+            return []
         group = np.searchsorted(starts, at, side="right") - 1
         odd = (ends[group] - starts[group] > MAX_INSERTION) | (started[ahead[at]] == NOT_STARTED)
-        return cast(list[int], np.unique(group[odd]).tolist())
+        return sorted(set(group[odd].tolist()))
 
     def sort(self, pod_rows: Sequence[int]) -> list[int]:
         """Indexes in the order in which sort.Slice leaves the pods.
