@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import dropwhile, takewhile
+from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -54,10 +55,10 @@ class Filters:
         plugins = [plugin for plugin in self.in_force(state) if plugin.scope == "row"]
         return self._run(plugins, state, pod, nodes, statuses)
 
-    def run_open(self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> None:
-        """`run` without the filters at the front that only node objects decide."""
-        plugins = list(dropwhile(lambda each: not each.follows_pods, self.in_force(state)))
-        self._run(plugins, state, pod, nodes, statuses)
+    def open_state(self, state: CycleState) -> CycleState:
+        """The state without the filters at the front that only node objects decide, for nodes that pass these."""
+        front = takewhile(lambda each: not each.follows_pods, self.in_force(state))
+        return replace(state, skip_filter=state.skip_filter.union(each.name for each in front))
 
     def run_everywhere(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
         """`run` over all nodes. Filters at the front that sign for what they look at are asked about a node

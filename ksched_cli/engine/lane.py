@@ -42,7 +42,8 @@ _AFRESH_SHARE = 2
 @dataclass
 class TemplateResult:
     """`feasible` is None for all nodes. `closed` are nodes that a filter rejects which only the node object decides;
-    None for no node. `repaired` are the rows that were filtered again since nodes were scored."""
+    None for no node; `open_state` leaves these filters out. `repaired` are the rows that were filtered again since
+    nodes were scored."""
 
     state: CycleState
     position: int
@@ -50,6 +51,7 @@ class TemplateResult:
     statuses: NodeStatuses
     feasible: RowColumn | None
     closed: BoolColumn | None
+    open_state: CycleState
     scores: TemplateScores | None = None
     repaired: list[RowColumn] = field(default_factory=list)
 
@@ -123,6 +125,7 @@ class TemplateLane:
             statuses.copy(),
             None if len(feasible) == len(cluster.nodes) else feasible,
             self._closed(kept, statuses),
+            self._filters.open_state(kept),
         )
         most = max(_BYTES // (_BYTES_PER_NODE * max(len(cluster.nodes), 1)), 2)
         while len(results) > most:
@@ -240,15 +243,15 @@ class TemplateLane:
         statuses = result.statuses
         if result.closed is not None:
             rows = rows[~result.closed[rows]]
-        before = statuses.codes[rows] == 0
-        if not before.all():
+        before = statuses.codes.take(rows)
+        if np.count_nonzero(before):
             statuses.forget(rows)
         nodes = NodeRows(self._cluster, rows)
         if self._nominator.nodes():
-            self._nominated.run(result.state, pod, nodes, statuses)
+            self._nominated.run(result.open_state, pod, nodes, statuses)
         else:
-            self._filters.run_open(result.state, pod, nodes, statuses)
+            self._filters.run(result.open_state, pod, nodes, statuses)
         result.note(rows)
-        if not np.array_equal(before, statuses.codes[rows] == 0):
+        if ((before == 0) != (statuses.codes.take(rows) == 0)).any():
             feasible = np.nonzero(statuses.codes == 0)[0]
             result.feasible = None if len(feasible) == len(statuses) else feasible

@@ -148,7 +148,7 @@ class TemplateScores:
         self._keep_shown()
         statuses = result.statuses
         there = statuses.codes[touched] == 0
-        rows = touched if there.all() else touched[there]
+        rows = touched if np.count_nonzero(there) == len(there) else touched[there]
         moved = self._feasible is not result.feasible
         self._feasible, self._nodes = result.feasible, NodeRows(self._cluster, result.feasible)
         if moved and not self._normalized_again(pod, rows, statuses):
@@ -324,5 +324,7 @@ def _hold(extremes: Extremes, raw: Int64Column, rows: RowColumn, statuses: NodeS
         return False
     if (raw[low_row], raw[high_row]) != (extremes.low, extremes.high):
         return False
-    asked = raw[rows]
-    return not len(rows) or bool(asked.min() >= extremes.low and asked.max() <= extremes.high)
+    if not len(rows):
+        return True
+    asked = raw.take(rows)
+    return bool(np.minimum.reduce(asked) >= extremes.low and np.maximum.reduce(asked) <= extremes.high)

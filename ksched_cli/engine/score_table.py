@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,9 +35,11 @@ class ScoreTable:
         """Raw, normalized and weighted scores of these rows, each with one entry per plugin."""
         if not len(indexes) or not len(self.raw):
             return iter([((), (), ())] * len(indexes))
-        raw = [_entries(self.raw, name, indexes) for name in self.raw]
-        normalized = [_entries(self.normalized, name, indexes) for name in self.raw]
-        weighted = [_entries(self.weighted, name, indexes) for name in self.raw]
+        raw, normalized = _entries(self.raw, self.raw, indexes), _entries(self.normalized, self.raw, indexes)
+        if isinstance(self.weighted, FeasibleColumns):
+            weighted = self.weighted.times_weight(normalized)
+        else:
+            weighted = _entries(self.weighted, self.raw, indexes)
         return zip(zip(*raw, strict=True), zip(*normalized, strict=True), zip(*weighted, strict=True), strict=True)
 
 
@@ -75,17 +77,26 @@ class FeasibleColumns(Mapping[str, Int64Column]):
     def __len__(self) -> int:
         return len(self._names)
 
-    def entries(self, name: str, indexes: RowColumn) -> list[int]:
-        taken = self._taken.get(name)
-        if taken is None:
-            taken, indexes = self._columns[name], indexes if self._rows is None else self._rows.take(indexes)
-        found: list[int] = taken.take(indexes).tolist()
-        weight = 1 if self._weights is None else self._weights[name]
-        return found if weight == 1 else [score * weight for score in found]
+    def entries(self, indexes: RowColumn) -> list[list[int]]:
+        """For each name the scores of these rows, without weights."""
+        rows = indexes if self._rows is None else self._rows.take(indexes)
+        taken, columns = self._taken, self._columns
+        return [
+            (taken[name].take(indexes) if name in taken else columns[name].take(rows)).tolist() for name in self._names
+        ]
+
+    def times_weight(self, scores: Sequence[list[int]]) -> list[list[int]]:
+        """The scores by name, each times the weight of its name."""
+        weights = self._weights
+        if weights is None:
+            return list(scores)
+        return [
+            each if weights[name] == 1 else [score * weights[name] for score in each]
+            for name, each in zip(self._names, scores, strict=True)
+        ]
 
 
-def _entries(columns: Mapping[str, Int64Column], name: str, indexes: RowColumn) -> list[int]:
+def _entries(columns: Mapping[str, Int64Column], names: Iterable[str], indexes: RowColumn) -> list[list[int]]:
     if isinstance(columns, FeasibleColumns):
-        return columns.entries(name, indexes)
-    found: list[int] = columns[name].take(indexes).tolist()
-    return found
+        return columns.entries(indexes)
+    return [columns[name].take(indexes).tolist() for name in names]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,7 @@ class Scores:
 
     def _check_range(self, plugin: str, pod: PodInfo, scores: Int64Column, nodes: NodeRows) -> None:
         # As unsigned numbers, negative ones are the largest: one look for both ends.
-        if len(scores) and scores.view(np.uint64).max() > MAX_NODE_SCORE:
+        if len(scores) and np.maximum.reduce(scores.view(np.uint64)) > MAX_NODE_SCORE:
             outside = np.nonzero((scores > MAX_NODE_SCORE) | (scores < MIN_NODE_SCORE))[0]
             text = (
                 f"returns an invalid score {scores[outside[0]]}, it should in the range of [{MIN_NODE_SCORE}, "
@@ -152,8 +153,13 @@ class Scores:
 
 def handed_to(plugin: ScorePlugin[Any], state: CycleState) -> Any:
     """A plugin that has a PreScore scores by what that found; None where the profile leaves its PreScore out."""
-    states = state.score_states if isinstance(plugin, PreScorePlugin) else state.filter_states
+    states = state.score_states if _has_pre_score(type(plugin)) else state.filter_states
     return states.get(plugin.name)
+
+
+@cache
+def _has_pre_score(plugin: type[ScorePlugin[Any]]) -> bool:
+    return issubclass(plugin, PreScorePlugin)
 
 
 def _is_fixed_by(plugin: ScorePlugin[Any], sign: Hashable) -> bool:

@@ -38,9 +38,10 @@ def random_choice(seed: int, undo: UndoLog | None = None) -> TieBreak:
 
 def best_rows(table: ScoreTable, name_rank: RowColumn) -> RowColumn:
     """All rows with the highest total, by name."""
-    rows = table.rows[table.totals == table.totals.max()]
-    ordered: RowColumn = rows[np.argsort(name_rank[rows])]
-    return ordered
+    totals = table.totals
+    best = (totals == np.maximum.reduce(totals)).nonzero()[0]
+    rows: RowColumn = table.rows.take(best)
+    return rows if len(rows) == 1 else rows.take(name_rank.take(rows).argsort())
 
 
 def num_feasible_nodes_to_find(percentage: int, num_all_nodes: int) -> int:

@@ -48,4 +48,4 @@ class NodeRows:
         return [self.cluster.nodes.names[row] for row in self.rows]
 
     def select(self, kept: NDArray[np.bool_]) -> NodeRows:
-        return self if kept.all() else NodeRows(self.cluster, self.rows[kept], bare=self.bare)
+        return self if np.count_nonzero(kept) == len(kept) else NodeRows(self.cluster, self.rows[kept], bare=self.bare)
