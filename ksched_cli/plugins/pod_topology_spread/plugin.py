@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,9 +59,10 @@ _MISSING, _SKEWED = 1, 2
 _NO_MINIMUM = 2**31 - 1
 
 
-@dataclass(frozen=True)
+@dataclass
 class Domains:
-    """A hard constraint's topology: matching pods by label value id, and which values have an eligible node."""
+    """A hard constraint's topology: matching pods by label value id, and which values have an eligible node. `known`
+    are the outcomes of these counts, once they are computed."""
 
     constraint: SpreadConstraint
     ids: IdColumn
@@ -69,6 +70,7 @@ class Domains:
     present: BoolColumn
     eligible: BoolColumn
     matches_itself: bool
+    known: IdColumn | None = None
 
     @property
     def minimum(self) -> int:
@@ -79,6 +81,19 @@ class Domains:
 
     def outcomes(self) -> IdColumn:
         """What becomes of a node, by the id of its label value: 0 where the pod may go."""
+        if self.known is None:
+            self.known = self._computed()
+        return self.known
+
+    def move(self, row: int, amount: int) -> None:
+        """Count a matching pod that came to the node or left it."""
+        self.counts[self.ids[row]] += amount
+        self.known = None
+
+    def copy(self) -> Domains:
+        return replace(self, counts=self.counts.copy(), known=None)
+
+    def _computed(self) -> IdColumn:
         skewed = self.counts + int(self.matches_itself) - self.minimum > self.constraint.max_skew
         outcomes: IdColumn = np.where(skewed, np.int32(_SKEWED), np.int32(0))
         outcomes[ABSENT] = _MISSING
@@ -104,20 +119,31 @@ class SpreadState:
 
 @dataclass(frozen=True)
 class SoftDomains:
-    """A soft constraint's counts as the nodes see them, and the weight of its topology."""
+    """A soft constraint's counts as the nodes see them, and the weight of its topology. `labelled` is None where all
+    nodes have the label."""
 
     constraint: SpreadConstraint
     seen: Int64Column
-    labelled: BoolColumn
+    labelled: BoolColumn | None
     weight: float
+
+    def shares(self, nodes: NodeRows) -> FloatColumn:
+        """What the domain of each node adds to its score, computed for each count where there are few."""
+        seen = nodes.take(self.seen)
+        highest = int(np.maximum.reduce(seen, initial=0))
+        counts = np.arange(highest + 1) if highest < len(seen) else seen
+        shares: FloatColumn = counts.astype(np.float64) * self.weight + float(self.constraint.max_skew - 1)
+        if counts is not seen:
+            shares = shares.take(seen)
+        return shares if self.labelled is None else np.where(nodes.take(self.labelled), shares, 0.0)
 
 
 @dataclass(frozen=True)
 class SoftState:
-    """preScoreState."""
+    """preScoreState. `ignored` is None where all nodes have all labels."""
 
     domains: tuple[SoftDomains, ...]
-    ignored: BoolColumn
+    ignored: BoolColumn | None
 
 
 class PodTopologySpread(
@@ -263,12 +289,7 @@ class PodTopologySpread(
         return CountedNodes(present, eligible, counted, column.ids if counted.all() else column.ids[counted])
 
     def clone_state(self, state: SpreadState) -> SpreadState:
-        return SpreadState(
-            tuple(
-                Domains(each.constraint, each.ids, each.counts.copy(), each.present, each.eligible, each.matches_itself)
-                for each in state.domains
-            )
-        )
+        return SpreadState(tuple(each.copy() for each in state.domains))
 
     def add_pod(self, state: SpreadState, pod: PodInfo, other: int, row: int) -> None:
         self._update(state, pod, other, row, 1)
@@ -283,16 +304,18 @@ class PodTopologySpread(
             return
         for each in state.domains:
             if each.eligible[row] and each.constraint.selector.matches(info.labels):
-                each.counts[each.ids[row]] += delta
+                each.move(row, delta)
 
     def filter(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         if state is None:
             missing = error('reading "PreFilterPodTopologySpread" from cycleState: not found')
             return Verdict.from_statuses([missing] * len(nodes))
-        failing: IdColumn = np.zeros(len(nodes), dtype=np.int32)
+        failing: IdColumn | None = None
         for each in state.domains:
-            found = each.outcomes()[nodes.take(each.ids)]
-            failing = np.where(failing == 0, found, failing)
+            found = each.outcomes().take(nodes.take(each.ids))
+            failing = found if failing is None else np.where(failing == 0, found, failing)
+        if failing is None or not np.count_nonzero(failing):
+            return Verdict.passing(len(nodes))
         return Verdict.by_group(failing, _STATUSES)
 
     def explain(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
@@ -333,26 +356,26 @@ class PodTopologySpread(
         require_all |= not PodTopologySpreadRules.of(self.handle.release).spreads_over_nodes_without_zone
         size = len(nodes.cluster.nodes)
         labelled = self._fully_labelled(constraints) if require_all else np.ones(size, dtype=np.bool_)
-        scored = np.zeros(size, dtype=np.bool_)
-        scored[nodes.rows] = True
+        scored = nodes.mask()
         scored &= labelled
         domains = tuple(self._soft(each, pod, scored, labelled, bare=nodes.bare) for each in constraints)
-        return SoftState(domains, ~labelled)
+        return SoftState(domains, None if _all(labelled) else ~labelled)
 
     def _soft(
         self, constraint: SpreadConstraint, pod: PodInfo, scored: BoolColumn, labelled: BoolColumn, *, bare: bool
     ) -> SoftDomains:
         column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
         counts = self._counts(constraint, pod)
+        labels = None if _all(column.ids) else column.present
         if constraint.topology_key == HOSTNAME:
             # A host is its own domain, and is counted whether or not the policies would include it.
             seen = np.zeros_like(counts) if bare else counts
-            return SoftDomains(constraint, seen, column.present, _weight(int(scored.sum())))
+            return SoftDomains(constraint, seen, labels, _weight(int(np.count_nonzero(scored))))
         ids = _by_text(column) if (labelled & ~column.present).any() else column.ids
         wanted = np.bincount(ids[scored], minlength=len(column.values)) > 0
         counted = labelled & self._included(constraint, pod)
         by_value = np.bincount(ids[counted], weights=counts[counted], minlength=len(column.values)).astype(np.int64)
-        return SoftDomains(constraint, by_value[ids], column.present, _weight(int(wanted.sum())))
+        return SoftDomains(constraint, by_value[ids], labels, _weight(int(np.count_nonzero(wanted))))
 
     def score(self, state: SoftState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """The matching pods of the node's domains, each topology with its weight."""
@@ -360,22 +383,28 @@ class PodTopologySpread(
             return error('error reading "PreScorePodTopologySpread" from cycleState: not found')
         total: FloatColumn = np.zeros(len(nodes))
         for each in state.domains:
-            share = nodes.take(each.seen).astype(np.float64) * each.weight + float(each.constraint.max_skew - 1)
-            total = total + np.where(nodes.take(each.labelled), share, 0.0)
-        whole = (
-            go_round(total) if PodTopologySpreadRules.of(self.handle.release).rounds_scores else total.astype(np.int64)
-        )
-        return np.where(nodes.take(state.ignored), 0, whole)
+            total = total + each.shares(nodes)
+        rounds = PodTopologySpreadRules.of(self.handle.release).rounds_scores
+        whole = go_round(total) if rounds else total.astype(np.int64)
+        return whole if state.ignored is None else np.where(nodes.take(state.ignored), 0, whole)
 
     def normalize(self, state: SoftState, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """Fewer matching pods score higher; nodes that lack a label get nothing."""
-        ignored = nodes.take(state.ignored)
-        counted = scores[~ignored]
-        highest = int(counted.max(initial=0))
+        ignored = None if state.ignored is None else nodes.take(state.ignored)
+        counted = scores if ignored is None else scores[~ignored]
+        highest = int(np.maximum.reduce(counted, initial=0))
         if highest == 0:
-            return np.where(ignored, 0, MAX_NODE_SCORE)
-        lowest = int(counted.min())
-        return np.where(ignored, 0, MAX_NODE_SCORE * (highest + lowest - scores) // highest)
+            normalized = np.full(len(scores), MAX_NODE_SCORE, dtype=np.int64)
+        else:
+            normalized = MAX_NODE_SCORE * (highest + int(np.minimum.reduce(counted)) - scores)
+            # Not negative and far below 2**53, so that float64 is exact.
+            normalized = (normalized / highest).astype(np.int64)
+        return normalized if ignored is None else np.where(ignored, 0, normalized)
+
+
+def _all(column: BoolColumn | IdColumn) -> bool:
+    """Whether no entry is zero."""
+    return bool(np.count_nonzero(column) == len(column))
 
 
 def _by_text(column: LabelColumn) -> IdColumn:
