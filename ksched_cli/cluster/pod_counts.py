@@ -110,11 +110,12 @@ class PodCounts:
     def _update(self, count: _Count, touched: set[int], namespace: str, selector: Selector) -> None:
         pods = self._cluster.pods
         known, matching = pods.namespaces.find(namespace), self.matches.of(selector)
+        namespaces, label_sets, terminating = pods.namespace, pods.label_set, pods.terminating
         for row in touched:
-            now = sum(
-                bool(matching[pods.label_set[pod]]) and not pods.terminating[pod] and pods.namespace[pod] == known
-                for pod in self._cluster.usage.pods[row]
-            )
+            now = 0
+            for pod in self._cluster.usage.pods[row]:
+                if namespaces[pod] == known and matching[label_sets[pod]] and not terminating[pod]:
+                    now += 1
             if count.per_node[row] != now:
                 count.per_node[row] = now
                 self._version += 1

@@ -17,8 +17,11 @@ from ksched_cli.framework.reasons import Reason
 Result = Literal["scheduled", "unschedulable", "error", "skipped", "waiting"]
 
 
+_NO_ROWS: RowColumn = np.empty(0, dtype=np.int64)
+
+
 def no_rows() -> RowColumn:
-    return np.empty(0, dtype=np.int64)
+    return _NO_ROWS
 
 
 @dataclass

@@ -243,14 +243,15 @@ class TemplateLane:
         statuses = result.statuses
         if result.closed is not None:
             rows = rows[~result.closed[rows]]
-        before = statuses.codes.take(rows)
-        if np.count_nonzero(before):
-            statuses.forget(rows)
-        nodes = NodeRows(self._cluster, rows)
+        before, nodes = statuses.codes.take(rows), NodeRows(self._cluster, rows)
+        # Statuses that come out as they were leave what was summed up of them.
+        found = NodeStatuses(len(statuses)) if np.count_nonzero(before) else statuses
         if self._nominator.nodes():
-            self._nominated.run(result.open_state, pod, nodes, statuses)
+            self._nominated.run(result.open_state, pod, nodes, found)
         else:
-            self._filters.run(result.open_state, pod, nodes, statuses)
+            self._filters.run(result.open_state, pod, nodes, found)
+        if found is not statuses:
+            statuses.follow(found, rows)
         result.note(rows)
         if ((before == 0) != (statuses.codes.take(rows) == 0)).any():
             feasible = np.nonzero(statuses.codes == 0)[0]

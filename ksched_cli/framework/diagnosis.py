@@ -144,6 +144,24 @@ class NodeStatuses:
         self.plugin_ids[rows] = plugins[other.plugin_ids[rows]]
         self.reason_ids[rows] = reasons[other.reason_ids[rows]]
 
+    def follow(self, other: NodeStatuses, rows: RowColumn) -> None:
+        """What the other says of these rows, successes included. If that is what this one says, nothing changes, and
+        what was summed up still holds."""
+        codes = other.codes.take(rows)
+        failing = rows[codes != _SUCCESS]
+        if np.array_equal(codes, self.codes.take(rows)) and self._agrees(other, failing):
+            return
+        self.forget(rows)
+        self.take_over(other, failing)
+
+    def _agrees(self, other: NodeStatuses, rows: RowColumn) -> bool:
+        """Whether the other names the same plugins and reasons for these rows, which fail in both."""
+        plugins = np.array([_number(self.plugins.find(name)) for name in other.plugins.values])
+        reasons = np.array([_number(self.reasons.find(each)) for each in other.reasons.values])
+        return np.array_equal(plugins[other.plugin_ids.take(rows)], self.plugin_ids.take(rows)) and np.array_equal(
+            reasons[other.reason_ids.take(rows)], self.reason_ids.take(rows)
+        )
+
     def set_absent(self, rows: BoolColumn, status: Status) -> None:
         self._change()
         self.absent |= rows
@@ -231,6 +249,11 @@ class NodeStatuses:
         for kind in range(len(kinds)):
             members = rows[kind_of == kind]
             yield self.status(int(members[0])), members
+
+
+def _number(known: int | None) -> int:
+    """An id that no row has if there is none."""
+    return -1 if known is None else known
 
 
 @lru_cache(maxsize=16)
