@@ -40,6 +40,10 @@ class Vocabulary(Generic[T]):
     def find(self, value: T) -> int | None:
         return self._ids.get(value)
 
+    def find_all(self, values: Iterable[T]) -> IdColumn:
+        """The ids of the values, -1 for those that have none."""
+        return np.array([self._ids.get(value, -1) for value in values], dtype=np.int32)
+
     def copy(self) -> Vocabulary[T]:
         twin: Vocabulary[T] = Vocabulary()
         twin._ids, twin.values = dict(self._ids), list(self.values)

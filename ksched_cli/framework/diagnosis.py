@@ -145,22 +145,15 @@ class NodeStatuses:
         self.reason_ids[rows] = reasons[other.reason_ids[rows]]
 
     def follow(self, other: NodeStatuses, rows: RowColumn) -> None:
-        """What the other says of these rows, successes included. If that is what this one says, nothing changes, and
-        what was summed up still holds."""
+        """Take over the other's statuses of these rows, successes included. Sums stay if nothing changes."""
         codes = other.codes.take(rows)
         failing = rows[codes != _SUCCESS]
-        if np.array_equal(codes, self.codes.take(rows)) and self._agrees(other, failing):
-            return
-        self.forget(rows)
-        self.take_over(other, failing)
-
-    def _agrees(self, other: NodeStatuses, rows: RowColumn) -> bool:
-        """Whether the other names the same plugins and reasons for these rows, which fail in both."""
-        plugins = np.array([_number(self.plugins.find(name)) for name in other.plugins.values])
-        reasons = np.array([_number(self.reasons.find(each)) for each in other.reasons.values])
-        return np.array_equal(plugins[other.plugin_ids.take(rows)], self.plugin_ids.take(rows)) and np.array_equal(
-            reasons[other.reason_ids.take(rows)], self.reason_ids.take(rows)
-        )
+        plugins = self.plugins.find_all(other.plugins.values)[other.plugin_ids.take(failing)]
+        reasons = self.reasons.find_all(other.reasons.values)[other.reason_ids.take(failing)]
+        mine = self.codes.take(rows), self.plugin_ids.take(failing), self.reason_ids.take(failing)
+        if not all(map(np.array_equal, (codes, plugins, reasons), mine)):
+            self.forget(rows)
+            self.take_over(other, failing)
 
     def set_absent(self, rows: BoolColumn, status: Status) -> None:
         self._change()
@@ -197,10 +190,7 @@ class NodeStatuses:
         return np.nonzero(matching)[0]
 
     def unschedulable_plugins(self) -> frozenset[str]:
-        return self.once("plugins", self._unschedulable_plugins)
-
-    def _unschedulable_plugins(self) -> frozenset[str]:
-        return frozenset(status.plugin for status, _ in self._own_groups()) - {""}
+        return self.once("plugins", lambda: frozenset(status.plugin for status, _ in self._own_groups()) - {""})
 
     def reason_counts(self) -> Counter[str]:
         """How many nodes give each reason; a node with several reasons counts once for each."""
@@ -208,52 +198,30 @@ class NodeStatuses:
 
     def _reason_counts(self) -> Counter[str]:
         counts: Counter[str] = Counter()
-        for status, rows in self._own_groups():
-            for reason in status.reasons:
-                counts[reason.text] += len(rows)
+        for status, rows in self.groups():
+            for text in status.texts:
+                counts[text] += len(rows)
         counts.update(text for status in self.unknown_nodes.values() for text in status.texts)
-        absent = int(self.absent.sum())
-        if absent:
-            for text in self.absent_status.texts:
-                counts[text] += absent
         return +counts
 
     def groups(self) -> Sequence[tuple[Status, RowColumn]]:
         """Each distinct failure with the rows that have it, absent nodes last."""
-        return self.once("groups", lambda: tuple(self._groups()))
-
-    def _groups(self) -> Iterator[tuple[Status, RowColumn]]:
-        yield from self._own_groups()
-        absent = np.nonzero(self.absent)[0]
-        if len(absent):
-            yield self.absent_status, absent
+        own, absent = self._own_groups(), np.nonzero(self.absent)[0]
+        return (*own, (self.absent_status, absent)) if len(absent) else own
 
     def _own_groups(self) -> Sequence[tuple[Status, RowColumn]]:
-        """Each distinct failure with the rows that have it, without absent nodes."""
         return self.once("own groups", lambda: tuple(self._grouped()))
 
     def _grouped(self) -> Iterator[tuple[Status, RowColumn]]:
         rows = self.codes.nonzero()[0]
-        if len(rows) and self.absent.any():
-            rows = rows[~self.absent[rows]]
-        if not len(rows):
-            return
-        keys = self.plugin_ids.take(rows) * np.int64(len(Code))
-        keys += self.codes.take(rows)
-        keys *= len(self.reasons)
-        keys += self.reason_ids.take(rows)
-        if keys.min() == keys.max():
-            yield self.status(int(rows[0])), rows
-            return
-        kinds, kind_of = distinct(keys)
-        for kind in range(len(kinds)):
-            members = rows[kind_of == kind]
-            yield self.status(int(members[0])), members
-
-
-def _number(known: int | None) -> int:
-    """An id that no row has if there is none."""
-    return -1 if known is None else known
+        rows = rows[~self.absent.take(rows)]
+        if len(rows):
+            keys = self.plugin_ids.take(rows) * np.int64(len(Code)) + self.codes.take(rows)
+            keys = keys * len(self.reasons) + self.reason_ids.take(rows)
+            kinds, kind_of = distinct(keys) if keys.min() != keys.max() else (keys[:1], None)
+            for kind in range(len(kinds)):
+                members = rows if kind_of is None else rows[kind_of == kind]
+                yield self.status(int(members[0])), members
 
 
 @lru_cache(maxsize=16)
