@@ -139,9 +139,9 @@ def measure(asked: MeasuredResources, nodes: NodeRows, totals: DeviceTotals, *, 
         table, usage = nodes.cluster.nodes, nodes.cluster.usage
         allocatable = nodes.take(table.allocatable[:2])
         allocated = nodes.take(usage.requested[:2] if use_requested else usage.nonzero)
-        capacity = nodes.cluster.derived(Capacity, lambda: Capacity(table.allocatable[:2]))
-        if capacity.divisor is not None:
-            return Allocation(allocated + asked.asked, allocated, allocatable, True, nodes.take(capacity.divisor))
+        divisors = nodes.cluster.derived(NodeDivisors, lambda: NodeDivisors(table.allocatable[:2]))
+        if divisors.divisor is not None:
+            return Allocation(allocated + asked.asked, allocated, allocatable, True, nodes.take(divisors.divisor))
     else:
         allocatable, allocated = _gathered(asked.resources, nodes, totals, use_requested=use_requested)
     requested = allocated + asked.asked
@@ -151,7 +151,7 @@ def measure(asked: MeasuredResources, nodes: NodeRows, totals: DeviceTotals, *, 
     return Allocation(requested, allocated, allocatable, complete)
 
 
-class Capacity:
+class NodeDivisors:
     """The cpu and memory of all nodes as numbers to divide by; None where a node has none of one, or has so much that
     float64 is not exact."""
 
