@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.cli.main import run
+from ksched_cli.releases import NEWEST_VERSION
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.snapshot import write_snapshot
 from tests.cli.transcripts import CASE
@@ -37,11 +38,11 @@ def test_the_snapshot_tells_the_version_and_the_user_may_differ(
 def test_a_version_that_is_not_modelled(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", "--from", CLUSTER, "--kube-version", "1.77", "--exit-zero"]) == 0
     shown = capsys.readouterr()
-    assert "warning: Kubernetes 1.77 is not modelled; the answers are those of 1.36" in shown.err
+    assert f"warning: Kubernetes 1.77 is not modelled; the answers are those of {NEWEST_VERSION}" in shown.err
     assert "not taken into account: what is different in Kubernetes 1.77" in shown.out
     assert run(["simulate", "--from", CLUSTER, "--kube-version", "1.77", "-o", "json", "--fail-on", "warning"]) == 1
     coverage = json.loads(capsys.readouterr().out)["coverage"]
-    assert (coverage["kubeVersion"], coverage["kubeVersionNotModelled"]) == ("1.36", "1.77")
+    assert (coverage["kubeVersion"], coverage["kubeVersionNotModelled"]) == (NEWEST_VERSION, "1.77")
 
 
 def test_the_table_says_which_minor_answered(capsys: pytest.CaptureFixture[str]) -> None:

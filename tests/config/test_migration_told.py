@@ -10,6 +10,7 @@ import pytest
 
 from ksched_cli.errors import ConfigError
 from ksched_cli.plan.migrate import reader_of
+from ksched_cli.releases import NEWEST_VERSION
 from tests.config.migrations import (
     POLICY,
     SHAPE,
@@ -124,7 +125,7 @@ def test_a_new_plugin_that_is_off_by_name_stays_off() -> None:
                     }
                 ],
             },
-            "Kubernetes 1.36 does not take scoringStrategy.resources[0].weight of NodeResourcesFit",
+            f"Kubernetes {NEWEST_VERSION} does not take scoringStrategy.resources[0].weight of NodeResourcesFit",
             id="a weight beyond what is valid now",
         ),
     ],
@@ -163,7 +164,9 @@ def test_a_gate_of_the_old_minor(document: dict[str, Any], gates: str, expected:
 def test_arguments_that_hang_on_a_gate() -> None:
     document = configuration("v1beta2", profiles=[{"pluginConfig": config_of("VolumeBinding", shape=SHAPE)}])
     migration = migrated(document, "VolumeCapacityPriority=true")
-    assert "Kubernetes 1.36 does not take shape of VolumeBinding: remove it, or turn on" in told(migration)[0]
+    assert (
+        f"Kubernetes {NEWEST_VERSION} does not take shape of VolumeBinding: remove it, or turn on" in told(migration)[0]
+    )
     assert "pluginConfig" not in profiles_of(migration)[0]
 
 
