@@ -91,7 +91,8 @@ def consolidate(
 ) -> None:
     from ksched_cli.simulator import Simulator, parse_seconds
 
-    found = Simulator.of(run_options(cluster, live, scheduler, edits)).consolidate(
+    simulator = Simulator.of(run_options(cluster, live, scheduler, edits))
+    found = simulator.consolidate(
         catalog or None,
         keep_headroom=keep_headroom,
         survive=survive,
@@ -101,4 +102,4 @@ def consolidate(
         time_limit=parse_seconds(time_limit, "--time-limit"),
     )
     warn(found.warnings)
-    show(found, output, headers=not no_headers)
+    show(found, output, headers=not no_headers, zones=simulator.zones)

@@ -54,7 +54,8 @@ def rightsize(
     if not cluster.has_manifests:
         raise UsageError("say which pods to size: -f FILE with a pod or a workload")
     run = run_options(cluster, live, scheduler, edits)
-    found = Simulator.of(run).rightsize(catalog or None)
+    simulator = Simulator.of(run)
+    found = simulator.rightsize(catalog or None)
     warn(found.warnings)
-    show(found, output, headers=not no_headers)
+    show(found, output, headers=not no_headers, zones=simulator.zones)
     raise typer.Exit(0 if found.fits or exit_zero else SOME_DO_NOT_FIT)

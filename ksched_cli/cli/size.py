@@ -124,7 +124,7 @@ def size(
         allow_empty=run.allow_empty,
     )
     warn(found.warnings)
-    show(found, output, headers=not no_headers)
+    show(found, output, headers=not no_headers, zones=simulator.zones)
     raise typer.Exit(0 if found.fits or exit_zero else SOME_DO_NOT_FIT)
 
 

@@ -17,6 +17,7 @@ from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.workloads import workload_name
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.plan.results import Stats
 from ksched_cli.plan.size.catalog import catalog_of
@@ -81,6 +82,7 @@ class Rightsizing:
     coverage: Mapping[str, Any]
     stats: Stats
     warnings: tuple[str, ...] = ()
+    columns: NodeChanges | None = None
 
     @property
     def fits(self) -> bool:
@@ -102,7 +104,9 @@ def rightsize_input(source: LoadedInput, catalog: ShapeCatalog | None) -> Rights
     seconds = time.perf_counter() - started
     unit = catalog.unit if catalog else ""
     stats = prepared.stats(sum(each.pods for each in results), seconds)
-    return Rightsizing(results, unit, prepared.coverage, stats, source.warnings)
+    after = trials.run({}).columns
+    columns = None if after is None else NodeChanges(NodeColumns.of(trials.cluster), after)
+    return Rightsizing(results, unit, prepared.coverage, stats, source.warnings, columns)
 
 
 def _catalog_of_nodes(loaded: Loaded) -> ShapeCatalog:

@@ -9,6 +9,7 @@ from ksched_cli.api.quantity import format_bytes, format_milli
 _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _STEP = 1024
 _CORE = 1000
+_MEBI = 2**20
 
 
 def exact(resource: str, amount: int) -> str:
@@ -27,6 +28,18 @@ def short(resource: str, amount: int) -> str:
     if resource == "cpu":
         return format_milli(amount) if amount < _CORE else f"{amount / _CORE:,.1f}".removesuffix(".0")
     return _short_bytes(amount) if _in_bytes(resource) else f"{amount:,}"
+
+
+def at_most(resource: str, amount: int) -> str:
+    """A quantity for a manifest that is no more than the amount: thousandths of a core, whole MiB."""
+    if resource in ("memory", "ephemeral-storage") and amount >= _MEBI:
+        amount -= amount % _MEBI
+    return exact(resource, amount)
+
+
+def at_most_all(amounts: Mapping[str, int]) -> str:
+    """`cpu 1333m, memory 1365Mi`; zeros left out."""
+    return ", ".join(f"{resource} {at_most(resource, amount)}" for resource, amount in amounts.items() if amount)
 
 
 def short_all(amounts: Mapping[str, int]) -> str:

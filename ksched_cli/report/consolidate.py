@@ -11,13 +11,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ksched_cli.report.console import make_console
+from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import stats_entry
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.money import plain_money
+from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.omissions import omissions, print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import write_row
+from ksched_cli.report.short_names import shows_nodes
+from ksched_cli.report.summary_line import FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible, visible, with_texts
 from ksched_cli.sources.own_documents import API_VERSION
 
@@ -55,6 +58,7 @@ def consolidation_document(found: Consolidation, options: RenderOptions) -> dict
         },
         "coverage": dict(found.coverage),
         "stats": stats_entry(found.stats),
+        **node_table_entry(found.columns),
     }
 
 
@@ -80,9 +84,10 @@ def write_removed_nodes(found: Consolidation, out: TextIO, options: RenderOption
 
 @renders("Consolidation", "table", "wide")
 @shows_visible
+@shows_nodes
 def print_consolidation(found: Consolidation, out: TextIO, options: RenderOptions) -> None:
     console = make_console(options.width, out)
-    console.print(Text(consolidation_headline(found), style="bold green" if found.steps else "bold"))
+    print_hanging(console, consolidation_summary_line(found))
     for line in consolidation_lines(found):
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
     if found.steps:
@@ -101,16 +106,18 @@ def print_consolidation(found: Consolidation, out: TextIO, options: RenderOption
     print_omissions(found.coverage, console)
 
 
-def consolidation_headline(found: Consolidation) -> str:
-    """`remove 5 nodes, replace 1: 10 USD/h becomes 4.8 USD/h`."""
+def consolidation_summary_line(found: Consolidation) -> Text:
+    """`10 nodes: 5 can be removed and 1 replaced, saves 5.2 of 10 USD/h, gap 3 %`."""
     replaced = sum(1 for step in found.steps if step.shape)
     removed = len(found.steps) - replaced
-    parts = [f"remove {_nodes(removed)}"] if removed else []
-    parts += [f"replace {_nodes(replaced)}"] if replaced else []
+    parts = [f"{removed:,} can be removed"] if removed else []
+    parts += [f"{replaced:,} can be replaced"] if replaced else []
+    proven = f"gap {found.gap} %" if found.gap else "proven"
+    subject, cost = counted(found.nodes_before, "node"), _price(found, found.cost_before)
     if not parts:
-        return f"no node can go: the cluster costs {_price(found, found.cost_before)}"
-    saving = f"saves {_price(found, found.saving)} of {_price(found, found.cost_before)}"
-    return f"{' and '.join(parts)}: {saving}"
+        return summary_line(subject, "none can be removed", FAIR, [f"the cluster costs {cost}", proven])
+    saving = f"saves {plain_money(found.saving)} of {cost}"
+    return summary_line(subject, " and ".join(parts), GOOD, [saving, proven])
 
 
 def consolidation_lines(found: Consolidation) -> Iterator[str]:
@@ -149,10 +156,6 @@ def _price(found: Consolidation, amount: Decimal) -> str:
     return f"{plain_money(amount)} {found.unit}".rstrip()
 
 
-def _nodes(count: int) -> str:
-    return f"{count:,} node{'' if count == 1 else 's'}"
-
-
 def _steps_table(found: Consolidation, options: RenderOptions) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False, show_header=options.headers)
     table.add_column("STEP", justify="right")
@@ -172,7 +175,7 @@ def write_consolidation_markdown(found: Consolidation, out: TextIO, options: Ren
 
 
 def _markdown(found: Consolidation) -> Iterator[str]:
-    yield f"### ksched consolidate: {escape_markdown(consolidation_headline(found))}"
+    yield f"### ksched consolidate: {escape_markdown(consolidation_summary_line(found).plain)}"
     yield ""
     yield from (f"- {escape_markdown(line)}" for line in consolidation_lines(found))
     if found.steps:

@@ -10,13 +10,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ksched_cli.report.amounts import exact_all, short, short_all
-from ksched_cli.report.console import make_console
+from ksched_cli.report.amounts import at_most, at_most_all, exact, exact_all, short, short_all
+from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import stats_entry
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.money import plain_money
+from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.omissions import omissions, print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.short_names import shows_nodes
+from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible, visible, with_texts
 from ksched_cli.sources.own_documents import API_VERSION
 
@@ -35,6 +38,7 @@ def rightsizing_document(found: Rightsizing, options: RenderOptions) -> dict[str
         "workloads": [_entry(each) for each in found.workloads],
         "coverage": dict(found.coverage),
         "stats": stats_entry(found.stats),
+        **node_table_entry(found.columns),
     }
 
 
@@ -68,12 +72,13 @@ def pod_price(fit: ShapeFit) -> str:
 
 @renders("Rightsizing", "table", "wide")
 @shows_visible
+@shows_nodes
 def print_rightsizing(found: Rightsizing, out: TextIO, options: RenderOptions) -> None:
     console = make_console(options.width, out)
     for index, each in enumerate(found.workloads):
         if index:
             console.print()
-        console.print(Text(rightsize_headline(each), style="bold green" if each.fits else "bold red"))
+        print_hanging(console, rightsizing_summary_line(each))
         for line in limit_lines(each):
             console.print(Padding(Text(line), (0, 0, 0, 2)))
         console.print()
@@ -81,11 +86,15 @@ def print_rightsizing(found: Rightsizing, out: TextIO, options: RenderOptions) -
     print_omissions(found.coverage, console)
 
 
-def rightsize_headline(workload: WorkloadRequests) -> str:
+def rightsizing_summary_line(workload: WorkloadRequests) -> Text:
+    """`Deployment/shop/web: 2 of 4 pods fit now, each requests cpu 500m`."""
     asked = short_all({each.resource: each.requested for each in workload.limits}) or "nothing"
-    pods = f"{workload.pods:,} pod{'' if workload.pods == 1 else 's'}"
-    verdict = "all fit now" if workload.fits else f"{workload.placed:,} fit now"
-    return f"{workload.workload}: {pods}, each requests {asked}; {verdict}"
+    pods, fits = counted(workload.pods, "pod"), "fits" if workload.pods == 1 else "fit"
+    if workload.fits:
+        verdict, style = f"{'the pod' if workload.pods == 1 else f'all {pods}'} {fits} now", GOOD
+    else:
+        verdict, style = f"{workload.placed:,} of {pods} {fits} now", FAIR if workload.placed else BAD
+    return summary_line(workload.workload, verdict, style, [f"each requests {asked}"])
 
 
 def limit_lines(workload: WorkloadRequests) -> Iterator[str]:
@@ -99,7 +108,7 @@ def limit_lines(workload: WorkloadRequests) -> Iterator[str]:
 def _limit_line(limit: RequestLimit) -> str:
     if limit.most is None:
         return f"{limit.resource}: the pods do not fit, whatever they request of it"
-    most, asked = short(limit.resource, limit.most), short(limit.resource, limit.requested)
+    most, asked = at_most(limit.resource, limit.most), exact(limit.resource, limit.requested)
     if limit.most >= limit.requested:
         return f"{limit.resource}: each pod may request up to {most} now, and all still fit (it requests {asked})"
     return f"{limit.resource}: with {most} instead of {asked} all pods fit now"
@@ -116,7 +125,7 @@ def _shapes_table(workload: WorkloadRequests, unit: str, headers: bool) -> Table
         table.add_column(f"{unit} A POD".strip(), justify="right")
     for each in workload.shapes:
         cells = (
-            (short_all(each.most), short_all(each.one_more) or "-", _stranded(each))
+            (at_most_all(each.most), at_most_all(each.one_more) or "-", _stranded(each))
             if each.pods
             else (each.why_not, "-", "-")
         )
@@ -141,14 +150,18 @@ def write_rightsizing_markdown(found: Rightsizing, out: TextIO, options: RenderO
 
 def _markdown(found: Rightsizing) -> Iterator[str]:
     for each in found.workloads:
-        yield f"### ksched rightsize: {escape_markdown(rightsize_headline(each))}"
+        yield f"### ksched rightsize: {escape_markdown(rightsizing_summary_line(each).plain)}"
         yield ""
         yield from (f"- {escape_markdown(line)}" for line in limit_lines(each))
         yield ""
         yield "| shape | pods | each up to | one more at | stranded | price of a pod |"
         yield "|---|--:|---|---|---|--:|"
         for fit in each.shapes:
-            texts = (short_all(fit.most) or fit.why_not, short_all(fit.one_more), _stranded(fit) if fit.pods else "")
+            texts = (
+                at_most_all(fit.most) or fit.why_not,
+                at_most_all(fit.one_more),
+                _stranded(fit) if fit.pods else "",
+            )
             price = pod_price(fit) if fit.price is not None else ""
             yield f"| {' | '.join(map(escape_markdown, (fit.shape, str(fit.pods), *texts, price)))} |"
         yield ""

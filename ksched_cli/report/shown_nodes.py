@@ -15,7 +15,7 @@ from ksched_cli.report.visible import with_texts
 T = TypeVar("T")
 
 # People copy these, so that they keep the full names.
-COPIED = ("flags", "commands", "patch")
+COPIED = ("flags", "commands", "patch", "cordon", "uncordon")
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ksched_cli.report.console import make_console
+from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import stats_entry
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.money import plain_money
+from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.omissions import omissions, print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import write_row
+from ksched_cli.report.short_names import shows_nodes
+from ksched_cli.report.summary_line import BAD, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible, visible, with_texts
 from ksched_cli.sources.own_documents import API_VERSION
 
@@ -77,6 +80,7 @@ def sizing_document(found: Sizing, options: RenderOptions) -> dict[str, Any]:
         "heldBack": dict(found.held_back),
         "coverage": dict(found.coverage),
         "stats": stats_entry(found.stats),
+        **node_table_entry(found.columns),
     }
     if found.cheaper:
         cheaper = found.cheaper
@@ -110,9 +114,10 @@ def write_sizing_rows(found: Sizing, out: TextIO, options: RenderOptions) -> Non
 
 @renders("Sizing", "table", "wide")
 @shows_visible
+@shows_nodes
 def print_sizing(found: Sizing, out: TextIO, options: RenderOptions) -> None:
     console = make_console(options.width, out)
-    console.print(Text(size_headline(found), style="bold green" if found.fits else "bold red"))
+    print_hanging(console, sizing_summary_line(found))
     for line in search_lines(found):
         console.print(Padding(Text(line, style="dim"), (0, 0, 0, 2)))
     if found.nodes:
@@ -132,19 +137,21 @@ def print_sizing(found: Sizing, out: TextIO, options: RenderOptions) -> None:
     print_omissions(found.coverage, console)
 
 
-def size_headline(found: Sizing) -> str:
-    """`14 nodes for 2.93 USD/h: all 60 pending pods have a node`."""
-    placed, waiting = len(found.pods), len(found.unplaced)
-    pods = f"all {placed:,} pending pods have a node"
-    if not placed and not waiting:
-        pods = "no pod is pending"
-    elif waiting:
-        pods = f"{placed:,} pending pods have a node, {_pods(waiting)} cannot be placed"
-    elif placed == 1:
-        pods = "the pending pod has a node"
-    if not found.nodes:
-        return f"no node to add: {pods}"
-    return f"add {_nodes(found.count)} for {_price(found, found.cost)}: {pods}"
+def sizing_summary_line(found: Sizing) -> Text:
+    """`60 pending pods: all fit with 14 more nodes, 2.93 USD/h, gap 1.2 %`."""
+    waiting = len(found.unplaced)
+    subject = counted(len(found.pods) + waiting, "pending pod")
+    more = f"{found.count:,} more {'node' if found.count == 1 else 'nodes'}" if found.nodes else "no more nodes"
+    details = [_price(found, found.cost)] if found.nodes else []
+    if found.nodes:
+        details.append("nothing is proven" if found.gap is None else f"gap {found.gap} %" if found.gap else "proven")
+    if not found.pods and not waiting:
+        return summary_line(subject, "no node to add", GOOD)
+    if waiting:
+        return summary_line(subject, f"{waiting:,} cannot be placed", BAD, [f"{more} for the others", *details])
+    return summary_line(
+        subject, f"all fit with {more}" if waiting + len(found.pods) > 1 else f"fits with {more}", GOOD, details
+    )
 
 
 def search_lines(found: Sizing) -> Iterator[str]:
@@ -176,14 +183,6 @@ def cheaper_line(found: Sizing) -> str:
 
 def _price(found: Sizing, amount: Decimal) -> str:
     return f"{plain_money(amount)} {found.unit}".rstrip()
-
-
-def _nodes(count: int) -> str:
-    return f"{count:,} node{'' if count == 1 else 's'}"
-
-
-def _pods(count: int) -> str:
-    return f"{count:,} pod{'' if count == 1 else 's'}"
 
 
 def _nodes_table(found: Sizing, headers: bool) -> Table:
@@ -225,7 +224,7 @@ def _print_unplaced(found: Sizing, console: Console, wide: bool) -> None:
         if len(pod.reasons) > _REASONS:
             console.print(Padding(Text(f"and {len(pod.reasons) - _REASONS} more shapes", style="dim"), (0, 0, 0, 4)))
     if len(found.unplaced) > shown:
-        console.print(Padding(Text(f"and {_pods(len(found.unplaced) - shown)} more (-o json)"), (0, 0, 0, 2)))
+        console.print(Padding(Text(f"and {counted(len(found.unplaced) - shown, 'pod')} more (-o json)"), (0, 0, 0, 2)))
 
 
 def _held_back_line(held_back: Mapping[str, str]) -> str:
@@ -244,7 +243,7 @@ def write_sizing_markdown(found: Sizing, out: TextIO, options: RenderOptions) ->
 
 
 def _markdown(found: Sizing) -> Iterator[str]:
-    yield f"### ksched size: {escape_markdown(size_headline(found))}"
+    yield f"### ksched size: {escape_markdown(sizing_summary_line(found).plain)}"
     yield ""
     for line in search_lines(found):
         yield f"- {escape_markdown(line)}"

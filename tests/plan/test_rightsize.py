@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from ksched_cli.api.quantity import milli_value, value
 from ksched_cli.errors import InputError
 from ksched_cli.plan.rightsize import Rightsizing
+from ksched_cli.report.rightsize import limit_lines
 from tests.plan.size.cases import catalog, daemon_set, load, node, pending, shape
 
 GIB = 2**30
@@ -93,3 +95,24 @@ def test_the_container_that_requests_most_gets_the_difference() -> None:
 def test_a_daemon_set_has_no_request_to_size() -> None:
     with pytest.raises(InputError, match="no pod that is pending"):
         rightsize(TWO, daemon_set("agent", "100m"))
+
+
+@pytest.mark.parametrize(
+    ("resource", "step"), [pytest.param("cpu", 1, id="cpu"), pytest.param("memory", 2**20, id="memory")]
+)
+@pytest.mark.parametrize("replicas", [1, 3, 7])
+def test_a_printed_limit_fits_and_one_step_more_does_not(replicas: int, resource: str, step: int) -> None:
+    objects = [node("n0", cpu="3930m", memory="15100Mi", pods=20), node("n1", cpu="4", memory="16Gi", pods=20)]
+    (workload,) = rightsize(objects, deployment("web", replicas, "100m", "100Mi")).workloads
+    (line,) = [each for each in limit_lines(workload) if each.startswith(resource)]
+    printed = line.split("up to ")[1].split()[0]
+    amount = milli_value(printed) if resource == "cpu" else value(printed)
+    larger = f"{amount + step}m" if resource == "cpu" else str(amount + step)
+    own = {"cpu": "100m", "memory": "100Mi"}
+
+    def left(text: str) -> list[Any]:
+        run = load(objects).apply(deployment("web", replicas, **{**own, resource: text}))
+        return list(run.simulate(detail=False).unplaced)
+
+    assert left(printed) == []
+    assert left(larger) != []

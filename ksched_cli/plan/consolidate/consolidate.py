@@ -15,6 +15,7 @@ from ksched_cli.plan.consolidate.plan import ConsolidationWorld, Deadline, Remov
 from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationEnd, ConsolidationStep, KeptNode
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.plan.size.shapes import ShapeCatalog
 
@@ -37,9 +38,10 @@ def consolidate_input(
     )
     bound = lower_bound(world.cluster, candidates, candidates.blocked, catalog, conditions)
     with ExitStack() as kept:
+        before = NodeColumns.of(world.cluster)
         search = _ConsolidationSearch(world, candidates, catalog, conditions, clock, kept)
         search.run(bound)
-        return search.result(prepared, bound, time_limit)
+        return search.result(prepared, bound, time_limit, before)
 
 
 class _ConsolidationSearch:
@@ -163,7 +165,7 @@ class _ConsolidationSearch:
             self._trials.pop().close()
             self._why[step.node] = f"{pod} would have no place after one more node fails"
 
-    def result(self, prepared: PreparedRun, bound: Decimal, time_limit: float) -> Consolidation:
+    def result(self, prepared: PreparedRun, bound: Decimal, time_limit: float, before: NodeColumns) -> Consolidation:
         gone = {step.node for step in self._steps}
         replaced = sum(1 for step in self._steps if step.shape)
         nodes = len(prepared.source.loaded.of(Node))
@@ -192,6 +194,7 @@ class _ConsolidationSearch:
             prepared.coverage,
             prepared.stats(len(gone), self._clock.seconds),
             prepared.source.warnings,
+            NodeChanges(before, NodeColumns.of(self._world.cluster)),
         )
 
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from ksched_cli.plan.displayed import Displayed
+from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.results import Stats
 
 # local: no single step is left that saves money; time: the time limit ended the search; optimal: the cost is the bound.
@@ -69,6 +70,7 @@ class Consolidation(Displayed):
     coverage: Mapping[str, Any]
     stats: Stats
     warnings: tuple[str, ...] = ()
+    columns: NodeChanges | None = None
 
     @property
     def saving(self) -> Decimal:

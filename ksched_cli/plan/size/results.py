@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from ksched_cli.plan.displayed import Displayed
+from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.results import Stats
 
 # optimal: the cost is the lower bound; local: no exchange of two nodes makes the set cheaper; stalled: no cheaper set
@@ -82,6 +83,7 @@ class Sizing(Displayed):
     coverage: Mapping[str, Any]
     stats: Stats
     warnings: tuple[str, ...] = ()
+    columns: NodeChanges | None = None
 
     @property
     def gap(self) -> Decimal | None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.workloads import workload_name
 from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.plan.size.classes import Survey, Surveyor
 from ksched_cli.plan.size.mending import SearchState
@@ -60,6 +61,7 @@ class _Report:
         if not proven and not greedy:
             text = "highspy is not installed: a greedy method chose the nodes, and nothing is proven about the cost"
             warnings.append(f"{text} (pip install 'ksched-cli[size]')")
+        after = self._best.columns
         return Sizing(
             money(state.cost),
             money(state.bound) if proven else None,
@@ -78,6 +80,7 @@ class _Report:
             self._prepared.coverage,
             self._prepared.stats(len(self._trials.pending), seconds),
             tuple(warnings),
+            None if after is None else NodeChanges(NodeColumns.of(self._trials.cluster), after),
         )
 
     def _bought(self) -> list[BoughtNodes]:

@@ -11,6 +11,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.node_columns import NodeColumns
 from ksched_cli.plan.size.new_nodes import NewNodes
 from ksched_cli.plan.size.shapes import NodeShape
 
@@ -39,6 +40,8 @@ class Attempt:
     shape_of: Mapping[str, NodeShape]
     cut_short: bool = False
     ties: int = 0
+    # The nodes with the pods on them, unless the run was cut short.
+    columns: NodeColumns | None = None
 
     @property
     def used(self) -> frozenset[str]:
@@ -111,7 +114,8 @@ class SizingTrials:
         )
         lost = tuple((each.pod.key, _message(each)) for each in failed if each.pod_row in daemons)
         placed = {row: node for row, node in on.items() if row < self._known}
-        return Attempt(dict(counts), placed, unplaced, lost, shape_of, cut, ties)
+        columns = None if cut else NodeColumns.of(self.cluster)
+        return Attempt(dict(counts), placed, unplaced, lost, shape_of, cut, ties, columns)
 
     def accepts(self, attempt: Attempt) -> bool:
         """Whether every pod has a node but those for which no node can be bought."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Step, Tone, bars, steps, table
+from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.words import count, joined
 
 _MOST_MOVES = 12
@@ -15,15 +16,30 @@ _TONES: Mapping[str, Tone] = {"remove": "good", "replace": "warn"}
 
 def page(document: Mapping[str, Any]) -> Page:
     done = document["steps"]
-    sections = [*_costs(document), *_plan(document), *_moves(document), *_kept(document)]
+    sections = [
+        *node_map(document, intro=_MAP),
+        *_costs(document),
+        *_plan(document),
+        *_moves(document),
+        *_kept(document),
+    ]
     figures = [
         Figure("nodes before", f"{document['nodesBefore']:,}"),
         Figure("nodes after", f"{document['nodesAfter']:,}", "good" if done else "plain"),
         Figure(f"saved, {document['unit']}".rstrip(", "), document["saving"], "good" if done else "plain"),
     ]
     return Page(
-        "consolidate", "good" if done else "plain", _verdict(document), list(_notes(document)), figures, sections
+        "consolidate",
+        "good" if done else "plain",
+        _verdict(document),
+        list(_notes(document)),
+        figures,
+        sections,
+        node_columns(document),
     )
+
+
+_MAP = "A cell is a node, filled by what pods request of it before the first step and after the last."
 
 
 def _verdict(document: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ksched_cli.report.html.model import Figure, Heading, Page, Section, Tone, table
+from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.words import count
 
 
@@ -18,8 +19,16 @@ def page(document: Mapping[str, Any]) -> Page:
         Figure("pods that fit now", f"{placed:,}", "good" if placed else "plain"),
         Figure("do not fit now", f"{pods - placed:,}", "bad" if placed < pods else "plain"),
     ]
-    sections = [*_now(workloads), *(section for each in workloads for section in _shapes(each, document["unit"]))]
-    return Page("rightsize", tone, _verdict(pods, placed), list(_notes(workloads)), figures, sections)
+    sections = [
+        *node_map(document, intro=_MAP),
+        *_now(workloads),
+        *(section for each in workloads for section in _shapes(each, document["unit"])),
+    ]
+    notes = list(_notes(workloads))
+    return Page("rightsize", tone, _verdict(pods, placed), notes, figures, sections, node_columns(document))
+
+
+_MAP = "A cell is a node. The darker part is what pending pods take, with the requests as they are."
 
 
 def _verdict(pods: int, placed: int) -> str:

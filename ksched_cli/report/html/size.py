@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Tone, bars, table
+from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.words import count
 
 _MOST_REASONS = 3
@@ -16,14 +17,25 @@ _MOST_REASONS = 3
 def page(document: Mapping[str, Any]) -> Page:
     placed, unplaced = len(document["pods"]), len(document["unplaced"])
     tone: Tone = "bad" if unplaced else "good"
-    sections = [*_nodes(document), *_costs(document), *_unplaced(document), *_pods(document), *_left_out(document)]
+    sections = [
+        *node_map(document, intro=_MAP),
+        *_nodes(document),
+        *_costs(document),
+        *_unplaced(document),
+        *_pods(document),
+        *_left_out(document),
+    ]
     figures = [
         Figure("nodes to add", f"{sum(each['count'] for each in document['nodes']):,}"),
         Figure(f"cost, {document['unit']}".rstrip(", "), document["cost"]),
         Figure("pods with a node", f"{placed:,}", "good" if placed else "plain"),
         Figure("no node", f"{unplaced:,}", "bad" if unplaced else "plain"),
     ]
-    return Page("size", tone, _verdict(document), list(_notes(document)), figures, sections)
+    notes = list(_notes(document))
+    return Page("size", tone, _verdict(document), notes, figures, sections, node_columns(document))
+
+
+_MAP = "A cell is a node, those to add among them. The darker part is what the pending pods take."
 
 
 def _verdict(document: Mapping[str, Any]) -> str:
@@ -72,7 +84,7 @@ def _nodes(document: Mapping[str, Any]) -> list[Section]:
         ]
         for each in document["nodes"]
     ]
-    return [table("nodes", "Nodes to add", columns, rows)] if rows else []
+    return [table("to-add", "Nodes to add", columns, rows)] if rows else []
 
 
 def _costs(document: Mapping[str, Any]) -> list[Section]:

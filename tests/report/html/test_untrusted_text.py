@@ -49,6 +49,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 CAPACITY = str(ROOT / "fixtures" / "manifests" / "capacity.yaml")
+SHAPES = str(ROOT / "fixtures" / "catalogs" / "shop.yaml")
 COMMANDS = {
     "simulate": ("simulate", "--from", "{demo}"),
     "simulate --settle": ("simulate", "--from", "{demo}", "--settle"),
@@ -60,6 +61,9 @@ COMMANDS = {
     "drain --each node": ("drain", "--each", "node", "--from", "{drain}"),
     "diff": ("diff", "--from", "{demo}", "--to", "{fleet}"),
     "sweep": ("sweep", "--fail", "node", "--from", "{drain}"),
+    "size": ("size", "--from", "{demo}", "--catalog", SHAPES, "--time-limit", "1s"),
+    "consolidate": ("consolidate", "--from", "{drain}", "--force", "--delete-emptydir-data", "--time-limit", "5s"),
+    "rightsize": ("rightsize", "--from", "{demo}", "-f", CAPACITY, "--catalog", SHAPES),
 }
 
 
