@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
+from ksched_cli.api.core import Node
 from ksched_cli.cluster.columns import NOWHERE, BoolColumn, IdColumn, RowColumn, Vocabulary
 
 ABSENT = 0
@@ -56,21 +57,21 @@ class LabelColumn:
         used = np.argsort(first, kind="stable")[: 1 + int((first[1:] < len(ids)).sum())]
         number = np.zeros(len(values), dtype=np.int32)
         number[used] = np.arange(len(used))
-        return LabelColumn(number[ids], [values[old] for old in used.tolist()])
+        return LabelColumn(number[ids], np.fromiter(values, dtype=object, count=len(values))[used].tolist())
 
 
 class LabelColumns:
     """Columns made when a key is first used. All are dropped when the labels of any node change."""
 
-    def __init__(self, labels: Sequence[Mapping[str, str]]) -> None:
-        self._labels = labels
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes = nodes
         self._columns: dict[str, LabelColumn] = {}
 
     def column(self, key: str) -> LabelColumn:
         found = self._columns.get(key)
         if found is None:
-            values = (entry.get(key) for entry in self._labels)
-            found = self._columns[key] = LabelColumn.of(values, len(self._labels))
+            values = (node.metadata.labels.get(key) for node in self._nodes)
+            found = self._columns[key] = LabelColumn.of(values, len(self._nodes))
         return found
 
     def keys(self) -> Set[str]:
@@ -81,4 +82,4 @@ class LabelColumns:
         """Make the columns that `before` has, from these rows of it and from the labels where `source` is NOWHERE."""
         new = np.nonzero(source == NOWHERE)[0].tolist()
         for key, column in before._columns.items():
-            self._columns[key] = column.moved(source, {row: self._labels[row].get(key) for row in new})
+            self._columns[key] = column.moved(source, {row: self._nodes[row].metadata.labels.get(key) for row in new})

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from copy import copy
 from functools import cached_property
+from itertools import compress
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ksched_cli.api.core import Node, Taint
 from ksched_cli.api.quantity import milli_value, value
@@ -43,15 +45,16 @@ class NodeTable:
         # For each row how many nodes were added before it.
         self.arrival_rank: RowColumn = listing_order(zones)
         self._zone: IdColumn = zones[self.arrival_rank]
-        self.objects: list[Node] = [self.arrival[place] for place in self.arrival_rank.tolist()]
-        self.names: list[str] = [node.metadata.name for node in self.objects]
-        self.name_column = np.array(self.names, dtype=object)
-        self.row_of: dict[str, int] = dict(zip(self.names, range(len(self.names)), strict=True))
+        arrived = np.fromiter(self.arrival, dtype=object, count=len(self.arrival))
+        self.objects: list[Node] = arrived[self.arrival_rank].tolist()
         self.all_rows: RowColumn = np.arange(len(self.objects), dtype=np.int64)
         # The row that each node has in the table before, NOWHERE for those that are new or have changed.
         self.source: RowColumn = kept[self.arrival_rank]
         source = self.source
-        self.labels = LabelColumns([node.metadata.labels for node in self.objects])
+        self.name_column = self._names_of_rows(before, source)
+        self.names: list[str] = self.name_column.tolist()
+        self.row_of: dict[str, int] = dict(zip(self.names, range(len(self.names)), strict=True))
+        self.labels = LabelColumns(self.objects)
         if before is not None:
             self.labels.take_over(before.labels, source)
         self.images = ImageIndex(self, before, source)
@@ -80,6 +83,15 @@ class NodeTable:
             zones[place] = self._zone_keys.id(zone_key(self.arrival[place].metadata.labels, self._release))
         return zones
 
+    def _names_of_rows(self, before: NodeTable | None, source: RowColumn) -> NDArray[np.object_]:
+        """As an array, so that a row costs no Python where `before` has the node."""
+        if before is None or not len(before):
+            return np.fromiter((node.metadata.name for node in self.objects), dtype=object, count=len(self.objects))
+        names = before.name_column[source]
+        for row in np.nonzero(source == NOWHERE)[0].tolist():
+            names[row] = self.objects[row].metadata.name
+        return names
+
     def _ranked_names(self, before: NodeTable | None, source: RowColumn) -> RowColumn:
         rank = np.empty(len(self.objects), dtype=np.int64)
         if before is not None and not (source == NOWHERE).any():
@@ -97,8 +109,8 @@ class NodeTable:
         there[[self.row_of[name] for name in names]] = False
         rows = np.empty(len(self), dtype=np.int64)
         rows[self.arrival_rank] = self.all_rows
-        kept: RowColumn = rows[there[rows]]
-        return NodeTable([self.objects[row] for row in kept.tolist()], resources, self._release, self, kept)
+        stays = there[rows]
+        return NodeTable(tuple(compress(self.arrival, stays.tolist())), resources, self._release, self, rows[stays])
 
     def new_rows(self, before: NodeTable) -> RowColumn:
         """For each row of the table before the row of the node in this one, NOWHERE where the node is gone."""

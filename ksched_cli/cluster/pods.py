@@ -10,7 +10,7 @@ import numpy as np
 from ksched_cli.cluster.columns import NOWHERE, BoolColumn, IdColumn, Int64Column, RowColumn, Vocabulary, grown
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pod_shapes import PodShapes
-from ksched_cli.cluster.undo import LoggedDict, LoggedSet, UndoLog
+from ksched_cli.cluster.undo import LoggedSet, LoggedTable, UndoLog
 
 LabelSet = frozenset[tuple[str, str]]
 
@@ -25,7 +25,7 @@ class PodTable:
         self.epoch = 0
         self._undo.after_roll_back(self._count_roll_back)
         self.infos: list[PodInfo] = []
-        self.row_of: dict[str, int] = LoggedDict(self._undo)
+        self.row_of: dict[str, int] = LoggedTable(self._undo)
         self.gone: set[int] = LoggedSet(self._undo)
         self.namespaces: Vocabulary[str] = Vocabulary()
         self.label_sets: Vocabulary[LabelSet] = Vocabulary()

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from _collections_abc import dict_items, dict_keys, dict_values
 
 K = TypeVar("K")
 E = TypeVar("E")
@@ -186,6 +189,90 @@ class LoggedDict(dict[K, V]):
     def __ior__(self, other: Any) -> Any:  # type: ignore[misc]
         self.update(other)
         return self
+
+
+class LoggedTable(LoggedDict[K, V]):
+    """A LoggedDict of many keys, of which a trial removes few: it is never copied as a whole. A roll back adds a
+    removed key at the end, and the next loop over the dict moves it to its place."""
+
+    __slots__ = ("_in_order", "_next_turn", "_turns")
+
+    def __init__(self, undo: UndoLog, items: Mapping[K, V] | Iterable[tuple[K, V]] = ()) -> None:
+        super().__init__(undo, items)
+        # The place of each key among the others, numbered when the first key is removed.
+        self._turns: dict[K, int] | None = None
+        self._next_turn = 0
+        self._in_order = True
+
+    def __setitem__(self, key: K, value: V) -> None:
+        undo = self._undo
+        if key in self:
+            if undo.recording:
+                undo.note(dict.__setitem__, self, key, self[key])
+        else:
+            if undo.recording:
+                undo.note(self._take_back, key)
+            if self._turns is not None:
+                self._turns[key] = self._next_turn
+                self._next_turn += 1
+        dict.__setitem__(self, key, value)
+
+    def _note_removal(self, key: K) -> None:
+        if key not in self:
+            return
+        if self._turns is None:
+            if not self._undo.recording:
+                return
+            self._turns = {each: turn for turn, each in enumerate(dict.keys(self))}
+            self._next_turn = len(self)
+        self._undo.note(self._put_back, key, self[key], self._turns.pop(key))
+
+    def _take_back(self, key: K) -> None:
+        dict.pop(self, key)
+        if self._turns is not None:
+            del self._turns[key]
+
+    def _put_back(self, key: K, value: V, turn: int) -> None:
+        assert self._turns is not None
+        dict.__setitem__(self, key, value)
+        self._turns[key] = turn
+        self._in_order = False
+
+    def _sort(self) -> None:
+        if not self._in_order:
+            assert self._turns is not None
+            items = {key: self[key] for key in sorted(dict.keys(self), key=self._turns.__getitem__)}
+            dict.clear(self)
+            dict.update(self, items)
+            self._in_order = True
+
+    def __iter__(self) -> Iterator[K]:
+        self._sort()
+        return dict.__iter__(self)
+
+    def __reversed__(self) -> Iterator[K]:
+        self._sort()
+        return dict.__reversed__(self)
+
+    def keys(self) -> dict_keys[K, V]:
+        self._sort()
+        return dict.keys(self)
+
+    def values(self) -> dict_values[K, V]:
+        self._sort()
+        return dict.values(self)
+
+    def items(self) -> dict_items[K, V]:
+        self._sort()
+        return dict.items(self)
+
+    def popitem(self) -> tuple[K, V]:
+        key = next(reversed(self))
+        return key, self.pop(key)
+
+    def clear(self) -> None:
+        for key in list(self):
+            del self[key]
 
 
 def _refill_dict(target: dict[Any, Any], kept: dict[Any, Any]) -> None:

@@ -103,8 +103,9 @@ class Usage:
         moved.nonzero[:, new] = self.nonzero[:, old]
         moved.pod_count[new] = self.pod_count[old]
         moved.ports = self.ports.renumbered(new_row)
-        source = np.full(nodes, -1)
-        source[new] = old
-        pods, undo = self.pods, self._undo
-        moved.pods = [pods[row] if row >= 0 else LoggedDict(undo) for row in source.tolist()]
+        pods = np.full(nodes, None, dtype=object)
+        pods[new] = np.fromiter(self.pods, dtype=object, count=len(self.pods))[old]
+        moved.pods = pods.tolist()
+        for row in np.nonzero(np.bincount(new, minlength=nodes) == 0)[0].tolist():
+            moved.pods[row] = LoggedDict(self._undo)
         return moved

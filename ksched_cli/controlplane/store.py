@@ -7,8 +7,10 @@ from typing import Any, TypeVar
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.meta import ObjectMeta, controller_of
+from ksched_cli.api.selectors import Selector
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex
+from ksched_cli.cluster.undo import Logged, LoggedIndex, LoggedTable
+from ksched_cli.controlplane.pod_tallies import PodTallies
 from ksched_cli.sources.loaded import Loaded
 
 K = TypeVar("K")
@@ -27,8 +29,12 @@ def owner_identity(item: Any) -> Identity | None:
 
 
 def _index_key(pod: Pod) -> Identity:
+    return owner_identity(pod) or _orphans_of(pod.metadata.namespace)
+
+
+def _orphans_of(namespace: str) -> Identity:
     """Pods without a controller are kept by namespace."""
-    return owner_identity(pod) or ("", pod.metadata.namespace, "")
+    return "", namespace, ""
 
 
 class Store(Logged):
@@ -42,8 +48,8 @@ class Store(Logged):
         self._loaded = loaded
         self.catalog = catalog if catalog is not None else Catalog(loaded.others())
         self.undo = self.catalog.undo
-        self._pods: dict[Identity, Pod] = LoggedDict(self.undo)
-        self._nodes: dict[Identity, Node] = LoggedDict(
+        self._pods: dict[Identity, Pod] = LoggedTable(self.undo)
+        self._nodes: dict[Identity, Node] = LoggedTable(
             self.undo, ((identity_of(node), node) for node in loaded.of(Node))
         )
         # The identities of what an owner controls, in the order of creation: a dict is an ordered set.
@@ -52,7 +58,8 @@ class Store(Logged):
         self._owned: LoggedIndex[Identity, Identity, Any] | None = None
         self._referring: LoggedIndex[tuple[str, str], Identity, Any] | None = None
         for pod in loaded.of(Pod):
-            self._put_pod(pod)
+            self._index_pod(pod)
+        self._tallies = PodTallies(self.undo, self.pods_of_identity)
 
     # Reading
 
@@ -94,7 +101,14 @@ class Store(Logged):
 
     def orphans(self, namespace: str) -> list[Pod]:
         """Pods without a controller."""
-        return self.pods_of_identity(("", namespace, ""))
+        return self.pods_of_identity(_orphans_of(namespace))
+
+    def count_active(self, owner: Any, selector: Selector) -> tuple[int, int]:
+        """How many pods the owner controls or would adopt that are active and that the selector matches, and how many
+        of these are ready."""
+        own = self._tallies.count(identity_of(owner), selector)
+        orphans = self._tallies.count(_orphans_of(owner.metadata.namespace), selector)
+        return own[0] + orphans[0], own[1] + orphans[1]
 
     def pods_on(self, node: str) -> list[Pod]:
         return [self._pods[each] for each in self._pods_on.get(node, ())]
@@ -196,6 +210,10 @@ class Store(Logged):
                 self._owned.drop(owner, identity_of(item))
 
     def _put_pod(self, pod: Pod) -> None:
+        self._tallies.replace(_index_key(pod), self._pods.get(identity_of(pod)), pod)
+        self._index_pod(pod)
+
+    def _index_pod(self, pod: Pod) -> None:
         identity = identity_of(pod)
         self._pods[identity] = pod
         self._pods_of.put(_index_key(pod), identity, None)
@@ -204,8 +222,10 @@ class Store(Logged):
 
     def _drop_pod(self, pod: Pod) -> None:
         identity = identity_of(pod)
-        old = self._pods.pop(identity, None)
+        old = self._pods.get(identity)
         if old is not None:
+            self._tallies.replace(_index_key(old), old, None)
+            self._pods.pop(identity)
             self._pods_of.drop(_index_key(old), identity)
             self._pods_on.drop(old.spec.node_name, identity)
 

@@ -39,6 +39,8 @@ _IGNORED = {
     "Scheduler": {"runtimes"},
     "SchedulingQueue": {"_runtimes"},
     "LoggedDict": {"_kept"},
+    "LoggedTable": {"_kept", "_turns", "_next_turn", "_in_order"},
+    "PodTallies": {"_tallies"},
     "Hints": {"_known", "_interest", "_nearby"},
     "PodGroups": {"_members", "_seen", "_epoch"},
     "Budgets": {"_selectors"},

@@ -72,13 +72,11 @@ class ReplicaSetController(Controller):
         item = self.store.get(_KINDS[key[0]], key[2], key[1])
         if item is None or item.metadata.deletion_timestamp is not None or item.spec.template is None:
             return
-        active = [pod for pod in self.claimed(item) if is_active(pod)]
-        changed = True
         try:
-            changed = self._manage_replicas(item, active)
+            self._manage_replicas(item)
         finally:
             self._check_availability_later(item)
-            self.api.statuses.set(item, self._count(item, None if changed else active))
+            self.api.statuses.set(item, self._count(item))
 
     def claimed(self, item: Replicated) -> list[Pod]:
         """PodControllerRefManager.ClaimPods: the set's own pods, and those without a controller that it adopts."""
@@ -87,23 +85,24 @@ class ReplicaSetController(Controller):
         orphans = self.store.orphans(item.metadata.namespace)
         return [*own, *(pod for pod in orphans if is_active(pod) and selector.matches(pod.metadata.labels))]
 
-    def _manage_replicas(self, item: Replicated, active: list[Pod]) -> bool:
-        """Create or delete pods. Whether there was anything to do."""
-        surplus = len(active) - wanted_replicas(item)
+    def _manage_replicas(self, item: Replicated) -> None:
+        """Create or delete pods."""
+        selector = selector_of(item)
+        surplus = self.store.count_active(item, selector)[0] - wanted_replicas(item)
         if surplus > 0:
+            active = self._active(item)
             related = [pod for pod in self._related(item) if is_active(pod)]
             count = min(surplus, _BURST)
             for pod in pods_to_delete(active, related, count, self.api.now(), self.api.draws, identity_of(item)):
                 self.api.delete(pod, why=f"surplus of {type(item).__name__} {item.metadata.name}")
-            return True
+            return
         assert item.spec.template is not None
-        if not selector_of(item).matches(item.spec.template.metadata.labels):
+        if not selector.matches(item.spec.template.metadata.labels):
             # The API server accepts no such set. It would create pods without end, for it would find none of them.
-            return False
+            return
         # Where no scheduler runs in between, the pods come in the same order without bursts.
         missing = range(-surplus if self.api.places_everything else min(-surplus, _BURST))
         self.api.create_all(item, (self._new_pod(item, number) for number in missing))
-        return bool(missing)
 
     def _new_pod(self, item: Replicated, number: int) -> Pod:
         metadata = item.metadata
@@ -131,18 +130,21 @@ class ReplicaSetController(Controller):
             return known
         return self._count(item)
 
-    def _count(self, item: Replicated, active: list[Pod] | None = None) -> ReplicaStatus:
-        """`active` are its active pods, where these are known. Only ready pods are available."""
-        if active is None:
-            active = [pod for pod in self.claimed(item) if is_active(pod)]
-        ready, least, now = [pod for pod in active if is_ready(pod)], item.spec.min_ready_seconds, self.api.now()
-        available = sum(is_available(pod, least, now) for pod in ready) if least else len(ready)
-        return ReplicaStatus(len(active), len(ready), available)
+    def _count(self, item: Replicated) -> ReplicaStatus:
+        """Without minReadySeconds every ready pod is available."""
+        active, ready = self.store.count_active(item, selector_of(item))
+        least, now = item.spec.min_ready_seconds, self.api.now()
+        if not least:
+            return ReplicaStatus(active, ready, ready)
+        return ReplicaStatus(active, ready, sum(is_available(pod, least, now) for pod in self._active(item)))
+
+    def _active(self, item: Replicated) -> list[Pod]:
+        return [pod for pod in self.claimed(item) if is_active(pod)]
 
     def _check_availability_later(self, item: Replicated) -> None:
         least = item.spec.min_ready_seconds
         if least:
-            due = [ready_since(pod) + least for pod in self.claimed(item) if is_active(pod) and is_ready(pod)]
+            due = [ready_since(pod) + least for pod in self._active(item) if is_ready(pod)]
             later = [moment - self.api.now() for moment in due if moment > self.api.now()]
             if later:
                 self.queue.add_after(self, identity_of(item), min(later))

@@ -43,5 +43,7 @@ def _with_full_name(edit: Edit, plane: ControlPlane) -> Edit:
     """The edit of the node that is meant: people write the part of its name before the first dot."""
     if not isinstance(edit, NodeEdit):
         return edit
+    if plane.store.get(Node, edit.node) is not None:
+        return edit
     name = full_node_name(edit.node, [node.metadata.name for node in plane.store.of(Node)])
     return edit if name == edit.node else replace(edit, node=name)

@@ -1,0 +1,66 @@
+"""How many pods of an owner are active and ready, kept up to date pod by pod."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.selectors import Selector
+from ksched_cli.cluster.undo import UndoLog
+from ksched_cli.controlplane.pods import is_active, is_ready
+
+# Kind, namespace and name of an owner; with an empty kind and name, the pods of a namespace without a controller.
+Owner = tuple[str, str, str]
+# Kinds of owners of which tallies are kept.
+TALLIED_KINDS = frozenset({"ReplicaSet", "ReplicationController", ""})
+_LabelSet = frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class PodTally:
+    """Active pods with these labels, and how many of them are ready."""
+
+    labels: Mapping[str, str]
+    active: int = 0
+    ready: int = 0
+
+
+class PodTallies:
+    """The pods of an owner are counted when its tally is needed first, or before its first pod changes. So a first
+    count is that of the loaded pods, and stays valid after each roll back."""
+
+    def __init__(self, undo: UndoLog, pods_of: Callable[[Owner], Iterable[Pod]]) -> None:
+        self._undo, self._pods_of = undo, pods_of
+        self._tallies: dict[Owner, dict[_LabelSet, PodTally]] = {}
+
+    def count(self, owner: Owner, selector: Selector) -> tuple[int, int]:
+        """How many pods of the owner that the selector matches are active, and how many of these are ready."""
+        matching = [each for each in self._of(owner).values() if each.active and selector.matches(each.labels)]
+        return sum(each.active for each in matching), sum(each.ready for each in matching)
+
+    def replace(self, owner: Owner, old: Pod | None, new: Pod | None) -> None:
+        """Called before the store replaces a pod of the owner; None for absent."""
+        if owner[0] not in TALLIED_KINDS:
+            return
+        tallies = self._of(owner)
+        for pod, sign in ((old, -1), (new, 1)):
+            if pod is not None and is_active(pod):
+                labels = pod.metadata.labels
+                key = frozenset(labels.items())
+                before = tallies.get(key) or PodTally(labels)
+                self._undo.note(tallies.__setitem__, key, before)
+                tallies[key] = PodTally(before.labels, before.active + sign, before.ready + sign * is_ready(pod))
+
+    def _of(self, owner: Owner) -> dict[_LabelSet, PodTally]:
+        found = self._tallies.get(owner)
+        if found is None:
+            groups: dict[_LabelSet, list[Pod]] = {}
+            for pod in self._pods_of(owner):
+                if is_active(pod):
+                    groups.setdefault(frozenset(pod.metadata.labels.items()), []).append(pod)
+            found = self._tallies[owner] = {
+                key: PodTally(pods[0].metadata.labels, len(pods), sum(map(is_ready, pods)))
+                for key, pods in groups.items()
+            }
+        return found
