@@ -188,7 +188,7 @@ class _Loader(Reading):
             older, unsaid = restate(profile, self._release, self._gates, points_of)
             restated.append(older)
             for plugin, text in unsaid:
-                problem = f"Kubernetes {self._release.version} cannot be told: {text} of {plugin}"
+                problem = f"Kubernetes {self._release.version} cannot express {text} of {plugin}"
                 self.complain(problem, ("profiles", index, "pluginConfig"))
         return restated
 

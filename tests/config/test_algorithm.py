@@ -458,12 +458,12 @@ def test_a_ratio_keeps_its_shape() -> None:
     [
         pytest.param(
             {"pluginConfig": config_of("NodeAffinity", addedAffinity={})},
-            "cannot be told: addedAffinity of NodeAffinity",
+            "cannot express addedAffinity of NodeAffinity",
             id="added affinity",
         ),
         pytest.param(
             {"plugins": {"filter": {"disabled": [{"name": "TaintToleration"}]}}},
-            "cannot be told: the switching off of TaintToleration",
+            "cannot express the switching off of TaintToleration",
             id="a mandatory predicate",
         ),
         pytest.param(
@@ -473,7 +473,7 @@ def test_a_ratio_keeps_its_shape() -> None:
                     scoringStrategy={"type": "LeastAllocated", "resources": [{"name": "cpu", "weight": 2}]},
                 )
             },
-            "cannot be told: scoringStrategy.resources other than cpu and memory",
+            "cannot express scoringStrategy.resources other than cpu and memory",
             id="resources",
         ),
     ],

@@ -447,5 +447,5 @@ def test_off_everywhere_is_off_at_every_point() -> None:
     ],
 )
 def test_what_an_older_minor_cannot_be_told(plugin: str, args: dict[str, Any], unsaid: str) -> None:
-    with pytest.raises(ConfigError, match=f"1.21 cannot be told: {unsaid} of {plugin}"):
+    with pytest.raises(ConfigError, match=f"1.21 cannot express {unsaid} of {plugin}"):
         load("1.21", profile(pluginConfig=[{"name": plugin, "args": args}]), "v1")

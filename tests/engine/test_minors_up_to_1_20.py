@@ -252,7 +252,7 @@ def test_an_affinity_for_all_pods(minor: str, heeded: bool) -> None:
 
 
 def test_an_affinity_for_all_pods_cannot_be_said_before_1_20() -> None:
-    with pytest.raises(ConfigError, match=r"1\.19 cannot be told: addedAffinity of NodeAffinity"):
+    with pytest.raises(ConfigError, match=r"1\.19 cannot express addedAffinity of NodeAffinity"):
         load("1.19", {"profiles": [{"schedulerName": "default-scheduler", "pluginConfig": [ADDED]}]}, "v1")
 
 
