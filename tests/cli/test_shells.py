@@ -22,11 +22,13 @@ EKS = ROOT / "fixtures" / "clusters" / "eks.yaml"
 PROMPT = "READY> "
 SETUP = {
     "bash": [
-        "bind 'set bell-style none'; bind 'set page-completions off'; bind 'set completion-query-items 0'",
+        "bind 'set bell-style none'; bind 'set page-completions off'; bind 'set completion-query-items 0'; "
+        "bind 'set show-all-if-ambiguous on'",
         f"source {ROOT}/completions/ksched.bash",
     ],
     "zsh": [
-        "autoload -U compinit; compinit -u -D; LISTMAX=0; zstyle ':completion:*' menu no",
+        "autoload -U compinit; compinit -u -D; LISTMAX=0; zstyle ':completion:*' menu no; "
+        "zstyle ':completion:*' verbose yes",
         f"source {ROOT}/completions/_ksched",
     ],
     "fish": [f"source {ROOT}/completions/ksched.fish"],
@@ -36,13 +38,18 @@ START = {
     "zsh": ["zsh", "-f", "-i"],
     "fish": ["fish", "-C", f"function fish_prompt; echo -n '{PROMPT}'; end"],
 }
-# Seconds: a busy machine may take so long, and a shell that has nothing to say is quiet for so long.
-PATIENCE, QUIET = 30.0, 3.0
+# Seconds: a busy machine may take so long.
+PATIENCE = 60.0
+# Typed behind the tab key where nothing may be offered: a shell shows it once the completion is over.
+MARK = "THE-END"
+
+# Questions of a shell to its terminal (device attributes, cursor position) and what an xterm answers.
+ANSWERS = {b"\x1b[c": b"\x1b[?62;c", b"\x1b[6n": b"\x1b[1;1R"}
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(params=["bash", "zsh"])
+@pytest.fixture(params=["bash", "zsh", "fish"])
 def shell(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     if shutil.which(name) is None:
@@ -68,7 +75,14 @@ class Session:
         environment |= {"PS1": "READY> ", "COLUMNS": "200", "LINES": "200"}
         _resize(theirs)
         self._process = subprocess.Popen(
-            START[shell], stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=work, start_new_session=True
+            START[shell],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=environment,
+            cwd=work,
+            start_new_session=True,
+            preexec_fn=_take_terminal,
         )
         os.close(theirs)
         self._until(PROMPT)
@@ -77,41 +91,52 @@ class Session:
             self._until(PROMPT)
 
     def offered(self, typed: str, *expected: str) -> str:
-        """What is on the screen after the line and the tab key, once the expected texts are there."""
-        self._send(typed)
-        shown = self._read(0.5)
-        self._send("\t")
-        shown += self._until(*expected) if expected else self._read(QUIET)
-        if not expected or not all(each in plain(shown) for each in expected):
-            self._send("\t")
-            shown += self._until(*expected) if expected else self._read(QUIET)
-        self._send("\x03")
-        self._read(0.5)
+        """What is on the screen after the line and the tab key, once the expected texts are there; without such texts,
+        once the completion is over."""
+        if expected:
+            self._send(f"{typed}\t")
+            shown = self._until(*expected)
+        else:
+            self._send(f"{typed}\t{MARK}")
+            shown = self._until(MARK)
+        # Delete the line, and have a new prompt.
+        self._send("\x15\r")
+        self._until(PROMPT)
         return plain(shown)
 
     def _send(self, text: str) -> None:
         os.write(self._ours, text.encode())
 
     def _until(self, *expected: str) -> str:
-        shown, end = "", time.monotonic() + PATIENCE / 2
-        while time.monotonic() < end and not all(each in plain(shown) for each in expected):
-            shown += self._read(0.2)
-        return shown + self._read(0.5)
-
-    def _read(self, seconds: float) -> str:
-        """All that comes until nothing has come for so long."""
-        found, last = b"", time.monotonic()
-        while time.monotonic() - last < seconds:
+        """All that comes until these texts are there, or until no more patience is left."""
+        found, end = b"", time.monotonic() + PATIENCE
+        while time.monotonic() < end and not all(each in plain(_text(found)) for each in expected):
             if select.select([self._ours], [], [], 0.1)[0]:
                 with suppress(OSError):
-                    found += os.read(self._ours, 65536)
-                    last = time.monotonic()
-        return found.decode(errors="replace")
+                    chunk = os.read(self._ours, 65536)
+                    found += chunk
+                    # fish asks what terminal this is, and waits for the answer.
+                    for question, answer in ANSWERS.items():
+                        if question in chunk:
+                            os.write(self._ours, answer)
+        return _text(found)
 
     def close(self) -> None:
         self._process.kill()
         self._process.wait()
         os.close(self._ours)
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace")
+
+
+def _take_terminal() -> None:
+    """Make stdin the controlling terminal: fish waits for one."""
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def _resize(terminal: int) -> None:
@@ -180,6 +205,20 @@ def test_descriptions_of_fish(typed: str, offered: str, tmp_path: Path) -> None:
     done = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, env=environment)
     assert done.stdout.startswith(offered)
     assert bool(done.stdout) == bool(offered)
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"], indirect=True)
+def test_descriptions(tmp_path: Path, shell: str) -> None:
+    session = Session(shell, tmp_path)
+    try:
+        for typed, *expected in (
+            ("ksched ver", "verify", "How far the answers agree with what"),
+            ("ksched simulate --kube", "--kube-version", "Answer as this minor of Kubernetes"),
+        ):
+            shown = session.offered(typed, *expected)
+            assert [each for each in expected if each not in shown] == [], shown
+    finally:
+        session.close()
 
 
 def test_descriptions_of_zsh_are_in_its_script() -> None:
