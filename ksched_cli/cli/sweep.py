@@ -187,7 +187,7 @@ def sweep(
     file = files[0] if files else None
     found = simulator.sweep(file, workers=workers or 0, dask=dask, out=out, resume=resume, **words)
     warn(found.warnings)
-    show(found, output, headers=not no_headers)
+    show(found, output, headers=not no_headers, zones=simulator.zones)
     result = found.result()
     if out is not None and result.kept:
         _write_kept(result, Path(out) / "worst")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.plan.node_columns import NodeChanges
@@ -15,12 +14,15 @@ from ksched_cli.plan.sweep.results import SweepResult, SweepStats
 from ksched_cli.plan.sweep.rows import VariantRow
 from ksched_cli.plan.sweep.statistics import FigureRange, PodOdds, SettingSummary, Share
 from ksched_cli.plan.sweep.swept_pods import VariantEnd
-from ksched_cli.report.console import make_console
+from ksched_cli.report.console import make_console, print_hanging
+from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.odds import percent, pod_entry, share_entry
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.settle import settlement_entries
+from ksched_cli.report.short_names import print_note
+from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.usage_bars import sparkline
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.sources.own_documents import API_VERSION
@@ -116,26 +118,28 @@ def _stats(stats: SweepStats) -> dict[str, Any]:
 
 @renders("SweepRun", "table", "wide")
 def print_sweep(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
-    found = run.result()
+    found = options.nodes.shown(run.result())
     console = make_console(options.width, out)
-    _print_summary(found, console, options.headers)
+    print_hanging(console, _headline(found))
+    console.print()
+    _print_outcomes(found, console, options.headers)
     _print_figures(found, console, options.headers)
     _print_settings(found.settings, console, options.headers)
     _print_worst(found.worst, console, options.headers)
     _print_pods(found, console, options)
     print_omissions(found.coverage, console)
-    _print_verdict(found, console)
+    if options.nodes.suffix:
+        print_note(out, options)
 
 
 @shows_visible
-def _print_summary(found: SweepResult, console: Console, headers: bool) -> None:
-    table = _table(headers, "RESULT")
-    for column in ("VARIANTS", "SHARE", *(("95 % INTERVAL",) if found.is_drawn else ())):
-        table.add_column(column, justify="right")
+def _print_outcomes(found: SweepResult, console: Console, headers: bool) -> None:
+    numbers = ("VARIANTS", "SHARE", *(("95 % INTERVAL",) if found.is_drawn else ()))
+    table = Grid(Column("RESULT"), *_numbers(*numbers), headers=headers)
     shares = [(Text(name, style=_colour(name)), each) for name, each in found.outcomes.items()]
     shares += [(Text(f"failed: {text}", style="red"), each) for text, each in found.failed.items()]
     for text, each in shares:
-        table.add_row(text, f"{each.count:,}", percent(each.share), *((_interval(each),) if found.is_drawn else ()))
+        table.add(text, f"{each.count:,}", percent(each.share), *((_interval(each),) if found.is_drawn else ()))
     console.print(table)
 
 
@@ -143,13 +147,11 @@ def _print_summary(found: SweepResult, console: Console, headers: bool) -> None:
 def _print_figures(found: SweepResult, console: Console, headers: bool) -> None:
     """Figures that are 0 in every variant and in the base are left out."""
     base = msgspec.to_builtins(found.base.figures)
-    table = _table(headers, "FIGURE")
-    for column in ("NOW", "LEAST", "MEAN", "MOST"):
-        table.add_column(column, justify="right")
+    table = Grid(Column("FIGURE"), *_numbers("NOW", "LEAST", "MEAN", "MOST"), headers=headers)
     for name, each in found.figures.items():
         now = base[name]
         if each.most or now:
-            table.add_row(_TITLES[name], *(_amount(name, value) for value in (now, each.least, each.mean, each.most)))
+            table.add(_TITLES[name], *(_amount(name, value) for value in (now, each.least, each.mean, each.most)))
     console.print()
     console.print(table)
 
@@ -160,15 +162,14 @@ def _print_settings(settings: Iterable[SettingSummary], console: Console, header
     shown = list(settings)
     if len(shown) < 2:
         return
-    table = _table(headers, "SETTING", "")
-    for column in ("SAFE", "NO NODE", "PREEMPTED", "NODES", "USED", "SPREAD %"):
-        table.add_column(column, justify="right")
+    numbers = _numbers("SAFE", "NO NODE", "PREEMPTED", "NODES", "USED", "SPREAD %")
+    table = Grid(Column("SETTING"), Column(), *numbers, headers=headers)
     for each in shown:
         safe = each.outcomes.get("safe")
         figures = each.figures
         names = ("unschedulable", "preempted", "nodes", "nodesUsed", "spread")
         amounts = (_amount(name, figures[name].mean) for name in names) if figures else ("-" for _ in names)
-        table.add_row(at_text(each.at), "*" if each.best else "", percent(safe.share if safe else 0.0), *amounts)
+        table.add(at_text(each.at), "*" if each.best else "", percent(safe.share if safe else 0.0), *amounts)
     console.print()
     console.print(table)
     means = [each.figures["unschedulable"].mean if each.figures else 0.0 for each in shown]
@@ -184,15 +185,13 @@ def _print_worst(worst: Iterable[VariantRow], console: Console, headers: bool) -
     rows = list(worst)
     if not rows:
         return
-    table = _table(headers, "WORST VARIANTS", "RESULT")
-    for column in ("LOST NODE", "NO NODE", "LOST"):
-        table.add_column(column, justify="right")
-    table.add_column("WHY", ratio=1)
+    counts = _numbers("LOST NODE", "NO NODE", "LOST")
+    table = Grid(Column("WORST VARIANTS"), Column("RESULT"), *counts, Column("WHY", flows=True), headers=headers)
     for row in rows:
         figures = row.figures
         numbers = (figures.evicted, figures.unschedulable, figures.lost) if figures else ("-", "-", "-")
         why = row.error or row.reason or "; ".join(row.failed)
-        table.add_row(at_text(row.at), Text(row.outcome, style=_colour(row.outcome)), *map(str, numbers), why)
+        table.add(at_text(row.at), Text(row.outcome, style=_colour(row.outcome)), *map(str, numbers), why)
     console.print()
     console.print(table)
 
@@ -205,16 +204,14 @@ def _print_pods(found: SweepResult, console: Console, options: RenderOptions) ->
     shown = pods if options.wide else pods[:_SHOWN_PODS]
     if not shown:
         return
-    table = _table(options.headers, "POD")
-    for column in ("VARIANTS", "WITHOUT A NODE", *(("95 % INTERVAL",) if found.is_drawn else ())):
-        table.add_column(column, justify="right")
-    table.add_column("NODES", ratio=1)
+    numbers = ("VARIANTS", "WITHOUT A NODE", *(("95 % INTERVAL",) if found.is_drawn else ()))
+    table = Grid(Column("POD"), *_numbers(*numbers), Column("NODES", flows=True), headers=options.headers)
     for each in shown:
         without = _without_node(each)
         nodes = ", ".join(f"{name} {percent(share.share)}" for name, share in each.nodes[:_SHOWN_NODES])
         more = f" and {len(each.nodes) - _SHOWN_NODES} more" if len(each.nodes) > _SHOWN_NODES else ""
         interval = (_interval(without),) if found.is_drawn else ()
-        table.add_row(each.pod, f"{each.variants:,}", percent(without.share), *interval, nodes + more)
+        table.add(each.pod, f"{each.variants:,}", percent(without.share), *interval, nodes + more)
     console.print()
     console.print(table)
     if len(pods) > len(shown):
@@ -226,19 +223,22 @@ def _without_node(each: PodOdds) -> Share:
     return Share(each.variants - (placed.count if placed else 0), each.variants)
 
 
+_PLURAL = {"evicts others": "evict others", "loses pods": "lose pods", "failed expectation": "fail an expectation"}
+
+
 @shows_visible
-def _print_verdict(found: SweepResult, console: Console) -> None:
-    safe = found.outcomes.get("safe")
+def _headline(found: SweepResult) -> Text:
+    """`12 variants: 6 safe, 1 no place, 5 evict others (9 variants/s, in-process, 1 worker)`."""
+    counts = {name: each.count for name, each in found.outcomes.items()}
+    safe = counts.pop("safe", 0)
+    others = [
+        f"{count:,} {_PLURAL.get(name, name) if count > 1 else name}" for name, count in reversed(list(counts.items()))
+    ]
+    style = GOOD if not counts else FAIR if found.outcome == "evicts others" else BAD
+    drawn = f", drawn from {found.product:,}" if found.variants < found.product else ""
     stats = found.stats
-    sampled = f", drawn from {found.product:,}" if found.variants < found.product else ""
-    text = f"{safe.count if safe else 0:,} of {found.variants:,} variants are safe{sampled}"
-    speed = (
-        f" ({stats.rate:,.0f} variants/s, {stats.executor}, {stats.workers} worker{'s' if stats.workers > 1 else ''})"
-    )
-    console.print()
-    console.print(
-        Text.assemble("result: ", (found.outcome, f"bold {_colour(found.outcome)}"), f": {text}", (speed, "dim"))
-    )
+    speed = f"{stats.rate:,.0f} variants/s, {stats.executor}, {counted(stats.workers, 'worker')}"
+    return summary_line(f"{counted(found.variants, 'variant')}{drawn}", f"{safe:,} safe", style, others, speed)
 
 
 def at_text(at: Mapping[str, Any]) -> str:
@@ -270,8 +270,5 @@ def _colour(outcome: str) -> str:
     return _COLOURS.get(outcome, "red")
 
 
-def _table(headers: bool, *columns: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False, show_header=headers)
-    for column in columns:
-        table.add_column(column)
-    return table
+def _numbers(*titles: str) -> Iterator[Column]:
+    return (Column(title, right=True) for title in titles)

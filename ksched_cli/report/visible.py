@@ -15,6 +15,8 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import msgspec
+
 T = TypeVar("T")
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -156,8 +158,9 @@ def _fields_of(kind: Hashable) -> tuple[str, ...] | None:
 
 def _replaced(value: Any, changes: dict[str, Any]) -> Any:
     copied = copy.copy(value)
+    set_field = msgspec.structs.force_setattr if isinstance(value, msgspec.Struct) else object.__setattr__
     for field, new in changes.items():
-        object.__setattr__(copied, field, new)
+        set_field(copied, field, new)
     return copied
 
 
