@@ -15,8 +15,6 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-import msgspec
-
 T = TypeVar("T")
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -157,6 +155,8 @@ def _fields_of(kind: Hashable) -> tuple[str, ...] | None:
 
 
 def _replaced(value: Any, changes: dict[str, Any]) -> Any:
+    import msgspec
+
     copied = copy.copy(value)
     set_field = msgspec.structs.force_setattr if isinstance(value, msgspec.Struct) else object.__setattr__
     for field, new in changes.items():
