@@ -19,6 +19,8 @@ RECORDINGS = Path(__file__).parent.parent / "fixtures" / "conformance" / "other-
 # How many cases each minor could be given: it has to know their kinds and be able to express their configuration.
 CASES = {
     "1.16": 68,
+    "1.17": 148,
+    "1.18": 148,
     "1.21": 177,
     "1.23": 168,
     "1.24": 176,

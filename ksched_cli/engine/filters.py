@@ -40,6 +40,7 @@ class Filters:
         self._known = FilterMemory(cluster)
         # A predicate that failed did so for every node, and the errors of all nodes were counted.
         self._counts_errors = EngineRules.of(cluster.release).errors_are_counted
+        self._first_reason_only = EngineRules.of(cluster.release).nodes_have_one_reason
         self.fixed = frozenset(plugin.name for plugin in profile.filter if not plugin.follows_pods)
 
     def in_force(self, state: CycleState) -> list[FilterPlugin[Any]]:
@@ -112,7 +113,7 @@ class Filters:
             verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
         if len(verdict) != len(nodes):
             raise PluginFault(plugin.name, "filter", f"{len(verdict)} verdicts for {len(nodes)} nodes")
-        return verdict
+        return verdict.with_first_reasons() if self._first_reason_only else verdict
 
     def _run_all(
         self,
@@ -145,7 +146,7 @@ class Filters:
         failed = np.nonzero(verdict.codes == _ERROR)[0]
         if len(failed):
             text = error_of("filter", plugin, pod.name, verdict.status(int(failed[0])).message, self._cluster.release)
-            raise CycleError(f"{text} (node {nodes.names[failed[0]]})")
+            raise CycleError(text)
 
     def row_scoped(self, state: CycleState) -> bool:
         """Whether every filter that is not skipped looks at one node alone."""

@@ -39,6 +39,7 @@ class PreFilters:
         self._runs_all = rules.all_pre_filters_are_run
         # A predicate that failed did so for every node, and the errors of all nodes were counted.
         self._counts_errors = rules.errors_are_counted
+        self._rejection_is_an_error = rules.rejection_by_pre_filter_is_an_error
         # podPassesBasicChecks checked the claims before a plugin did.
         self._checks_claims = rules.claims_are_checked_first
         names = {plugin.name for plugin in profile.pre_filter}
@@ -56,6 +57,8 @@ class PreFilters:
         state.skip_filter.update(plugin.name for plugin in self._only_filters if plugin.is_indifferent(pod))
         for plugin in self._profile.pre_filter:
             answer = self.call(plugin, pod)
+            if self._rejection_is_an_error and isinstance(answer, Status) and answer.rejected:
+                raise CycleError(f'rejected by "{plugin.name}" at prefilter: {answer.message}')
             if isinstance(answer, PreFilterResult):
                 state.filter_states[plugin.name] = answer.state
                 if answer.skip:

@@ -20,6 +20,12 @@ _TEXTS_1_19 = {
     "score": 'error while running score plugin for pod "{pod}": {text}',
     "range": 'error while applying score defaultWeights for pod "{pod}": score plugin "{plugin}" {text}',
 }
+_TEXTS_1_18 = {**_TEXTS_1_19, "preFilter": 'error while running "{plugin}" prefilter plugin for pod "{pod}": {text}'}
+_TEXTS_1_17 = {
+    **_TEXTS_1_18,
+    "filter": 'error while running "{plugin}" filter plugin for pod "{pod}": {text}',
+    "preScore": 'error while running "{plugin}" postfilter plugin for pod "{pod}": {text}',
+}
 
 
 def error_of(point: str, plugin: str, pod: str, text: str, release: Release) -> str:
@@ -28,4 +34,6 @@ def error_of(point: str, plugin: str, pod: str, text: str, release: Release) -> 
 
 
 def _texts(release: Release) -> dict[str, str]:
-    return (_TEXTS_1_19, _TEXTS_1_20, _TEXTS)[EngineRules.of(release).error_texts]
+    # Predicates count the errors as they are.
+    by_index = (_TEXTS_1_19, _TEXTS_1_17, _TEXTS_1_18, _TEXTS_1_19, _TEXTS_1_20, _TEXTS)
+    return by_index[EngineRules.of(release).error_texts]

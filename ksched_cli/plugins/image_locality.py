@@ -12,7 +12,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.changes import Change, Note, ReleaseRules
 
 _MIB = 1024 * 1024
 MIN_THRESHOLD = 23 * _MIB
@@ -37,13 +37,13 @@ class ImageLocalityRules(ReleaseRules, plugins="ImageLocality"):
         sentence="Images that the pod mounts as volumes count, too; before, they did not.",
     )
     ceiling_grows_with_containers = Change(
-        "1.17",
+        "1.19",
         before=False,
         now=True,
         about="score",
         sentence=(
-            "Nodes score 0 to 100, and how large images have to be for the best score grows with the number of "
-            "containers; before, 0 to 10, as for one container."
+            "How large images have to be for the best score grows with the number of containers; before, it was as "
+            "for one container."
         ),
     )
     counts_holders_of_today = Change(
@@ -53,6 +53,7 @@ class ImageLocalityRules(ReleaseRules, plugins="ImageLocality"):
         about="score",
         sentence="An image counts by how many nodes hold it now; before, by how many did when the node was added.",
     )
+    notes = (Note("1.17", about="score", sentence="Nodes score 0 to 100; before, 0 to 10."),)
 
 
 class ImageLocality(ScorePlugin[None]):

@@ -48,9 +48,9 @@ def plugins_of(release: Release) -> tuple[type[Plugin], ...]:
     """The plugins that kube-scheduler of this minor registers."""
     listed = IN_TREE
     if ConfigurationRules.of(release).has_plugins_of_v1beta1:
-        from ksched_cli.plugins.legacy.in_tree import BEFORE_PLUGINS, REMOVED
+        from ksched_cli.plugins.legacy.in_tree import BEFORE_PLUGINS, EARLIER, REMOVED
 
-        listed = BEFORE_PLUGINS if release.before_plugins else (*IN_TREE, *REMOVED)
+        listed = BEFORE_PLUGINS if release.before_plugins else (*IN_TREE, *REMOVED, *EARLIER)
     return tuple(plugin for plugin in listed if release.within(plugin.since, plugin.until))
 
 
@@ -81,7 +81,7 @@ def column_of(plugin: str) -> str:
     """The heading over the plugin's scores, which is shorter than its name; the name itself where it has none."""
     found = {each.name: each.column for each in IN_TREE}
     if plugin not in found:
-        from ksched_cli.plugins.legacy.in_tree import PRIORITIES, REMOVED
+        from ksched_cli.plugins.legacy.in_tree import EARLIER, PRIORITIES, REMOVED
 
-        found |= {each.name: each.column for each in (*REMOVED, *PRIORITIES)}
+        found |= {each.name: each.column for each in (*EARLIER, *REMOVED, *PRIORITIES)}
     return found.get(plugin) or plugin

@@ -1,5 +1,6 @@
-"""SelectorSpread: spreads the pods of a service or controller over hosts and zones. Topology spread constraints took
-its place in 1.20, and the gate DefaultPodTopologySpread could bring it back; it went away with 1.29."""
+"""SelectorSpread: spreads the pods of a service or controller over hosts and zones. Up to 1.18 it has another name.
+Topology spread constraints took its place in 1.20, and the gate DefaultPodTopologySpread could bring it back; it went
+away with 1.29."""
 
 from __future__ import annotations
 
@@ -32,6 +33,7 @@ class SelectorSpreadRules(ReleaseRules, plugins="SelectorSpread"):
 class SelectorSpread(PreScorePlugin[None, Selector], ScorePlugin[Selector]):
     name = "SelectorSpread"
     column = "Selector"
+    since = "1.19"
     until = "1.28"
     summary = "Prefers hosts and zones with fewer pods of the same service or controller."
     normalizes = True
@@ -47,7 +49,7 @@ class SelectorSpread(PreScorePlugin[None, Selector], ScorePlugin[Selector]):
         if pod.pod.spec.topology_spread_constraints:
             return np.zeros(len(nodes), dtype=np.int64)
         if state is None:
-            return error('reading "PreScoreSelectorSpread" from cycleState: not found')
+            return error(f'reading "PreScore{self.name}" from cycleState: not found')
         if state.everything:
             return np.zeros(len(nodes), dtype=np.int64)
         return nodes.take(self.handle.cluster.counts.per_node(pod.namespace, state))

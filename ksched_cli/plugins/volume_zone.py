@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.labels import LabelColumns
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import LASTING, Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.reasons import Reason, ReasonCode, ReasonKind, ReasonTable
 from ksched_cli.framework.rejections import Figures, RejectionGuide
@@ -25,7 +26,7 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
 from ksched_cli.plugins.lib.volumes.reasons import CLAIM_UNBOUND, ClaimReasons, claim_field
-from ksched_cli.releases.changes import Change, Note, ReleaseRules
+from ksched_cli.releases.changes import Change, ReleaseRules
 from ksched_cli.releases.minors import Release
 
 # The beta labels, and those that took their place.
@@ -112,12 +113,12 @@ class VolumeZoneRules(ReleaseRules, plugins="VolumeZone"):
         about="filter",
         sentence="A claim that cannot be followed rejects the pod; before, the cycle ended in an error.",
     )
-    notes = (
-        Note(
-            "1.19",
-            about="filter",
-            sentence="The labels topology.kubernetes.io/zone and region count, too; before, beta labels alone counted.",
-        ),
+    labels_without_beta = Change(
+        "1.19",
+        before=False,
+        now=True,
+        about="filter",
+        sentence="The labels topology.kubernetes.io/zone and region count, too; before, beta labels alone counted.",
     )
 
 
@@ -135,7 +136,6 @@ Topologies = tuple[VolumeTopology, ...]
 
 class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
     name = "VolumeZone"
-    topology_labels: ClassVar[tuple[str, ...]] = (*_GA_LABEL, *_GA_LABEL.values())
     points_since = (("preFilter", "1.27"),)
     summary = "Rejects nodes in another zone or region than the labels of the pod's volumes say."
     events = (
@@ -144,6 +144,11 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         ClusterEvent("PersistentVolumeClaim", Action.ADD | Action.UPDATE),
         ClusterEvent("PersistentVolume", Action.ADD | Action.UPDATE),
     )
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        newer = _GA_LABEL.values() if VolumeZoneRules.of(handle.release).labels_without_beta else ()
+        self.topology_labels = (*_GA_LABEL, *newer)
 
     def placements_version(self, pod: PodInfo) -> Hashable | None:
         return None if pod.pod.spec.volumes else LASTING

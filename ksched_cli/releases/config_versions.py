@@ -28,6 +28,7 @@ _CONFIG_VERSIONS = (
     ("v1beta3", "1.23", "1.28"),
     ("v1beta2", "1.22", "1.27"),
     ("v1beta1", "1.19", "1.22"),
+    ("v1alpha2", "1.18", "1.18"),
     ("v1alpha1", "", "1.18"),
 )
 
@@ -39,7 +40,7 @@ def within(minor: int, since: str, until: str) -> bool:
 
 def has_multi_point(config_version: str) -> bool:
     """Older versions list the plugins of each extension point."""
-    return config_version not in ("v1beta1", "v1beta2")
+    return config_version not in ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2")
 
 
 # The configuration version that may not name these any more, and since which minor.

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ksched_cli.releases.changes import Change, ReleaseRules
 from ksched_cli.releases.minors import RELEASES, Release
 from ksched_cli.releases.plugin_names import (
+    DEFAULT_POD_TOPOLOGY_SPREAD,
     DEFAULT_PREEMPTION,
     DYNAMIC_RESOURCES,
     INTER_POD_AFFINITY,
@@ -15,6 +16,7 @@ from ksched_cli.releases.plugin_names import (
     NODE_RESOURCES_BALANCED_ALLOCATION,
     NODE_RESOURCES_FIT,
     POD_TOPOLOGY_SPREAD,
+    SELECTOR_SPREAD,
     VOLUME_BINDING,
 )
 
@@ -38,12 +40,22 @@ class ConfigurationRules(ReleaseRules):
         sentence=f"{DEFAULT_PREEMPTION} and {NODE_AFFINITY} take arguments; before, they took none.",
     )
     policy_preempts = Change(
+        "1.19",
+        before=True,
+        now=False,
+        about=_CONFIGURATION,
+        sentence=f"There is no preemption under a Policy, for {DEFAULT_PREEMPTION} is a plugin; before, there was.",
+    ).then(
         "1.20",
-        before=False,
         now=True,
         about=_CONFIGURATION,
         sentence=f"A Policy enables {DEFAULT_PREEMPTION} and the default spreading; before, it enabled neither.",
     )
+    policy_merges_plugins = Change("1.20", before=False, now=True, told_by="kube-scheduler")
+    selector_spread_plugin = Change(
+        "1.19", before=DEFAULT_POD_TOPOLOGY_SPREAD, now=SELECTOR_SPREAD, told_by=SELECTOR_SPREAD
+    )
+    spread_priority_weight = Change("1.19", before=1, now=2, told_by=POD_TOPOLOGY_SPREAD)
     node_affinity_looks_ahead = Change(
         "1.21",
         before=False,

@@ -133,8 +133,8 @@ class EngineRules(ReleaseRules):
         now=False,
         about="message",
         sentence=(
-            "An error on one node ends the cycle; before, errors of all nodes were told together. Nodes are "
-            "listed zone by zone by their labels without beta, too."
+            "An error on one node ends the cycle, and a node has one reason; before, errors and reasons of all "
+            "nodes were told together. Nodes are listed zone by zone by their labels without beta, too."
         ),
     )
     claims_are_checked_first = Change("1.20", before=True, now=False, told_by=VOLUME_BINDING)
@@ -206,12 +206,31 @@ class EngineRules(ReleaseRules):
             "again as with plugins; before, it was not."
         ),
     )
-    preemption_needs_victims = Change("1.17", before=False, now=True, told_by=DEFAULT_PREEMPTION)
+    preemption_needs_victims = Change("1.19", before=False, now=True, told_by=DEFAULT_PREEMPTION)
     extender_failures_are_lower_case = Change("1.20", before=False, now=True, told_by="kube-scheduler")
-    extenders_may_add_nodes = Change("1.17", before=True, now=False, told_by="kube-scheduler")
+    extenders_may_add_nodes = Change("1.18", before=True, now=False, told_by="kube-scheduler")
     extenders_name_unresolvable_nodes = Change("1.21", before=False, now=True, told_by="kube-scheduler")
-    error_texts = Change("1.20", before=0, now=1, told_by="kube-scheduler").then(
-        "1.21", now=2, told_by="kube-scheduler"
+    error_texts = (
+        Change("1.17", before=0, now=1, told_by="kube-scheduler")
+        .then("1.18", now=2, told_by="kube-scheduler")
+        .then("1.19", now=3, told_by="kube-scheduler")
+        .then("1.20", now=4, told_by="kube-scheduler")
+        .then("1.21", now=5, told_by="kube-scheduler")
+    )
+    nodes_have_one_reason = Change("1.17", before=False, now=True, told_by="kube-scheduler").then(
+        "1.18",
+        now=False,
+        about="message",
+        sentence="A node has all reasons of the filter that rejects it; before, the first of them.",
+    )
+    rejection_by_pre_filter_is_an_error = Change("1.17", before=False, now=True, told_by="kube-scheduler").then(
+        "1.19",
+        now=False,
+        about="message preemption",
+        sentence=(
+            "A rejection by PreFilter leads to preemption like that of a filter, and errors are worded otherwise; "
+            "before, it ended the cycle with an error."
+        ),
     )
     seconds_in_unschedulable = Change(
         "1.24",

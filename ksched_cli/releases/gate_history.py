@@ -1,6 +1,6 @@
 """The feature gates that scheduling depends on, as each minor has them: a gate is what the latest minor up to the one
-asked for says of it. 1.17 is not modelled, and what came with it is written down for 1.18. Where a patch
-release has changed a default (SchedulerQueueingHints in 1.28, SchedulerAsyncAPICalls in 1.34) it is the later one."""
+asked for says of it. Where a patch release has changed a default (SchedulerQueueingHints in 1.28,
+SchedulerAsyncAPICalls in 1.34) it is the later one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from ksched_cli.releases.plugin_names import GANG_SCHEDULING, NODE_DECLARED_FEATURES
+from ksched_cli.releases.plugin_names import EVEN_PODS_SPREAD, GANG_SCHEDULING, NODE_DECLARED_FEATURES
 
 
 @cache
@@ -36,17 +36,17 @@ GONE = None
 
 GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     "AllAlpha": {"1.16": ALPHA},
-    "AllBeta": {"1.18": BETA_OFF},
-    "AttachVolumeLimit": {"1.16": BETA, "1.18": LOCKED, "1.21": GONE},
+    "AllBeta": {"1.17": BETA_OFF},
+    "AttachVolumeLimit": {"1.16": BETA, "1.17": LOCKED, "1.21": GONE},
     "BalanceAttachedNodeVolumes": {"1.16": ALPHA, "1.22": GONE},
-    "CSIMigration": {"1.16": ALPHA, "1.18": BETA, "1.25": LOCKED, "1.27": GONE},
-    "CSIMigrationAWS": {"1.16": ALPHA, "1.18": BETA_OFF, "1.23": BETA, "1.25": LOCKED, "1.27": GONE},
+    "CSIMigration": {"1.16": ALPHA, "1.17": BETA, "1.25": LOCKED, "1.27": GONE},
+    "CSIMigrationAWS": {"1.16": ALPHA, "1.17": BETA_OFF, "1.23": BETA, "1.25": LOCKED, "1.27": GONE},
     "CSIMigrationAzureDisk": {"1.16": ALPHA, "1.19": BETA_OFF, "1.23": BETA, "1.24": GA, "1.25": LOCKED, "1.27": GONE},
-    "CSIMigrationGCE": {"1.16": ALPHA, "1.18": BETA_OFF, "1.23": BETA, "1.25": LOCKED, "1.28": GONE},
+    "CSIMigrationGCE": {"1.16": ALPHA, "1.17": BETA_OFF, "1.23": BETA, "1.25": LOCKED, "1.28": GONE},
     "CSIMigrationOpenStack": {"1.16": ALPHA, "1.18": BETA_OFF, "1.21": BETA, "1.24": LOCKED, "1.26": GONE},
     "CSIMigrationPortworx": {"1.23": ALPHA, "1.25": BETA_OFF, "1.31": BETA, "1.33": LOCKED, "1.36": GONE},
     "CSIMigrationRBD": {"1.24": ALPHA, "1.28": DEPRECATED, "1.31": GONE},
-    "CSINodeInfo": {"1.16": BETA, "1.18": LOCKED, "1.21": GONE},
+    "CSINodeInfo": {"1.16": BETA, "1.17": LOCKED, "1.21": GONE},
     "CSIStorageCapacity": {"1.19": ALPHA, "1.21": BETA, "1.24": LOCKED, "1.28": GONE},
     "ClearingNominatedNodeNameAfterBinding": {"1.34": ALPHA, "1.35": BETA},
     "DRAAdminAccess": {"1.32": ALPHA, "1.34": BETA, "1.36": LOCKED},
@@ -65,7 +65,7 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     "DRAWorkloadResourceClaims": {"1.36": ALPHA},
     "DefaultPodTopologySpread": {"1.19": ALPHA, "1.20": BETA, "1.24": LOCKED, "1.26": GONE},
     "DynamicResourceAllocation": {"1.26": ALPHA, "1.32": BETA_OFF, "1.34": GA, "1.35": LOCKED},
-    "EvenPodsSpread": {"1.16": ALPHA, "1.18": BETA, "1.19": LOCKED, "1.21": GONE},
+    EVEN_PODS_SPREAD: {"1.16": ALPHA, "1.18": BETA, "1.19": LOCKED, "1.21": GONE},
     GANG_SCHEDULING: {"1.35": ALPHA},
     "GenericEphemeralVolume": {"1.19": ALPHA, "1.21": BETA, "1.23": LOCKED, "1.25": GONE},
     "GenericWorkload": {"1.35": ALPHA},
@@ -83,7 +83,7 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     "NonPreemptingPriority": {"1.16": ALPHA, "1.19": BETA, "1.24": LOCKED, "1.26": GONE},
     "OpportunisticBatching": {"1.35": BETA},
     "PodAffinityNamespaceSelector": {"1.21": ALPHA, "1.22": BETA, "1.24": LOCKED, "1.26": GONE},
-    "PodDisruptionBudget": {"1.18": BETA, "1.21": LOCKED, "1.25": GONE},
+    "PodDisruptionBudget": {"1.17": BETA, "1.21": LOCKED, "1.25": GONE},
     "PodDisruptionConditions": {"1.25": ALPHA, "1.26": BETA, "1.31": LOCKED, "1.34": GONE},
     "PodLevelResources": {"1.32": ALPHA, "1.34": BETA},
     "PodOverhead": {"1.16": ALPHA, "1.18": BETA, "1.24": LOCKED, "1.26": GONE},
@@ -97,7 +97,7 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     "SchedulerQueueingHints": {"1.28": BETA_OFF, "1.32": BETA, "1.34": LOCKED},
     "SidecarContainers": {"1.28": ALPHA, "1.29": BETA, "1.33": LOCKED},
     "StorageCapacityScoring": {"1.33": ALPHA},
-    "TaintNodesByCondition": {"1.16": BETA, "1.18": GONE},
+    "TaintNodesByCondition": {"1.16": BETA, "1.17": LOCKED, "1.18": GONE},
     "TaintTolerationComparisonOperators": {"1.35": ALPHA},
     "TopologyAwareWorkloadScheduling": {"1.36": ALPHA},
     "VolumeAttributesClass": {"1.29": ALPHA, "1.31": BETA_OFF, "1.34": GA, "1.36": LOCKED},
@@ -129,7 +129,6 @@ MODELLED_SINCE: Mapping[str, str] = {
     "DRAPartitionableDevices": "1.36",
     "DRAPrioritizedList": "1.34",
     "DynamicResourceAllocation": "1.34",
-    "EvenPodsSpread": "1.19",
     GANG_SCHEDULING: "1.36",
     "GenericWorkload": "1.36",
     # Before resizes had conditions they had a field.

@@ -68,11 +68,13 @@ class Release:
         return parse_gates(self.minor, overrides)
 
 
-# Minors that are modelled, and of which there are recordings.
-_MODELLED = ("1.16", *(f"1.{minor}" for minor in range(19, minor_of(NEWEST_VERSION) + 1)))
-_RECORDED = frozenset(("1.16", "1.21", *(f"1.{minor}" for minor in range(23, minor_of(NEWEST_VERSION) + 1))))
+# Minors that are modelled, and those of which there are no recordings.
+_MODELLED = tuple(f"1.{minor}" for minor in range(16, minor_of(NEWEST_VERSION) + 1))
+_READ_FROM_SOURCE = ("1.19", "1.20", "1.22")
 
-RELEASES: Mapping[str, Release] = {version: Release(version, version in _RECORDED) for version in _MODELLED}
+RELEASES: Mapping[str, Release] = {
+    version: Release(version, recorded=version not in _READ_FROM_SOURCE) for version in _MODELLED
+}
 NEWEST = RELEASES[NEWEST_VERSION]
 
 _VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.(\d{1,4})(?![\w.]))?\+?(?:[.+-].*)?", re.ASCII)

@@ -35,6 +35,10 @@ AZURE_DISK_LIMITS = "AzureDiskLimits"
 CINDER_LIMITS = "CinderLimits"
 SELECTOR_SPREAD = "SelectorSpread"
 
+# Plugins of 1.17 and 1.18 alone.
+DEFAULT_POD_TOPOLOGY_SPREAD = "DefaultPodTopologySpread"
+NODE_RESOURCE_LIMITS = "NodeResourceLimits"
+
 # Plugins that v1beta1 had last.
 NODE_PREFER_AVOID_PODS = "NodePreferAvoidPods"
 NODE_LABEL = "NodeLabel"
@@ -46,6 +50,7 @@ REQUESTED_TO_CAPACITY_RATIO = "RequestedToCapacityRatio"
 # Predicates.
 CHECK_NODE_CONDITION = "CheckNodeCondition"
 CHECK_NODE_UNSCHEDULABLE = "CheckNodeUnschedulable"
+EVEN_PODS_SPREAD = "EvenPodsSpread"
 GENERAL_PREDICATES = "GeneralPredicates"
 HOST_NAME = "HostName"
 POD_FITS_HOST_PORTS = "PodFitsHostPorts"
@@ -69,6 +74,7 @@ MATCH_INTER_POD_AFFINITY = "MatchInterPodAffinity"
 
 # Priorities.
 BALANCED_RESOURCE_ALLOCATION = "BalancedResourceAllocation"
+EVEN_PODS_SPREAD_PRIORITY = "EvenPodsSpreadPriority"
 EQUAL_PRIORITY = "EqualPriority"
 IMAGE_LOCALITY_PRIORITY = "ImageLocalityPriority"
 INTER_POD_AFFINITY_PRIORITY = "InterPodAffinityPriority"

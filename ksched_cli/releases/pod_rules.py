@@ -9,7 +9,6 @@ from ksched_cli.releases.plugin_names import (
     NODE_PORTS,
     NODE_RESOURCES_BALANCED_ALLOCATION,
     NODE_RESOURCES_FIT,
-    POD_TOPOLOGY_SPREAD,
     SELECTOR_SPREAD,
 )
 
@@ -24,14 +23,6 @@ class FieldRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BA
             "restartPolicy of init containers is known, so that there are sidecars, which need the gate "
             "SidecarContainers; before, they counted as init containers that end."
         ),
-    )
-    has_spread_constraints = Change(
-        "1.18",
-        before=False,
-        now=True,
-        about="fields",
-        sentence=("topologySpreadConstraints of pods count; before, the gate EvenPodsSpread was off and they did not."),
-        plugins=POD_TOPOLOGY_SPREAD,
     )
     knows_namespace_selectors = Change(
         "1.21",

@@ -9,6 +9,8 @@ from ksched_cli.releases.gate_history import GATE_HISTORY
 NODE_CONDITIONS = "Kubernetes 1.17"
 # The priority for limits.
 RESOURCE_LIMITS = "Kubernetes 1.20"
+# Plugins that 1.17 and 1.18 had alone.
+FIRST_PLUGINS = "Kubernetes 1.19"
 # The limits of single clouds.
 IN_TREE_LIMITS = "Kubernetes 1.31"
 POLICY = ConfigurationRules.reads_policy.since

@@ -18,6 +18,7 @@ from ksched_cli.api.affinity import (
 from ksched_cli.api.core import Pod, PodSpec, PodStatus
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
+from ksched_cli.releases.plugin_names import EVEN_PODS_SPREAD
 from ksched_cli.releases.pod_rules import FieldRules
 
 A = TypeVar("A", PodAffinity, PodAntiAffinity)
@@ -43,8 +44,7 @@ def _spec(spec: PodSpec, release: Release, gates: FeatureGates) -> PodSpec:
         # There were no sidecars: the field is not kept, and they are init containers like the others.
         plain = tuple(replace(each, restart_policy=None) for each in spec.init_containers)
         spec = replace(spec, init_containers=plain)
-    if spec.topology_spread_constraints and not rules.has_spread_constraints:
-        # The gate EvenPodsSpread was off.
+    if spec.topology_spread_constraints and not gates.enabled(EVEN_PODS_SPREAD):
         spec = replace(spec, topology_spread_constraints=())
     if spec.topology_spread_constraints:
         constraints = tuple(_spread(each, gates) for each in spec.topology_spread_constraints)

@@ -288,7 +288,7 @@ def test_where_the_dry_run_fails_on_all_nodes_that_is_the_message() -> None:
     decision = dry_run_with(Moody, ["anxious"])
     assert decision.result == "unschedulable"
     assert decision.message == (
-        '0/1 nodes are available: 1 busy. preemption: running "Moody" filter plugin: cannot tell (node anxious)'
+        '0/1 nodes are available: 1 busy. preemption: running "Moody" filter plugin: cannot tell'
     )
 
 

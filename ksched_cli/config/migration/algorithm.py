@@ -18,6 +18,7 @@ from ksched_cli.config.policy.profile import PREDICATES, PRIORITIES, Making
 from ksched_cli.config.resolved_profile import merge_with_defaults
 from ksched_cli.releases.configuration import LAST_WITH_POLICY
 from ksched_cli.releases.plugin_names import (
+    EVEN_PODS_SPREAD,
     INTER_POD_AFFINITY,
     INTER_POD_AFFINITY_PRIORITY,
     NODE_LABEL,
@@ -74,7 +75,7 @@ class _InPlugins:
 
     def made(self) -> KubeSchedulerProfile:
         # Constraints of pods came later, and who gives a pod some wants them obeyed.
-        self._making.add_predicate("EvenPodsSpread")
+        self._making.add_predicate(EVEN_PODS_SPREAD)
         for name in ORDER:
             if name in self._enabled:
                 self._add_predicate(name)

@@ -30,6 +30,7 @@ from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.config.restate import STRATEGY_OF
 from ksched_cli.config.validate_args import args_complaints
 from ksched_cli.releases.plugin_names import (
+    DEFAULT_POD_TOPOLOGY_SPREAD,
     NODE_AFFINITY,
     NODE_LABEL,
     NODE_RESOURCES_FIT,
@@ -56,7 +57,7 @@ def carried_args(old: OldProfile, carried: Carried, new: Minor, own: Own, notes:
         and not spread.default_constraints
     ):
         # An older plugin did what default constraints do, or none did.
-        by_default = SELECTOR_SPREAD in before.points["score"]
+        by_default = bool({SELECTOR_SPREAD, DEFAULT_POD_TOPOLOGY_SPREAD} & {*before.points["score"]})
         args[POD_TOPOLOGY_SPREAD] = replace(spread, defaulting_type="System" if by_default else "List")
     _tell_unused(profile, before, index, notes)
     told = {name: _document(name, each, index, new, own, notes) for name, each in args.items()}

@@ -10,17 +10,19 @@ from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.releases.plugin_names import (
     AZURE_DISK_LIMITS,
     CINDER_LIMITS,
+    DEFAULT_POD_TOPOLOGY_SPREAD,
     EBS_LIMITS,
     GCEPD_LIMITS,
     NODE_AFFINITY,
     NODE_LABEL,
     NODE_PREFER_AVOID_PODS,
+    NODE_RESOURCE_LIMITS,
     NODE_VOLUME_LIMITS,
     POD_TOPOLOGY_SPREAD,
     SELECTOR_SPREAD,
     SERVICE_AFFINITY,
 )
-from ksched_cli.releases.removals import IN_TREE_LIMITS, OLD_PLUGINS
+from ksched_cli.releases.removals import FIRST_PLUGINS, IN_TREE_LIMITS, OLD_PLUGINS
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Gone:
 
 
 _COUNTED = Gone(IN_TREE_LIMITS, f"{NODE_VOLUME_LIMITS} counts in-tree volumes as those of their CSI drivers")
+_SPREADS = f"{POD_TOPOLOGY_SPREAD} spreads pods that have no constraints by its default ones"
 GONE: Mapping[str, Gone] = {
     AZURE_DISK_LIMITS: _COUNTED,
     CINDER_LIMITS: _COUNTED,
@@ -40,7 +43,9 @@ GONE: Mapping[str, Gone] = {
     NODE_PREFER_AVOID_PODS: Gone(OLD_PLUGINS, "taint nodes with PreferNoSchedule instead of annotating them"),
     NODE_LABEL: Gone(OLD_PLUGINS, f"prefer labels in the pods' node affinity, or in addedAffinity of {NODE_AFFINITY}"),
     SERVICE_AFFINITY: Gone(OLD_PLUGINS, "give the pods podAffinity or topologySpreadConstraints"),
-    SELECTOR_SPREAD: Gone("v1", f"{POD_TOPOLOGY_SPREAD} spreads pods that have no constraints by its default ones"),
+    SELECTOR_SPREAD: Gone("v1", _SPREADS),
+    DEFAULT_POD_TOPOLOGY_SPREAD: Gone("v1", _SPREADS),
+    NODE_RESOURCE_LIMITS: Gone(FIRST_PLUGINS, "nothing ranks nodes by the limits of a pod now"),
 }
 
 
@@ -73,7 +78,7 @@ def _covered(plugin: str, mine: ResolvedProfile) -> bool:
     """Whether what is there now does the work."""
     if GONE[plugin] is _COUNTED:
         return NODE_VOLUME_LIMITS in mine.points["filter"]
-    if plugin == SELECTOR_SPREAD:
+    if plugin in (SELECTOR_SPREAD, DEFAULT_POD_TOPOLOGY_SPREAD):
         args = mine.args.get(POD_TOPOLOGY_SPREAD)
         by_default = isinstance(args, PodTopologySpreadArgs) and args.defaulting_type == "System"
         return by_default and POD_TOPOLOGY_SPREAD in mine.points["score"]

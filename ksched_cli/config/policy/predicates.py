@@ -34,6 +34,8 @@ from ksched_cli.releases.plugin_names import (
     DEFAULT_BINDER,
     DEFAULT_PREEMPTION,
     EQUAL_PRIORITY,
+    EVEN_PODS_SPREAD,
+    EVEN_PODS_SPREAD_PRIORITY,
     GENERAL_PREDICATES,
     HOST_NAME,
     IMAGE_LOCALITY_PRIORITY,
@@ -74,8 +76,9 @@ ORDER = (
     *(CHECK_NODE_LABEL_PRESENCE, CHECK_SERVICE_AFFINITY, MAX_EBS_VOLUME_COUNT, MAX_GCEPD_VOLUME_COUNT),
     *(MAX_CSI_VOLUME_COUNT_PRED, MAX_AZURE_DISK_VOLUME_COUNT, MAX_CINDER_VOLUME_COUNT, CHECK_VOLUME_BINDING),
     *(NO_VOLUME_ZONE_CONFLICT, CHECK_NODE_MEMORY_PRESSURE, CHECK_NODE_PID_PRESSURE, CHECK_NODE_DISK_PRESSURE),
-    MATCH_INTER_POD_AFFINITY,
+    *(EVEN_PODS_SPREAD, MATCH_INTER_POD_AFFINITY),
 )
+_GATED_PREDICATES = {EVEN_PODS_SPREAD: EVEN_PODS_SPREAD}
 # These are no predicates before a Policy gives them an argument.
 _WITH_ARGUMENT = frozenset({CHECK_NODE_LABEL_PRESENCE, CHECK_SERVICE_AFFINITY})
 _BY_TAINTS = frozenset({CHECK_NODE_UNSCHEDULABLE})
@@ -91,7 +94,10 @@ PRIORITIES = (
     *(REQUESTED_TO_CAPACITY_RATIO_PRIORITY, SELECTOR_SPREAD_PRIORITY, SERVICE_SPREADING_PRIORITY),
     TAINT_TOLERATION_PRIORITY,
 )
-_GATED_PRIORITIES = {RESOURCE_LIMITS_PRIORITY: "ResourceLimitsPriorityFunction"}
+_GATED_PRIORITIES = {
+    EVEN_PODS_SPREAD_PRIORITY: EVEN_PODS_SPREAD,
+    RESOURCE_LIMITS_PRIORITY: "ResourceLimitsPriorityFunction",
+}
 
 # The one that prefers room, and the one that takes its place under the autoscaler's provider.
 _DEFAULT_SHAPE = (UtilizationShapePoint(0, 10), UtilizationShapePoint(100, 0))
@@ -198,7 +204,8 @@ class Algorithm:
 
     def _known_predicates(self) -> set[str]:
         left_out = _BY_CONDITIONS if self._by_taints else _BY_TAINTS
-        return set(ORDER) - _WITH_ARGUMENT - left_out
+        off = {name for name, gate in _GATED_PREDICATES.items() if not self._gates.enabled(gate)}
+        return set(ORDER) - _WITH_ARGUMENT - left_out - off
 
     def _add_priority(self, index: int, policy: PriorityPolicy) -> None:
         name, argument = policy.name, policy.argument

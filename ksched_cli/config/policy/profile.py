@@ -33,6 +33,8 @@ from ksched_cli.releases.plugin_names import (
     DEFAULT_PREEMPTION,
     EBS_LIMITS,
     EQUAL_PRIORITY,
+    EVEN_PODS_SPREAD,
+    EVEN_PODS_SPREAD_PRIORITY,
     GCEPD_LIMITS,
     GENERAL_PREDICATES,
     HOST_NAME,
@@ -58,6 +60,7 @@ from ksched_cli.releases.plugin_names import (
     NODE_PORTS,
     NODE_PREFER_AVOID_PODS,
     NODE_PREFER_AVOID_PODS_PRIORITY,
+    NODE_RESOURCE_LIMITS,
     NODE_RESOURCES_BALANCED_ALLOCATION,
     NODE_RESOURCES_FIT,
     NODE_RESOURCES_LEAST_ALLOCATED,
@@ -70,7 +73,7 @@ from ksched_cli.releases.plugin_names import (
     POD_TOPOLOGY_SPREAD,
     PRIORITY_SORT,
     REQUESTED_TO_CAPACITY_RATIO,
-    SELECTOR_SPREAD,
+    RESOURCE_LIMITS_PRIORITY,
     SELECTOR_SPREAD_PRIORITY,
     SERVICE_AFFINITY,
     SERVICE_SPREADING_PRIORITY,
@@ -107,7 +110,7 @@ PREDICATES: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = {
     MAX_CINDER_VOLUME_COUNT: ((("filter",), CINDER_LIMITS),),
     CHECK_VOLUME_BINDING: ((("preFilter", "filter", "reserve", "preBind"), VOLUME_BINDING),),
     NO_VOLUME_ZONE_CONFLICT: ((("filter",), VOLUME_ZONE),),
-    "EvenPodsSpread": ((_BOTH, POD_TOPOLOGY_SPREAD),),
+    EVEN_PODS_SPREAD: ((_BOTH, POD_TOPOLOGY_SPREAD),),
     MATCH_INTER_POD_AFFINITY: ((_BOTH, INTER_POD_AFFINITY),),
 }
 _MANDATORY = frozenset({POD_TOLERATES_NODE_TAINTS, CHECK_NODE_UNSCHEDULABLE})
@@ -125,7 +128,7 @@ _OF_ARGUMENTS = frozenset({NODE_LABEL, REQUESTED_TO_CAPACITY_RATIO, SERVICE_AFFI
 # Priorities by name: the plugin, and whether it has a PreScore.
 PRIORITIES: Mapping[str, tuple[str, bool]] = {
     BALANCED_RESOURCE_ALLOCATION: (NODE_RESOURCES_BALANCED_ALLOCATION, False),
-    "EvenPodsSpreadPriority": (POD_TOPOLOGY_SPREAD, True),
+    EVEN_PODS_SPREAD_PRIORITY: (POD_TOPOLOGY_SPREAD, True),
     IMAGE_LOCALITY_PRIORITY: (IMAGE_LOCALITY, False),
     INTER_POD_AFFINITY_PRIORITY: (INTER_POD_AFFINITY, True),
     LEAST_REQUESTED_PRIORITY: (NODE_RESOURCES_LEAST_ALLOCATED, False),
@@ -134,6 +137,7 @@ PRIORITIES: Mapping[str, tuple[str, bool]] = {
     NODE_LABEL: (NODE_LABEL, False),
     NODE_PREFER_AVOID_PODS_PRIORITY: (NODE_PREFER_AVOID_PODS, False),
     REQUESTED_TO_CAPACITY_RATIO: (REQUESTED_TO_CAPACITY_RATIO, False),
+    RESOURCE_LIMITS_PRIORITY: (NODE_RESOURCE_LIMITS, True),
     SELECTOR_SPREAD_PRIORITY: (POD_TOPOLOGY_SPREAD, True),
     SERVICE_AFFINITY: (SERVICE_AFFINITY, False),
     TAINT_TOLERATION_PRIORITY: (TAINT_TOLERATION, True),
@@ -147,7 +151,12 @@ _DEFAULT_PRIORITIES = {
     NODE_AFFINITY_PRIORITY: 1,
     TAINT_TOLERATION_PRIORITY: 1,
     IMAGE_LOCALITY_PRIORITY: 1,
-    "EvenPodsSpreadPriority": 2,
+}
+# Names that are there where a gate is on.
+_GATED = {
+    EVEN_PODS_SPREAD: EVEN_PODS_SPREAD,
+    EVEN_PODS_SPREAD_PRIORITY: EVEN_PODS_SPREAD,
+    RESOURCE_LIMITS_PRIORITY: "ResourceLimitsPriorityFunction",
 }
 _OLD_PRIORITIES = {SERVICE_SPREADING_PRIORITY: SELECTOR_SPREAD_PRIORITY}
 _PLUGIN_OF_ARGUMENT = {
@@ -200,14 +209,15 @@ class Making:
         rules = ConfigurationRules.of(release)
         alone = ("preFilter", NODE_AFFINITY), ("preScore", NODE_AFFINITY)
         self._left_out = () if rules.node_affinity_looks_ahead else alone
-        self._merges = rules.policy_preempts
+        self._rules = rules
+        self._merges = rules.policy_merges_plugins
         self._spreads_by_default = gates.enabled("DefaultPodTopologySpread") and self._merges
         self._points: dict[str, dict[str, PluginRef]] = {point: {} for point in EXTENSION_POINT_FIELDS}
         self.args: dict[str, Any] = {}
         self.complaints: list[Complaint] = []
         for point, plugin in _FIXED.items():
-            # In older minors there is no preemption under a Policy.
-            if self._merges or point != "postFilter":
+            # Not every minor has preemption under a Policy.
+            if rules.policy_preempts or point != "postFilter":
                 self._append(point, plugin)
 
     def plugins(self) -> Plugins:
@@ -227,13 +237,13 @@ class Making:
 
     def predicate_names(self, policies: Sequence[PredicatePolicy] | None) -> frozenset[str]:
         if policies is None:
-            return frozenset(PREDICATES) - _NOT_DEFAULT
+            return frozenset(name for name in PREDICATES if name not in _NOT_DEFAULT and self._is_there(name))
         named = (self._predicate(index, each) for index, each in enumerate(policies))
         return frozenset(name for name in named if name)
 
     def _predicate(self, index: int, policy: PredicatePolicy) -> str:
         name = _OLD_PREDICATES.get(policy.name, policy.name)
-        if name in PREDICATES:
+        if name in PREDICATES and self._is_there(name):
             return name
         argument = policy.argument
         if argument is not None and argument.service_affinity is not None:
@@ -248,6 +258,9 @@ class Making:
             return CHECK_NODE_LABEL_PRESENCE
         self.complaints.append((("predicates", index, "name"), f'there is no predicate "{policy.name}"'))
         return ""
+
+    def _is_there(self, name: str) -> bool:
+        return name not in _GATED or self._gates.enabled(_GATED[name])
 
     def check_arguments(self, policy: Policy) -> None:
         """Where kube-scheduler gives up when it makes the plugins."""
@@ -285,15 +298,23 @@ class Making:
 
     def priority_weights(self, policies: Sequence[PriorityPolicy] | None) -> dict[str, int]:
         if policies is None:
-            return dict(_DEFAULT_PRIORITIES)
+            return self._default_priorities()
         wanted = [(self._priority(index, each), each.weight) for index, each in enumerate(policies)]
         return {name: weight for name, weight in wanted if name}
+
+    def _default_priorities(self) -> dict[str, int]:
+        weights = dict(_DEFAULT_PRIORITIES)
+        if self._is_there(EVEN_PODS_SPREAD_PRIORITY):
+            weights[EVEN_PODS_SPREAD_PRIORITY] = self._rules.spread_priority_weight
+        if self._is_there(RESOURCE_LIMITS_PRIORITY):
+            weights[RESOURCE_LIMITS_PRIORITY] = 1
+        return weights
 
     def _priority(self, index: int, policy: PriorityPolicy) -> str:
         if policy.name == EQUAL_PRIORITY:
             return ""
         name = _OLD_PRIORITIES.get(policy.name, policy.name)
-        if name in PRIORITIES:
+        if name in PRIORITIES and self._is_there(name):
             return name
         argument = policy.argument
         if argument is not None and argument.service_anti_affinity is not None:
@@ -317,7 +338,7 @@ class Making:
     def add_priority(self, name: str, weight: int) -> None:
         plugin, pre_scores = PRIORITIES[name]
         if name == SELECTOR_SPREAD_PRIORITY and not self._spreads_by_default:
-            plugin = SELECTOR_SPREAD
+            plugin = self._rules.selector_spread_plugin
         elif plugin == POD_TOPOLOGY_SPREAD:
             self._set_defaulting(system=name == SELECTOR_SPREAD_PRIORITY)
         if pre_scores:

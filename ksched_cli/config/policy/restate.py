@@ -35,6 +35,8 @@ from ksched_cli.releases.plugin_names import (
     DEFAULT_PREEMPTION,
     DYNAMIC_RESOURCES,
     EBS_LIMITS,
+    EVEN_PODS_SPREAD,
+    EVEN_PODS_SPREAD_PRIORITY,
     GANG_SCHEDULING,
     GCEPD_LIMITS,
     GENERAL_PREDICATES,
@@ -79,12 +81,14 @@ _CLOUDS = (MAX_EBS_VOLUME_COUNT, MAX_GCEPD_VOLUME_COUNT, MAX_AZURE_DISK_VOLUME_C
 _PREDICATES: Mapping[str, tuple[str, ...]] = {
     plugin: (name, *(_CLOUDS if plugin == NODE_VOLUME_LIMITS else ()))
     for name, plugin in PREDICATES.items()
-    if plugin in _TODAY and plugin not in _GENERAL and name not in (*_CLOUDS, CHECK_NODE_CONDITION)
+    if plugin in _TODAY and plugin not in _GENERAL and name not in (*_CLOUDS, CHECK_NODE_CONDITION, EVEN_PODS_SPREAD)
 }
+# What has the same plugin today as another priority.
+_NOT_SAID = (SERVICE_SPREADING_PRIORITY, EVEN_PODS_SPREAD_PRIORITY)
 _PRIORITIES = {
     plugin: name
     for name, plugin in PRIORITIES.items()
-    if plugin in _TODAY and plugin != NODE_RESOURCES_FIT and name != SERVICE_SPREADING_PRIORITY
+    if plugin in _TODAY and plugin != NODE_RESOURCES_FIT and name not in _NOT_SAID
 }
 _STRATEGIES = {
     "LeastAllocated": LEAST_REQUESTED_PRIORITY,

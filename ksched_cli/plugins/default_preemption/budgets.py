@@ -25,8 +25,7 @@ class PreemptionBudgets:
         self._allowed: list[int] = []
         self._disrupted: list[frozenset[str]] = []
         self._covering: dict[tuple[int, int], tuple[int, ...]] = {}
-        # Else a budget that allows one eviction allows any number, and counts none that is under way.
-        self._counts = DefaultPreemptionRules.of(cluster.release).counts_evictions
+        self._counting = DefaultPreemptionRules.of(cluster.release).counting_of_evictions
 
     def violating(self, pod_rows: RowColumn, owner: RowColumn) -> BoolColumn:
         """Whose eviction goes beyond what a budget allows, when those before it of the same owner leave as well."""
@@ -38,13 +37,21 @@ class PreemptionBudgets:
         for index, (pod_row, node) in enumerate(zip(pod_rows.tolist(), owner.tolist(), strict=True)):
             if node != whose:
                 left, whose = self._allowed.copy(), node
-            for budget in self._covering_pod(pod_row):
-                if self._counts:
-                    left[budget] -= 1
-                    violating[index] |= left[budget] < 0
-                else:
-                    violating[index] |= left[budget] <= 0
+            violating[index] = self._counted(pod_row, left)
         return violating
+
+    def _counted(self, pod_row: int, left: list[int]) -> bool:
+        """Whether the pod's eviction violates a budget. What it uses of the budgets is taken from `left`."""
+        violates = False
+        for budget in self._covering_pod(pod_row):
+            if self._counting == "all":
+                left[budget] -= 1
+                violates |= left[budget] < 0
+            elif left[budget] <= 0:
+                return True
+            elif self._counting == "up to the first":
+                left[budget] -= 1
+        return violates
 
     def violating_units(self, units: Iterable[Sequence[int]]) -> list[bool]:
         """The same for units of pods that leave together. A pod counts up to the first budget that it violates, and a
@@ -67,7 +74,9 @@ class PreemptionBudgets:
             return
         self._version = catalog.version
         self._selectors, self._allowed, self._disrupted, self._covering = [], [], [], {}
-        for budget in catalog.all(PodDisruptionBudget) if self._heeded else ():
+        listed = catalog.all(PodDisruptionBudget) if self._heeded else ()
+        # kube-scheduler takes them in the order of a map, which counts where a pod violates one of several.
+        for budget in sorted(listed, key=lambda each: (each.metadata.namespace, each.metadata.name)):
             try:
                 selector = compile_selector(budget.spec.selector)
             except SelectorError:
@@ -89,7 +98,7 @@ class PreemptionBudgets:
                 for index, (namespace, selector) in enumerate(self._selectors if info.labels else ())
                 if namespace == info.namespace and selector.matches(info.labels)
             )
-        if not self._counts:
+        if self._counting != "all":
             return covering
         name = pods.infos[pod_row].name
         return tuple(budget for budget in covering if name not in self._disrupted[budget])

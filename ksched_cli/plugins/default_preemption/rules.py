@@ -30,8 +30,17 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
             "could help."
         ),
     )
-    explains_failure = Change("1.17", before=False, now=True, told_by="DefaultPreemption")
-    hopeless_node_ends_waiting = Change("1.17", before=False, now=True, told_by="DefaultPreemption")
+    explains_failure = Change("1.19", before=False, now=True, told_by="DefaultPreemption")
+    hopeless_node_ends_waiting = Change(
+        "1.19",
+        before=False,
+        now=True,
+        about="preemption",
+        sentence=(
+            "A pod whose nominated node became hopeless may preempt elsewhere, and nodes where nobody would have to "
+            "leave are no candidates; before, it waited for that node, and a node without victims was the best."
+        ),
+    )
     search_ends_early = Change(
         "1.20",
         before=False,
@@ -42,7 +51,7 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
             "before, all nodes were tried, and there was none."
         ),
     )
-    needs_victims = Change("1.17", before=False, now=True, told_by="DefaultPreemption")
+    needs_victims = Change("1.19", before=False, now=True, told_by="DefaultPreemption")
     sorts_mixed_victims = Change(
         MIXED_VICTIMS_ARE_SORTED,
         before=False,
@@ -53,15 +62,21 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
             "ranked by its most important victim; before, by the first that violates."
         ),
     )
-    counts_evictions = Change(
-        "1.17",
-        before=False,
-        now=True,
+    counting_of_evictions = Change(
+        "1.18",
+        before="allow any",
+        now="up to the first",
         about="preemption",
         sentence=(
-            "A budget allows as many evictions as it says, and nodes where nobody would have to leave are no "
-            "candidates; before, one that allowed any allowed all, such a node was the best, and a pod waited for "
-            "the node that it was nominated to even if that had become hopeless."
+            "A budget allows as many evictions as it says; before, a budget that allowed one eviction allowed all."
+        ),
+    ).then(
+        "1.19",
+        now="all",
+        about="preemption",
+        sentence=(
+            "A victim counts for each budget that covers it, but not for those that know of its eviction; before, "
+            "it counted up to the first budget that it violates, known or not."
         ),
     )
     notes = (

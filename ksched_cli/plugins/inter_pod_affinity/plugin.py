@@ -45,17 +45,18 @@ _AFFINITY, _ANTI_AFFINITY, _EXISTING = 1, 2, 3
 
 def _answers(release: Release) -> tuple[Status, ...]:
     """By the rule that a node breaks. Every rejection once came with a first reason that was about any rule."""
-    first = (
-        ()
-        if InterPodAffinityRules.of(release).one_reason_per_node
-        else (InterPodAffinityReasons.of(release).any_rule(),)
+    statuses = (
+        unresolvable(InterPodAffinityReasons.no_pod_to_be_with()),
+        unschedulable(InterPodAffinityReasons.pods_to_keep_away_from()),
+        unschedulable(InterPodAffinityReasons.kept_away_by_others()),
     )
-    return (
-        SUCCESS,
-        unresolvable(*first, InterPodAffinityReasons.no_pod_to_be_with()),
-        unschedulable(*first, InterPodAffinityReasons.pods_to_keep_away_from()),
-        unschedulable(*first, InterPodAffinityReasons.kept_away_by_others()),
-    )
+    told = InterPodAffinityRules.of(release).told_reasons
+    if told == "the rule":
+        return (SUCCESS, *statuses)
+    any_rule = InterPodAffinityReasons.of(release).any_rule()
+    if told == "the gravest":
+        return (SUCCESS, statuses[0], unschedulable(any_rule), unschedulable(any_rule))
+    return (SUCCESS, *(Status(each.code, (any_rule, *each.reasons)) for each in statuses))
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,18 @@ class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
         ),
     )
     first_pod_needs_labels = Change("1.17", before=False, now=True, told_by="InterPodAffinity")
-    own_rules_are_told_first = Change("1.17", before=False, now=True, told_by="InterPodAffinity")
-    one_reason_per_node = Change(
-        "1.22",
-        before=False,
-        now=True,
-        about="message",
-        sentence=(
-            "A node's reason is the one rule that it breaks; before, a second reason came first that was about any."
-        ),
+    own_rules_are_told_first = Change("1.19", before=False, now=True, told_by="InterPodAffinity")
+    told_reasons = (
+        Change("1.17", before="both", now="the gravest", told_by="kube-scheduler")
+        .then("1.18", now="both", told_by="kube-scheduler")
+        .then(
+            "1.22",
+            now="the rule",
+            about="message",
+            sentence=(
+                "A node's reason is the one rule that it breaks; before, a second reason came first that was about any."
+            ),
+        )
     )
     skips_without_preferences = Change("1.28", before=False, now=True, told_by="InterPodAffinity")
     scores_from_the_lowest = Change(

@@ -1,8 +1,10 @@
-"""The plugins that were removed after 1.22, and the predicates and priorities of 1.16."""
+"""The plugins that were removed after 1.18 or 1.22, and the predicates and priorities of 1.16."""
 
 from __future__ import annotations
 
 from ksched_cli.framework.interfaces import Plugin
+from ksched_cli.plugins.legacy.even_pods_spread import SpreadOfEveryPod, SummedSpread
+from ksched_cli.plugins.legacy.first_plugins import DefaultPodTopologySpread, NodeResourceLimits
 from ksched_cli.plugins.legacy.node_label import NodeLabel, NodeLabelReasons
 from ksched_cli.plugins.legacy.node_prefer_avoid_pods import NodePreferAvoidPods
 from ksched_cli.plugins.legacy.node_resources_least_allocated import NodeResourcesLeastAllocated
@@ -25,7 +27,7 @@ from ksched_cli.plugins.legacy.predicates.nodes import (
     ConditionReasons,
     PodToleratesNodeTaints,
 )
-from ksched_cli.plugins.legacy.predicates.pods import CheckServiceAffinity, MatchInterPodAffinity
+from ksched_cli.plugins.legacy.predicates.pods import CheckServiceAffinity, EvenPodsSpread, MatchInterPodAffinity
 from ksched_cli.plugins.legacy.predicates.volumes import (
     CheckVolumeBinding,
     MaxAzureDiskVolumeCount,
@@ -45,6 +47,7 @@ from ksched_cli.plugins.legacy.priorities.nodes import (
     TaintTolerationPriority,
 )
 from ksched_cli.plugins.legacy.priorities.pods import (
+    EvenPodsSpreadPriority,
     InterPodAffinityPriority,
     SelectorSpreadPriority,
     ServiceAntiAffinityPriority,
@@ -60,6 +63,7 @@ from ksched_cli.plugins.legacy.priorities.resources import (
 from ksched_cli.plugins.legacy.requested_to_capacity_ratio import RequestedToCapacityRatio
 from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity, ServiceAffinityReasons
 from ksched_cli.plugins.legacy.successors import DefaultBinderPlugin, DefaultPreemptionPlugin, PrioritySortPlugin
+from ksched_cli.plugins.legacy.volume_binding import VolumeBindingOnEachNode
 from ksched_cli.plugins.lib.spec import Spec
 
 REMOVED: tuple[type[Plugin], ...] = (
@@ -69,6 +73,14 @@ REMOVED: tuple[type[Plugin], ...] = (
     NodeResourcesLeastAllocated,
     NodeResourcesMostAllocated,
     RequestedToCapacityRatio,
+    NodeResourceLimits,
+)
+# What 1.17 and 1.18 had in the place of plugins of today.
+EARLIER: tuple[type[Plugin], ...] = (
+    DefaultPodTopologySpread,
+    VolumeBindingOnEachNode,
+    SummedSpread,
+    SpreadOfEveryPod,
 )
 
 _CONDITIONS = (CheckNodeCondition, CheckNodeMemoryPressure, CheckNodePIDPressure, CheckNodeDiskPressure)
@@ -79,6 +91,8 @@ SPECS = (
     Spec(plugins=(NodeResourcesLeastAllocated,)),
     Spec(plugins=(NodeResourcesMostAllocated,)),
     Spec(plugins=(RequestedToCapacityRatio,)),
+    Spec(plugins=EARLIER),
+    Spec(plugins=(NodeResourceLimits,)),
     Spec(plugins=_CONDITIONS, reasons=(ConditionReasons,), guide=ConditionGuide()),
 )
 
@@ -104,11 +118,13 @@ PREDICATES: tuple[type[Plugin], ...] = (
     CheckNodeMemoryPressure,
     CheckNodePIDPressure,
     CheckNodeDiskPressure,
+    EvenPodsSpread,
     MatchInterPodAffinity,
 )
 PRIORITIES: tuple[type[Plugin], ...] = (
     BalancedResourceAllocation,
     EqualPriority,
+    EvenPodsSpreadPriority,
     ImageLocalityPriority,
     InterPodAffinityPriority,
     LeastRequestedPriority,

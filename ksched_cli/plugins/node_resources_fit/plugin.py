@@ -182,9 +182,12 @@ class NodeResourcesFit(
         return Verdict(np.where(lacks != 0, codes, np.int8(0)), reason_ids.astype(np.int32), reasons)
 
     def _reasons(self, state: FitState, combination: int) -> ReasonTuple:
+        """Those with a bit in the combination; extended resources last and by name, which Go has in random order."""
         names = self.handle.cluster.resources.names
-        each = (self._too_many_pods, *(self._insufficient(names[resource]) for resource, _ in state.requests))
-        return tuple(reason for bit, reason in enumerate(each) if combination >> bit & 1)
+        short = [resource for bit, (resource, _) in enumerate(state.requests, start=1) if combination >> bit & 1]
+        short.sort(key=lambda resource: (min(resource, EPHEMERAL_STORAGE + 1), names[resource]))
+        first = (self._too_many_pods,) if combination & 1 else ()
+        return (*first, *(self._insufficient(names[resource]) for resource in short))
 
     def explain(self, state: FitState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The lacking resources: requested, allocatable, used, free, and the pods that use them. Cpu in thousandths."""

@@ -52,7 +52,13 @@ def _lacking_field(pod: Pod, reasons: Sequence[Reason], detail: Mapping[str, Any
 
 class NodeResourcesFitReasons(ReasonTable, plugins="NodeResourcesFit"):
     too_many_pods = ReasonKind(
-        Change("1.17", before="Insufficient pods", now="Too many pods", told_by="NodeResourcesFit"),
+        Change(
+            "1.18",
+            before="Insufficient pods",
+            now="Too many pods",
+            about="message",
+            sentence="The reason says too many pods; before, insufficient pods.",
+        ),
         _TOO_MANY_PODS,
         lacks="pods",
         problem="are full (pods)",

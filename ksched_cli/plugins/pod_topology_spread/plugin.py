@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -153,6 +153,8 @@ class PodTopologySpread(
     ScorePlugin[SoftState],
 ):
     name = "PodTopologySpread"
+    since = "1.19"
+    statuses: ClassVar[tuple[Status, ...]] = _STATUSES
     column = "Spread"
     scope = "cluster"
     summary = "Honours topologySpreadConstraints, and spreads the pods of a service or controller that has none."
@@ -316,7 +318,7 @@ class PodTopologySpread(
             failing = found if failing is None else np.where(failing == 0, found, failing)
         if failing is None or not np.count_nonzero(failing):
             return Verdict.passing(len(nodes))
-        return Verdict.by_group(failing, _STATUSES)
+        return Verdict.by_group(failing, self.statuses)
 
     def explain(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """Of every constraint that the node breaks its domain, how many pods match there and in the emptiest."""

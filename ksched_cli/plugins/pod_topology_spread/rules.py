@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
-from ksched_cli.releases.plugin_names import INTER_POD_AFFINITY, SELECTOR_SPREAD
+from ksched_cli.releases.plugin_names import EVEN_PODS_SPREAD, INTER_POD_AFFINITY, SELECTOR_SPREAD
 
 
 class PodTopologySpreadRules(ReleaseRules, plugins="PodTopologySpread"):
@@ -51,13 +51,26 @@ class PodTopologySpreadRules(ReleaseRules, plugins="PodTopologySpread"):
     )
     notes = (
         Note(
-            "1.19",
-            about="score",
+            "1.18",
+            about="filter score",
             sentence=(
-                "Nodes score 0 to 100, and their zone is that of topology.kubernetes.io/zone, too; before, 0 to 10, "
-                "by the zone's beta label alone."
+                "Pods that are leaving count no more, and scores count the pod's own namespace; before, all pods "
+                "counted, and scores those of every namespace."
             ),
-            plugins=f"PodTopologySpread {SELECTOR_SPREAD}",
+        ),
+        Note(
+            "1.19",
+            about="filter score preemption",
+            sentence=(
+                "A node that lacks a label has a reason of its own, and preemption is no help there; scores weigh "
+                "each topology by its size, and are 100 where nothing is to be spread. Before, the reason was that of "
+                "a skew, and scores were plain sums, or 0."
+            ),
+        ),
+        GateNote(
+            EVEN_PODS_SPREAD,
+            about="fields",
+            sentence="topologySpreadConstraints of pods count; without the gate, they do not.",
         ),
         GateNote(
             "DefaultPodTopologySpread",

@@ -18,10 +18,11 @@ class TaintTolerationReasons(ReasonTable, plugins="TaintToleration"):
     # Where the text names the taint, kube-scheduler counts the nodes of each taint.
     untolerated = ReasonKind(
         Change(
-            "1.17",
+            "1.18",
             before="node(s) had taints that the pod didn't tolerate",
             now="node(s) had taint {{{key}: {value}}}, that the pod didn't tolerate",
-            told_by="TaintToleration",
+            about="message",
+            sentence="The reason names the taint; before, it did not.",
         )
         .then(
             "1.24",

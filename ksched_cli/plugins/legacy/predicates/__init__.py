@@ -12,6 +12,7 @@ from ksched_cli.framework.events import ANYTHING, ClusterEvent
 class Predicate:
     """To be inherited from before the plugin whose filter it is."""
 
+    since: ClassVar[str] = ""
     until: ClassVar[str] = "1.16"
     only_at: ClassVar[tuple[str, ...]] = ("preFilter", "filter", "reserve", "preBind")
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.claims import find_claim, mounted_claims
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import PreFilterResult
-from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, Status, error
-from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.legacy.predicates import Predicate
 from ksched_cli.plugins.legacy.successors import (
     AzureDiskLimitsPlugin,
@@ -20,20 +16,12 @@ from ksched_cli.plugins.legacy.successors import (
     EBSLimitsPlugin,
     GCEPDLimitsPlugin,
     NodeVolumeLimitsPlugin,
-    VolumeBindingPlugin,
     VolumeRestrictionsPlugin,
     VolumeZonePlugin,
 )
-from ksched_cli.plugins.lib.volumes.claims import (
-    WAIT_FOR_FIRST_CONSUMER,
-    class_of_claim,
-    is_fully_bound,
-    waits_for_consumer,
-)
+from ksched_cli.plugins.legacy.volume_binding import VolumeBindingOnEachNode
+from ksched_cli.plugins.lib.volumes.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
 from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons
-from ksched_cli.plugins.volume_binding.placement import PodClaims
-from ksched_cli.plugins.volume_binding.plugin import Volumes
-from ksched_cli.plugins.volume_binding.reasons import VolumeBindingReasons
 from ksched_cli.plugins.volume_zone import Topologies, topologies_in
 
 
@@ -65,33 +53,8 @@ class MaxCSIVolumeCountPred(Predicate, NodeVolumeLimitsPlugin):
         return super().pre_filter(pod) if self.handle.gates.enabled("AttachVolumeLimit") else SKIP
 
 
-class CheckVolumeBinding(Predicate, VolumeBindingPlugin):
-    """The scheduler looked on every node for claims that no controller will bind, and ended the cycle there."""
-
+class CheckVolumeBinding(Predicate, VolumeBindingOnEachNode):
     name = "CheckVolumeBinding"
-
-    def pre_filter(self, pod: PodInfo) -> PreFilterResult[Volumes] | Status:
-        found = self._claims(pod.pod)
-        if not found:
-            return SKIP
-        bound = tuple(each for each in found if is_fully_bound(each))
-        delayed = tuple(each for each in found if self._waits(each))
-        return PreFilterResult(Volumes(self.handle.cluster, PodClaims(bound, delayed), self.handle.gates))
-
-    def _claims(self, pod: Pod) -> list[PersistentVolumeClaim]:
-        claims = (find_claim(self.handle.cluster.catalog, pod, name) for name in mounted_claims(pod))
-        return [claim for claim in claims if claim is not None]
-
-    def _waits(self, claim: PersistentVolumeClaim) -> bool:
-        unbound = not is_fully_bound(claim) and not claim.spec.volume_name
-        return unbound and waits_for_consumer(claim, self.handle.cluster.catalog)
-
-    def filter(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
-        immediate = [each for each in self._claims(pod.pod) if not is_fully_bound(each) and not self._waits(each)]
-        if immediate:
-            problem = error(VolumeBindingReasons.immediate())
-            return Verdict.rejecting(np.ones(len(nodes), dtype=np.bool_), problem)
-        return super().filter(state, pod, nodes)
 
 
 class NoVolumeZoneConflict(Predicate, VolumeZonePlugin):
@@ -99,7 +62,6 @@ class NoVolumeZoneConflict(Predicate, VolumeZonePlugin):
 
     name = "NoVolumeZoneConflict"
     only_at = ("filter",)
-    topology_labels = VolumeZonePlugin.topology_labels[:2]
 
     def topologies_of(self, pod: Pod, catalog: Catalog) -> Topologies | Status:
         found = []

@@ -9,5 +9,6 @@ from typing import ClassVar
 class Priority:
     """To be inherited from before the plugin whose score it is."""
 
+    since: ClassVar[str] = ""
     until: ClassVar[str] = "1.16"
     only_at: ClassVar[tuple[str, ...]] = ("preScore", "score")

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ksched_cli.api.core import Service
 from ksched_cli.api.selectors import EVERYTHING, Selector, selector_from_map
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.config.plugin_args import InterPodAffinityArgs
+from ksched_cli.config.plugin_args import InterPodAffinityArgs, PodTopologySpreadArgs
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 from ksched_cli.plugins.inter_pod_affinity.plugin import Preferences
+from ksched_cli.plugins.legacy.even_pods_spread import SpreadOfEveryPod
 from ksched_cli.plugins.legacy.priorities import Priority
 from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity
 from ksched_cli.plugins.legacy.successors import InterPodAffinityPlugin, SelectorSpreadPlugin
+from ksched_cli.plugins.pod_topology_spread.plugin import SoftState
 
 
 class InterPodAffinityPriority(Priority, InterPodAffinityPlugin):
@@ -32,6 +36,25 @@ class InterPodAffinityPriority(Priority, InterPodAffinityPlugin):
     def score(self, state: Preferences | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         worth = super().score(state, pod, nodes)
         return worth if state is None or isinstance(worth, Status) else self.normalize(state, pod, nodes, worth)
+
+
+class EvenPodsSpreadPriority(Priority, SpreadOfEveryPod):
+    """It looked at all nodes at once, so that what it gives a node is in proportion already."""
+
+    name = "EvenPodsSpreadPriority"
+    column = "Spread"
+    summary = "Prefers nodes by soft topology spread constraints of the pod."
+    normalizes = False
+
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args or PodTopologySpreadArgs(defaulting_type="List"), handle)
+
+    def score(self, state: SoftState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
+        sums = super().score(state, pod, nodes)
+        if state is None or isinstance(sums, Status):
+            return sums
+        # A node that lacks a label gets nothing, even where all others are equal.
+        return np.where(nodes.take(state.ignored), 0, self.normalize(state, pod, nodes, sums))
 
 
 class SelectorSpreadPriority(Priority, SelectorSpreadPlugin):

@@ -55,11 +55,16 @@ class ResourceLimitsPriority(Priority, ScorePlugin[None]):
     summary = "Prefers nodes that are large enough for the pod's limits on cpu or memory."
 
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        large_enough = np.zeros(len(nodes), dtype=np.bool_)
-        for resource, limit in zip((CPU, MEMORY), _limits(pod.pod), strict=True):
-            if limit:
-                large_enough |= limit <= nodes.take(nodes.cluster.nodes.allocatable[resource])
-        return large_enough.astype(np.int64)
+        return within_limits(pod.pod, nodes)
+
+
+def within_limits(pod: Pod, nodes: NodeRows) -> Int64Column:
+    """1 for nodes whose allocatable cpu or memory covers the pod's limit, else 0."""
+    large_enough = np.zeros(len(nodes), dtype=np.bool_)
+    for resource, limit in zip((CPU, MEMORY), _limits(pod), strict=True):
+        if limit:
+            large_enough |= limit <= nodes.take(nodes.cluster.nodes.allocatable[resource])
+    return large_enough.astype(np.int64)
 
 
 def _limits(pod: Pod) -> tuple[int, int]:
