@@ -58,7 +58,7 @@ def test_changes_of_the_configuration_are_listed(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        pytest.param(["1.17"], "Kubernetes 1.17 is not modelled", id="not modelled"),
+        pytest.param(["1.15"], "Kubernetes 1.15 is not modelled", id="not modelled"),
         pytest.param(["latest"], "Kubernetes latest is not modelled", id="no version"),
         pytest.param(["1.34", "-o", "name"], "-o name lists the minors", id="no names"),
     ],
