@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ksched_cli.api.selectors import SelectorError
-from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Status, error, unschedulable
@@ -74,13 +74,13 @@ class SummedSpread(PodTopologySpread):
         total: Int64Column = np.zeros(len(nodes), dtype=np.int64)
         for each in state.domains:
             total = total + nodes.take(each.seen)
-        return np.where(nodes.take(state.ignored), 0, total)
+        return np.where(ignored_of(state, nodes), 0, total)
 
     def normalize(self, state: SoftState, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """A node's share of the pods that are on the other nodes; 0 for nodes that lack a label."""
         if not state.domains:
             return np.zeros_like(scores)
-        ignored, best = nodes.take(state.ignored), self.handle.release.max_node_score
+        ignored, best = ignored_of(state, nodes), self.handle.release.max_node_score
         counted = scores[~ignored]
         if not len(counted):
             return np.zeros_like(scores)
@@ -116,3 +116,8 @@ class SpreadOfEveryPod(SummedSpread):
             if namespace in (None, info.namespace) and constraint.selector.matches(info.labels):
                 counts[cluster.pods.node_row[row]] += 1
         return counts
+
+
+def ignored_of(state: SoftState, nodes: NodeRows) -> BoolColumn:
+    """Nodes that lack a label."""
+    return np.zeros(len(nodes), dtype=np.bool_) if state.ignored is None else nodes.take(state.ignored)

@@ -15,7 +15,7 @@ from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 from ksched_cli.plugins.inter_pod_affinity.plugin import Preferences
-from ksched_cli.plugins.legacy.even_pods_spread import SpreadOfEveryPod
+from ksched_cli.plugins.legacy.even_pods_spread import SpreadOfEveryPod, ignored_of
 from ksched_cli.plugins.legacy.priorities import Priority
 from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity
 from ksched_cli.plugins.legacy.successors import InterPodAffinityPlugin, SelectorSpreadPlugin
@@ -54,7 +54,7 @@ class EvenPodsSpreadPriority(Priority, SpreadOfEveryPod):
         if state is None or isinstance(sums, Status):
             return sums
         # A node that lacks a label gets nothing, even where all others are equal.
-        return np.where(nodes.take(state.ignored), 0, self.normalize(state, pod, nodes, sums))
+        return np.where(ignored_of(state, nodes), 0, self.normalize(state, pod, nodes, sums))
 
 
 class SelectorSpreadPriority(Priority, SelectorSpreadPlugin):
