@@ -113,7 +113,9 @@ class Filters:
             verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
         if len(verdict) != len(nodes):
             raise PluginFault(plugin.name, "filter", f"{len(verdict)} verdicts for {len(nodes)} nodes")
-        return verdict.with_first_reasons() if self._first_reason_only else verdict
+        if self._first_reason_only:
+            return Verdict(verdict.codes, verdict.reason_ids, [each[:1] for each in verdict.reasons])
+        return verdict
 
     def _run_all(
         self,

@@ -54,10 +54,6 @@ class Verdict:
         code = Code(int(self.codes[index]))
         return SUCCESS if code is Code.SUCCESS else Status(code, self.reasons[self.reason_ids[index]])
 
-    def with_first_reasons(self) -> Verdict:
-        """The same verdict with one reason for each row."""
-        return Verdict(self.codes, self.reason_ids, [each[:1] for each in self.reasons])
-
     @classmethod
     def passing(cls, size: int) -> Verdict:
         return cls(np.zeros(size, dtype=np.int8), np.zeros(size, dtype=np.int32), ((),))
