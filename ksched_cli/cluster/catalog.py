@@ -66,6 +66,10 @@ class Catalog:
     def all(self, kind: type[K]) -> Iterator[K]:
         return iter(self._kinds.get(kind, {}).values())
 
+    def has(self, kind: type[Any]) -> bool:
+        """Whether there is an object of the kind."""
+        return bool(self._kinds.get(kind))
+
     def kinds(self) -> list[type[Any]]:
         """The kinds of which there are objects."""
         return [kind for kind, items in self._kinds.items() if items]

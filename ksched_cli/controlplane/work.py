@@ -31,9 +31,11 @@ class Worker(ABC):
 
 class Controller(Worker):
     """A controller of kube-controller-manager: it watches objects and reconciles the keys that changes concern.
-    `informers` are the kinds that it watches; empty for all kinds."""
+    `informers` are the kinds that it watches; empty for all kinds. `serves` are the kinds that it reconciles: while
+    there is no object of them, no change of another object concerns the controller; empty where this does not hold."""
 
     informers: ClassVar[tuple[type[Any], ...]] = ()
+    serves: ClassVar[tuple[type[Any], ...]] = ()
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         self.api = api

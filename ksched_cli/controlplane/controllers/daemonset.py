@@ -30,6 +30,7 @@ class DaemonSetController(Controller):
     """Keys are identities of DaemonSets, and of nodes that have changed."""
 
     informers = (DaemonSet, Pod, Node)
+    serves = (DaemonSet,)
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)

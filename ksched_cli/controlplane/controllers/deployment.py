@@ -66,6 +66,7 @@ class DeploymentController(Controller):
     """Keys are identities of Deployments."""
 
     informers = (Deployment, ReplicaSet, Pod)
+    serves = (Deployment,)
 
     def __init__(self, api: Any, queue: Any, replica_sets: ReplicaSetController) -> None:
         super().__init__(api, queue)

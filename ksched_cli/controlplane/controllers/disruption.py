@@ -21,6 +21,7 @@ class DisruptionController(Controller):
     """Keys are identities of PodDisruptionBudgets."""
 
     informers = (PodDisruptionBudget, Pod)
+    serves = (PodDisruptionBudget,)
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)

@@ -51,15 +51,27 @@ class Controllers:
             VolumeController(api, queue),
             DisruptionController(api, queue),
         )
+        # Of the version of the catalog that stands beside it.
         self._by_kind: dict[type[Any], tuple[Controller, ...]] = {}
+        self._version = -1
         api.watch(self._changed)
 
     def _watching(self, kind: type[Any]) -> tuple[Controller, ...]:
+        """The controllers that a change of an object of this kind may concern, as the objects are now."""
+        version = self._store.catalog.version
+        if version != self._version:
+            self._by_kind, self._version = {}, version
         found = self._by_kind.get(kind)
         if found is None:
-            found = tuple(each for each in self.all if not each.informers or kind in each.informers)
+            found = tuple(each for each in self.all if self._may_concern(each, kind))
             self._by_kind[kind] = found
         return found
+
+    def _may_concern(self, controller: Controller, kind: type[Any]) -> bool:
+        if controller.informers and kind not in controller.informers:
+            return False
+        serves = controller.serves
+        return not serves or kind in serves or any(self._store.catalog.has(each) for each in serves)
 
     def _changed(self, old: Any, new: Any) -> None:
         for controller in self._watching(type(old if new is None else new)):

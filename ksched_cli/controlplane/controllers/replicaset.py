@@ -46,6 +46,7 @@ class ReplicaSetController(Controller):
     """Keys are (kind, namespace, name): both kinds work alike."""
 
     informers = (ReplicaSet, ReplicationController, Pod)
+    serves = (ReplicaSet, ReplicationController)
 
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new

@@ -77,6 +77,7 @@ class StatefulSetController(Controller):
     """Keys are identities of StatefulSets."""
 
     informers = (StatefulSet, Pod)
+    serves = (StatefulSet,)
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
