@@ -8,6 +8,7 @@ from typing import TextIO
 from rich.padding import Padding
 from rich.text import Text
 
+from ksched_cli.api.listing import joined
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.omissions import print_omissions
@@ -17,6 +18,8 @@ from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible
 
+# So many workloads that lose pods are named in the first line.
+_PAYERS = 2
 _NAMED = 4
 _ALL_FIT = ("fits", "all fit")
 _COLOURS = {"fits": "green", "fails": "red", "warns": "yellow", "held back": "yellow", "ignored": "yellow"}
@@ -134,12 +137,20 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
+def _evicted(check: Check) -> str:
+    """`3 pods evicted of Deployment batch/crawler and Deployment batch/reports`: who pays for the room."""
+    workloads = [loss.workload.replace("/", " ", 1) for loss in check.losses]
+    more = len(workloads) - _PAYERS
+    shown = workloads if more <= 0 else [*workloads[:_PAYERS], counted(more, "more workload")]
+    return f"{counted(len(check.evicted), 'pod')} evicted{f' of {joined(shown)}' if shown else ''}"
+
+
 def check_summary_line(check: Check) -> Text:
     """`4 workloads: 1 fails, 2 errors, 1 warning (6 nodes)`."""
     total, failing = len(check.workloads), sum(workload.result == "fails" for workload in check.workloads)
     subject, context = counted(total, "workload"), counted(check.stats.nodes, "node")
     counts = [counted(check.count(level), level) for level in ("error", "warning") if check.count(level)]
-    counts += [f"{counted(len(check.evicted), 'pod')} evicted"] if check.evicted and total else []
+    counts += [_evicted(check)] if check.evicted and total else []
     counts += [counted_ignored(check)] if check.ignored else []
     if not total and not check.is_input_wrong:
         return summary_line("nothing to place", "no pods or workloads in the manifests", FAIR, (), context)

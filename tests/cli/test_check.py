@@ -62,7 +62,7 @@ def test_the_first_lines_tell_who_pays_and_against_which_budget(
     assert run(["check", *arguments]) == 0
     lines = capsys.readouterr().out.splitlines()
     sentence = f"ReplicaSet default/low: 2 evicted{against}, 2 Pending in the end"
-    assert lines[0] == "1 workload: fits, 1 warning, 2 pods evicted (1 node)"
+    assert lines[0] == "1 workload: fits, 1 warning, 2 pods evicted of ReplicaSet default/low (1 node)"
     assert lines[1] == f"fits only by evicting running pods: {sentence}"
     run(["check", *arguments, "-o", "json"])
     (loss,) = json.loads(capsys.readouterr().out)["losses"]
