@@ -28,7 +28,7 @@ Pods of a workload that exists are replaced along its strategy (maxSurge, maxUna
 OrderedReady, Parallel), all workloads side by side; a rollout that would stop is reported with the step it stops at. A
 pod that gets a node is taken to become available, and pods of the manifests' Jobs finish. Where Kubernetes leaves a
 decision to chance, up to 8 orders are tried. Each finding points at the file, line and field that decides and has
-a stable code: `ksched explain-code` tells what it means and what to do.
+a stable code: `ksched explain-code` explains it and lists what to do.
 
 Findings can be accepted: the annotation ksched.dev/ignore: "KS203: reason" of an object or its pod template, --ignore
 CODE, or a baseline file. Accepted findings are counted ("2 findings ignored") and fail nothing. An error in the input,

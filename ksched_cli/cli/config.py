@@ -70,7 +70,7 @@ It is read, and its mistakes are reported, as by the newest Kubernetes that read
 What is printed means the same to Kubernetes 1.36, and says only what differs from its defaults. Defaults of the old
 version that have changed are written out. Comments are not kept.
 
-Notes on stderr tell what has changed. A warning names what cannot be said any more, and what to use instead; the exit
+Notes on stderr list what has changed. A warning names what v1 cannot express, and what to use instead; the exit
 code is 1 then.
 
 Examples:

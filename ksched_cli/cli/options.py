@@ -204,7 +204,7 @@ KubeVersion = Annotated[
     str,
     typer.Option(
         metavar="X.Y",
-        help="Answer as this minor of Kubernetes. auto: the version of the server, where the input tells it, "
+        help="Answer as this minor of Kubernetes. auto: the version of the server, where the input has it, "
         f"else {NEWEST_VERSION}.",
     ),
 ]

@@ -15,7 +15,7 @@ from ksched_cli.errors import UsageError
 SHORT = "Follow a live cluster and say what becomes of its pending pods."
 HELP = """Follows a live cluster, and prints each pending pod's verdict: at first, and whenever it changes.
 
-When a pod is bound, the line says whether it went where it was foreseen. Nothing is written to the cluster: it is read
+When a pod is bound, the line shows whether it went to the foreseen node. Nothing is written to the cluster: it is read
 with list and watch. A server that goes away is waited for. Manifests of -f are placed as if they were pending."""
 
 EPILOG = """Examples:

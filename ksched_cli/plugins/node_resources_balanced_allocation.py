@@ -44,7 +44,7 @@ class BalancedAllocationRules(ReleaseRules, plugins="NodeResourcesBalancedAlloca
         before=False,
         now=True,
         about="score",
-        sentence="Does not score pods that ask for nothing; before, all of them went to the most even node.",
+        sentence="Does not score pods without requests; before, all of them went to the most even node.",
     )
     scores_the_deviation = Change(
         "1.22",

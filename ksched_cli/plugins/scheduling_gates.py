@@ -20,7 +20,7 @@ _GATED = ReasonCode(
     "KS201",
     "scheduling-gates",
     "the pod is held back by scheduling gates",
-    "Whoever set the gates removes them when the pod may be scheduled.",
+    "The controller that set the gates removes them when the pod may be scheduled.",
     ("nothing, if that is meant",),
     level="note",
 )

@@ -55,7 +55,7 @@ class VolumeRestrictionsReasons(ReasonTable, plugins="VolumeRestrictions"):
                 "another pod"
             ),
             about="message",
-            sentence="A ReadWriteOncePod claim is in use by another pod, says the reason; before, a pod has it.",
+            sentence="The reason is that another pod uses the ReadWriteOncePod claim; before, that a pod has it.",
         ),
         _CLAIM_IN_USE,
         field=claim_field,

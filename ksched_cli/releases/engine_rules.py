@@ -30,13 +30,13 @@ class EngineRules(ReleaseRules):
             before="untold",
             now="filtered out",
             about="message",
-            sentence="Nodes that PreFilter left out have a reason; before, nothing was said.",
+            sentence="Nodes that PreFilter left out have a reason; before, they had none.",
         )
         .then(
             LEFT_OUT_NODES_HAVE_NO_STATUS,
             now="untold",
             about="message",
-            sentence="Nothing is said of nodes that PreFilter left out; before, they had a reason.",
+            sentence="Nodes that PreFilter left out have no reason; before, they had one.",
         )
         .then(
             "1.32",
@@ -134,7 +134,7 @@ class EngineRules(ReleaseRules):
         about="message",
         sentence=(
             "An error on one node ends the cycle, and a node has one reason; before, errors and reasons of all "
-            "nodes were told together. Nodes are listed zone by zone by their labels without beta, too."
+            "nodes were reported together. Nodes are listed zone by zone by their labels without beta, too."
         ),
     )
     claims_are_checked_first = Change("1.20", before=True, now=False, told_by=VOLUME_BINDING)
@@ -143,7 +143,7 @@ class EngineRules(ReleaseRules):
         before=False,
         now=True,
         about="queue",
-        sentence="The room that a pod leaves whose binding failed wakes others; before, nobody was told of it.",
+        sentence="The room that a pod leaves whose binding failed wakes others; before, it woke none.",
     )
     all_node_changes_wake_pods = Change(
         "1.30",
@@ -176,7 +176,7 @@ class EngineRules(ReleaseRules):
         now=True,
         about="queue",
         sentence=(
-            "With queueing hints, news of a node wake pods that have no room there as well, if a hint says so; "
+            "With queueing hints, news of a node wake pods that have no room there as well, if a hint returns Queue; "
             "before, such pods were passed over first."
         ),
     )
@@ -192,9 +192,7 @@ class EngineRules(ReleaseRules):
         before=False,
         now=True,
         about="score",
-        sentence=(
-            "Nodes that an extender sent back whole are scored as it sent them; before, as the cache knows them."
-        ),
+        sentence=("Nodes that an extender sent back whole are scored as it sent them; before, as the cache has them."),
     )
     extenders_are_blamed = Change(
         EXTENDERS_REJECT,
@@ -310,14 +308,14 @@ class Wording(ReleaseRules):
         before=False,
         now=True,
         about="message",
-        sentence="What PreFilter said is told as such; before, it was counted as the reason of every node.",
+        sentence="PreFilter's text stands by itself; before, it was counted as the reason of every node.",
     )
     post_filter = Change(
         "1.24",
         before=False,
         now=True,
         about="message",
-        sentence="The message ends with what came of preemption; before, it said nothing of it.",
+        sentence="The message ends with the result of preemption; before, it did not.",
     )
     post_filter_end = Change("1.26", before="", now=".", told_by="kube-scheduler").then(
         "1.29",

@@ -49,4 +49,4 @@ def _unheard(extender: Mapping[str, Any]) -> Iterator[str]:
     if "changedNodes" in extender:
         yield f"changes that extender {name} made to nodes"
     if "bind" in extender:
-        yield f"bind of extender {name}, which is never called: it hears of no placement"
+        yield f"bind of extender {name}, which is never called: it gets no placement"

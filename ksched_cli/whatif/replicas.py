@@ -94,7 +94,7 @@ def read_shapes(cluster: Loaded, manifests: Loaded) -> list[Shape]:
 
 def _complaints(item: Any) -> Iterable[tuple[str, str]]:
     if isinstance(item, DaemonSet):
-        yield "a DaemonSet has one pod a node, however much room there is", "`ksched simulate -f` tells where they fit"
+        yield "a DaemonSet has one pod a node, however much room there is", "`ksched simulate -f` shows where they fit"
     elif not isinstance(item, Pod) and _template_of(item).spec.node_name:
         yield "spec.nodeName of the template decides where its pods go, no scheduler does", "leave it out"
 

@@ -139,7 +139,7 @@ def test_what_did_not_count_is_told(tmp_path: Path, capsys: pytest.CaptureFixtur
             f"filter of extender {service.url}, which failed once (failed filter with extender at URL "
             f"{service.url}/filter, code 503); prioritize of extender {service.url}, which failed once (failed "
             f"prioritize with extender at URL {service.url}/prioritize, code 503); bind of extender {service.url}, "
-            "which is never called: it hears of no placement"
+            "which is never called: it gets no placement"
         )
 
 

@@ -109,7 +109,7 @@ CODES = [
         NOT_RUN,
         "not-run",
         "the check could not run",
-        "The command line is wrong, or ksched could not read the cluster or its configuration. The message says which.",
+        "The command line is wrong, or ksched could not read the cluster or its configuration. See the message.",
         ("correct what the message names",),
     ),
     ReasonCode(

@@ -10,7 +10,7 @@ CODES = [
         "other-plugin",
         "a plugin that is not kube-scheduler's rejects the pod",
         "The plugin's own reason is in the message.",
-        ("ask whoever wrote the plugin",),
+        ("ask the author of the plugin",),
     ),
     ReasonCode(
         "KS191",
@@ -22,7 +22,7 @@ CODES = [
     ReasonCode(
         "KS202",
         "other-scheduler",
-        "another scheduler is asked for",
+        "the pod names another scheduler",
         "spec.schedulerName is no profile of the configuration, so that nothing is known of where the pod goes.",
         ("give the configuration with --config", "correct schedulerName"),
         level="note",
@@ -55,7 +55,7 @@ CODES = [
         "KS302",
         "out-of-limit-range",
         "a LimitRange refuses the pod",
-        "What a container or the pod asks for is below the minimum or above the maximum of the namespace.",
+        "A request or limit of a container or of the pod is below the minimum or above the maximum of the namespace.",
         ("ask within the bounds", "change the LimitRange"),
     ),
     ReasonCode(

@@ -18,7 +18,7 @@ from ksched_cli.framework.verdict import Verdict
 _REQUESTED_LABELS = ReasonCode(
     "KS162",
     "requested-labels",
-    "the nodes do not have the labels that the scheduler's configuration asks for",
+    "the nodes do not have the labels that the scheduler's configuration requires",
     "The NodeLabel plugin of older schedulers keeps pods to nodes with, or without, certain labels.",
     ("label the nodes", "correct the arguments of NodeLabel"),
 )

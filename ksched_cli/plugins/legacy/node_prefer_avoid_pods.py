@@ -64,7 +64,7 @@ class NodePreferAvoidPods(ScorePlugin[None]):
     lasting = True
     until = "1.22"
     follows_pods = False
-    summary = "Keeps the pods of a controller away from nodes that ask for it in an annotation."
+    summary = "Keeps the pods of a controller away from nodes whose annotation names the controller."
 
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         """Its weight is far above all others, so that a node with the annotation comes last."""

@@ -21,7 +21,7 @@ class MostAllocatedRules(ReleaseRules, plugins="NodeResourcesMostAllocated"):
         before=False,
         now=True,
         about="score",
-        sentence="A resource that is asked for beyond what there is counts as used up; before, it scored 0.",
+        sentence="A resource that is requested beyond what there is counts as used up; before, it scored 0.",
     )
 
 

@@ -33,7 +33,7 @@ class RequestRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_
         now=True,
         about="score",
         sentence=(
-            "The cpu of a pod's overhead counts as it is, and what the pod asks for is added up in PreScore; "
+            "The cpu of a pod's overhead counts as it is, and the pod's requests are added up in PreScore; "
             "before, the overhead's cpu was rounded up to whole cores."
         ),
     )

@@ -59,7 +59,7 @@ class NodeAffinityReasons(ReasonTable, plugins="NodeAffinity"):
             before="node(s) didn't match node selector",
             now="node(s) didn't match Pod's node affinity",
             about="message",
-            sentence="Node selectors are told as node affinity; before, node affinity was told as a node selector.",
+            sentence="The reason of node selectors names node affinity; before, affinity was called a selector.",
         ).then(
             "1.21",
             now="node(s) didn't match Pod's node affinity/selector",

@@ -25,7 +25,7 @@ _INSUFFICIENT = ReasonCode(
 _LARGER_THAN_NODE = ReasonCode(
     "KS102",
     "larger-than-node",
-    "the pod asks for more than a node has in all",
+    "the pod requests more than a node has in all",
     "Even if they were empty the nodes would be too small, or they do not offer the resource at all.",
     ("lower the request", "add nodes of a larger type, or nodes that offer the resource"),
 )
@@ -33,7 +33,7 @@ _TOO_MANY_PODS = ReasonCode(
     "KS103",
     "too-many-pods",
     "the nodes run as many pods as they may",
-    "A node's allocatable has a number of pods (kubelet's maxPods), whatever these ask for.",
+    "A node's allocatable has a number of pods (kubelet's maxPods), for pods of any size.",
     ("raise kubelet's maxPods if the network allows it", "add nodes"),
 )
 _FEATURE_OFF = ReasonCode(

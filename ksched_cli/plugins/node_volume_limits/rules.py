@@ -40,7 +40,7 @@ class NodeVolumeLimitsRules(ReleaseRules, plugins="NodeVolumeLimits"):
         Note(
             "1.28",
             about="filter",
-            sentence="Skipped for pods without volumes that could be limited; before, asked for nothing.",
+            sentence="Skipped for pods without volumes that could be limited; before, it ran for every pod.",
             plugins=f"NodeVolumeLimits {EBS_LIMITS} {GCEPD_LIMITS} {AZURE_DISK_LIMITS} {CINDER_LIMITS}",
         ),
         GateNote(

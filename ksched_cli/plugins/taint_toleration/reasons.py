@@ -28,7 +28,7 @@ class TaintTolerationReasons(ReasonTable, plugins="TaintToleration"):
             "1.24",
             now="node(s) had untolerated taint {{{key}: {value}}}",
             about="message",
-            sentence="The reason says untolerated taint; before, that the pod didn't tolerate.",
+            sentence="The reason has the words untolerated taint; before, that the pod didn't tolerate.",
         )
         .then(
             "1.34",

@@ -43,7 +43,7 @@ class VolumeBindingReasons(ReasonTable, plugins="VolumeBinding"):
             now="node(s) didn't match PersistentVolume's node affinity",
             about="message",
             sentence=(
-                "The reason says that the volume's node affinity did not match; before, that there was a conflict."
+                "The reason is that the volume's node affinity did not match; before, that there was a conflict."
             ),
         ),
         _ELSEWHERE,

@@ -35,7 +35,7 @@ class VolumeBindingRules(ReleaseRules, plugins="VolumeBinding"):
         now=True,
         about="filter",
         sentence=(
-            "A claim that nobody will bind, or whose volume does not exist, rejects the pod; before, the cycle "
+            "A claim that no controller will bind, or whose volume does not exist, rejects the pod; before, the cycle "
             "ended in an error."
         ),
     )

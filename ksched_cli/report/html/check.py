@@ -92,7 +92,7 @@ def _findings(document: Mapping[str, Any]) -> list[Section]:
         Heading("Where", wide=True),
     ]
     rows = [_finding(each) for each in document["findings"]]
-    intro = "`ksched explain-code CODE` says what a code means and what to do."
+    intro = "`ksched explain-code CODE` explains a code and lists what to do."
     return [table("findings", "Findings", columns, rows, intro=intro, tones=_LEVELS)] if rows else []
 
 

@@ -47,7 +47,7 @@ class GeneralPredicates(Predicate, PreFilterPlugin[_States], FilterPlugin[_State
     """All four are evaluated, and a node gets all reasons."""
 
     name = "GeneralPredicates"
-    summary = "Rejects nodes without room, of another name, with ports that are taken, or without the labels asked for."
+    summary = "Rejects nodes without room, of another name, with ports that are taken, or without the required labels."
     args: NodeResourcesFitArgs
 
     def __init__(self, args: Any, handle: Handle) -> None:

@@ -106,7 +106,7 @@ class _UnderPressure(_ByConditions):
 
 class CheckNodeMemoryPressure(_UnderPressure):
     name = "CheckNodeMemoryPressure"
-    summary = "Rejects nodes that are short of memory, for pods that ask for nothing."
+    summary = "Rejects nodes that are short of memory, for pods without requests."
     condition = "MemoryPressure"
     refusal = unresolvable(ConditionReasons.memory_pressure())
 

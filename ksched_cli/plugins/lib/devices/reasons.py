@@ -40,7 +40,7 @@ _INVALID = ReasonCode(
     "KS145",
     "resource-claim-invalid",
     "a resource claim cannot be used",
-    "It is being deleted, belongs to another pod, or asks in a way that is not known or not switched on.",
+    "It is being deleted, belongs to another pod, or has a kind of request that is unknown or switched off.",
     ("correct the claim", "see which feature gates it needs"),
 )
 

@@ -43,7 +43,7 @@ _TOO_MANY_VOLUMES = ReasonCode(
     "KS129",
     "too-many-volumes",
     "the nodes have as many volumes attached as they may",
-    "The CSI driver's CSINode says how many volumes a node can have.",
+    "The CSI driver's CSINode has the number of volumes that a node can take.",
     ("add nodes", "use fewer volumes"),
 )
 

@@ -35,7 +35,7 @@ def warn_of_losses(editor: Editor, leaving: Iterable[Pod], occasion: str) -> Non
 def evict_for_drain(editor: Editor, node: str) -> None:
     """As kubectl drain --ignore-daemonsets --force --delete-emptydir-data: pods of DaemonSets and mirror pods stay."""
     leaving = [pod for pod in editor.store.pods_on(node) if not stays_in_a_drain(pod)]
-    warn_of_losses(editor, leaving, f"node {node} is drained (kubectl drain asks for --force)")
+    warn_of_losses(editor, leaving, f"node {node} is drained (kubectl drain needs --force)")
     editor.plane.drainer.evict(leaving)
 
 
