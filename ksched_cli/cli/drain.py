@@ -39,7 +39,8 @@ not checked. Preemption, where a new pod needs it, does not ask budgets.
 The result is the worst that happens: safe; evicts others (pods of other nodes are preempted, and all of them have a
 place in the end); loses pods (no controller recreates an evicted or preempted pod); no place (a recreated pod finds
 no node, a pending pod has a node without the drain and none with it, or the pods do not come to rest); blocked
-(kubectl refuses to drain, or a budget holds a pod).
+(kubectl refuses to drain, or a budget holds a pod). Where chance may decide it, such as a tie between nodes, other
+orders are tried: up to 8 of a single drain, 3 of each of many. "no place, in 1 of 3 orders (safe in 2)" is the worst.
 
 The cluster's pending pods are placed first; --ignore-pending drains as if there were none. With --each they are placed
 once for all trials: in each trial the pods that took a place on its nodes look for another one. A budget whose status
