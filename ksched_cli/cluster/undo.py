@@ -56,6 +56,13 @@ class UndoLog:
         for refresh in self._after:
             refresh()
 
+    def commit(self, mark: int) -> None:
+        """Let the changes since the mark stand. Without an earlier mark how to undo them is forgotten."""
+        del self._marks[mark - 1 :]
+        if not self._marks:
+            self._records.clear()
+        self._begin_epoch()
+
     @contextmanager
     def trial(self) -> Iterator[None]:
         """Everything that happens inside the block is undone at its end."""

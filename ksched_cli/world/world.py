@@ -169,9 +169,16 @@ class World(Logged):
     def trial(self) -> Iterator[None]:
         """Everything that happens inside the block is rolled back at its end, in time proportional to what has changed.
         Trials nest. Results that are to stay must be read inside the block."""
-        self.plane.prepare()
-        with self.undo.trial():
+        mark = self.mark()
+        try:
             yield
+        finally:
+            self.undo.roll_back(mark)
+
+    def mark(self) -> int:
+        """Begin changes that `undo.roll_back` takes back, or that `undo.commit` lets stand."""
+        self.plane.prepare()
+        return self.undo.mark()
 
     def at(self, moment: float, change: WorldChange) -> None:
         """Make a change at this moment."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from decimal import Decimal
 
@@ -21,6 +20,8 @@ from ksched_cli.plan.size.shapes import ShapeCatalog
 
 # Candidates in a row that cannot be removed, after which the rest is left alone; the emptiest are tried first.
 _FAILURES = 40
+# The search is done again without needless cordons if it took no more than this share of the time limit.
+_AGAIN = 0.4
 
 
 def consolidate_input(
@@ -37,11 +38,30 @@ def consolidate_input(
         source.loaded, world.cluster, flags, conditions, prices_of(source.loaded.of(Node), catalog)
     )
     bound = lower_bound(world.cluster, candidates, candidates.blocked, catalog, conditions)
-    with ExitStack() as kept:
-        before = NodeColumns.of(world.cluster)
-        search = _ConsolidationSearch(world, candidates, catalog, conditions, clock, kept)
-        search.run(bound)
-        return search.result(prepared, bound, time_limit, before)
+    before = NodeColumns.of(world.cluster)
+    search = _ConsolidationSearch(world, candidates, catalog, conditions, clock)
+    search.run(bound, hoped_for(candidates, bound))
+    if search.cordons_in_vain and clock.seconds < _AGAIN * time_limit:
+        # Once more from the beginning: the steps must hold without the cordons of nodes that stay.
+        gone = search.removed
+        world = ConsolidationWorld(PreparedRun.of(source).scheduler, source.loaded, flags, conditions)
+        only = replace(candidates, order=tuple(node for node in candidates.order if node in search.gone))
+        again = _ConsolidationSearch(world, only, catalog, conditions, clock)
+        again.run(bound, gone)
+        search = again.after(search)
+    return search.result(prepared, bound, time_limit, before)
+
+
+def hoped_for(candidates: Candidates, bound: Decimal) -> tuple[str, ...]:
+    """The nodes at the front of the order whose price is above the bound together."""
+    spare, found = candidates.cost - bound, []
+    for node in candidates.order:
+        price = candidates.price_of[node]
+        if price > spare:
+            break
+        found.append(node)
+        spare -= price
+    return tuple(found)
 
 
 class _ConsolidationSearch:
@@ -52,13 +72,11 @@ class _ConsolidationSearch:
         catalog: ShapeCatalog | None,
         conditions: Conditions,
         clock: Deadline,
-        kept: ExitStack,
     ) -> None:
         self._world, self._candidates, self._catalog = world, candidates, catalog
-        self._conditions, self._clock, self._kept = conditions, clock, kept
+        self._conditions, self._clock = conditions, clock
         # Steps and the names of nodes that are uncordoned, in their order.
         self._events: list[ConsolidationStep | str] = []
-        self._trials: list[ExitStack] = []
         self._why: dict[str, str] = dict(candidates.blocked)
         self._cordon: tuple[str, ...] = ()
         self._late = False
@@ -77,9 +95,32 @@ class _ConsolidationSearch:
     def _cost(self) -> Decimal:
         return self._candidates.cost - sum((step.saving for step in self._steps), Decimal(0))
 
-    def run(self, bound: Decimal) -> None:
-        """Cordon the nodes that the bound lets hope for, and remove what can be removed, the emptiest first."""
-        self._cordon = tuple(self._hoped_for(bound))
+    @property
+    def gone(self) -> set[str]:
+        """The nodes that are removed or replaced."""
+        return {step.node for step in self._steps}
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """The nodes that are removed and not replaced, in the order of the steps."""
+        return tuple(step.node for step in self._steps if not step.shape)
+
+    @property
+    def cordons_in_vain(self) -> bool:
+        """Whether nodes are cordoned that stay or that are replaced, although some are removed."""
+        return bool(self._steps) and not set(self._cordon) <= set(self.removed)
+
+    def after(self, first: _ConsolidationSearch) -> _ConsolidationSearch:
+        """This search, or the first if that one saves more. Why nodes stay was found by the first."""
+        if self._cost > first._cost:
+            return first
+        self._why = {**first._why, **self._why}
+        self._world.tried += first._world.tried
+        return self
+
+    def run(self, bound: Decimal, cordon: tuple[str, ...]) -> None:
+        """Cordon nodes, and remove what can be removed, the emptiest first."""
+        self._cordon = cordon
         self._world.cordon(self._cordon)
         failures = 0
         for node in self._candidates.order:
@@ -107,27 +148,11 @@ class _ConsolidationSearch:
         self._late = self._late or not self._clock.has_time()
         return self._late
 
-    def _hoped_for(self, bound: Decimal) -> list[str]:
-        """The nodes at the front of the order whose price is above the bound together."""
-        spare, found = self._candidates.cost - bound, []
-        for node in self._candidates.order:
-            price = self._candidates.price_of[node]
-            if price > spare:
-                break
-            found.append(node)
-            spare -= price
-        return found
-
     def _try(self, removal: Removal) -> bool:
-        own = ExitStack()
-        found = self._world.step(removal, own)
+        found = self._world.step(removal)
         if isinstance(found, str):
-            own.close()
             self._why.setdefault(removal.node, found)
             return False
-        # Later trials are rolled back before earlier ones: the outer stack closes them in that order.
-        self._kept.push(own)
-        self._trials.append(own)
         self._events.append(found)
         self._why.pop(removal.node, None)
         return True
@@ -162,7 +187,7 @@ class _ConsolidationSearch:
             step = self._steps[-1]
             # With the step goes what came after it.
             del self._events[self._events.index(step) :]
-            self._trials.pop().close()
+            self._world.take_back()
             self._why[step.node] = f"{pod} would have no place after one more node fails"
 
     def result(self, prepared: PreparedRun, bound: Decimal, time_limit: float, before: NodeColumns) -> Consolidation:

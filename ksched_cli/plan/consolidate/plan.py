@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -45,6 +44,8 @@ class ConsolidationWorld:
         self._flags, self._conditions = flags, conditions
         self._drains.place_pending()
         self.tried = 0
+        # The marks of the steps, as long as they may be taken back.
+        self._steps: list[int] = []
 
     def cordon(self, nodes: Sequence[str]) -> None:
         for node in nodes:
@@ -56,31 +57,42 @@ class ConsolidationWorld:
     def _edit(self, edit: Edit) -> None:
         self._drains.apply(partial(_apply, edit))
 
-    def step(self, removal: Removal, kept: ExitStack) -> ConsolidationStep | str:
+    def step(self, removal: Removal) -> ConsolidationStep | str:
         """Add the new node, drain the old one and delete it. Returns why it cannot be done, and rolls it back then."""
         self.tried += 1
-        with ExitStack() as trial:
-            trial.enter_context(self._drains.trial())
-            waiting = set(self._drains.waiting())
-            if removal.shape is not None:
-                template = removal.shape.template()
-                template.metadata.name = removal.new_node
-                self._edit(AddNode(template))
-                self._drains.rest()
-            result = self._drains.drain([removal.node])
-            why = _why_unsafe(result)
-            if not why:
-                self._edit(RemoveNode(removal.node))
-                self._drains.rest()
-                lost = [pod for pod in self._drains.waiting() if pod not in waiting]
-                if lost:
-                    why = f"{lost[0]} has no other node"
-                elif not self._conditions.leaves_headroom(self.cluster):
-                    why = "too little headroom would be left"
-            if why:
-                return why
-            self._drains.begin_record()
-            kept.push(trial.pop_all())
+        mark = self._drains.mark()
+        found = self._carry_out(removal)
+        if isinstance(found, str):
+            self._drains.roll_back(mark)
+        elif self._conditions.failures:
+            self._steps.append(mark)
+        else:
+            # No step is taken back later: how to undo it would only take memory.
+            self._drains.commit(mark)
+        return found
+
+    def take_back(self) -> None:
+        """Undo the last step, and everything that came after it."""
+        self._drains.roll_back(self._steps.pop())
+
+    def _carry_out(self, removal: Removal) -> ConsolidationStep | str:
+        waiting = set(self._drains.waiting())
+        if removal.shape is not None:
+            template = removal.shape.template()
+            template.metadata.name = removal.new_node
+            self._edit(AddNode(template))
+            self._drains.rest()
+        result = self._drains.drain([removal.node])
+        if why := _why_unsafe(result):
+            return why
+        self._edit(RemoveNode(removal.node))
+        self._drains.rest()
+        lost = [pod for pod in self._drains.waiting() if pod not in waiting]
+        if lost:
+            return f"{lost[0]} has no other node"
+        if not self._conditions.leaves_headroom(self.cluster):
+            return "too little headroom would be left"
+        self._drains.begin_record()
         return _step_of(removal, result, self._flags)
 
     def failure_without_place(self, node: str) -> str:

@@ -45,6 +45,16 @@ class DrainWorld:
         """Everything inside the block is rolled back."""
         return self._world.trial()
 
+    def mark(self) -> int:
+        """Begin changes that `roll_back` takes back, or that `commit` lets stand."""
+        return self._world.mark()
+
+    def roll_back(self, mark: int) -> None:
+        self._world.undo.roll_back(mark)
+
+    def commit(self, mark: int) -> None:
+        self._world.undo.commit(mark)
+
     def place_pending(self) -> None:
         """Give the pending pods their nodes, and record from there."""
         self._pending.place()

@@ -181,6 +181,27 @@ def test_a_time_limit_of_nothing_is_said() -> None:
     assert (removed(found), found.ended) == ([], "time")
 
 
+def test_no_node_that_stays_is_cordoned() -> None:
+    """The bound lets hope for two nodes, and the budget of one of them forbids it."""
+    objects = [
+        *FOUR,
+        *workload("web", ["n0"]),
+        *workload("db", ["n1"]),
+        budget("web", 1),
+        *workload("big", ["n2"], "4"),
+    ]
+    found = consolidate(objects)
+    assert "disruption budget web" in why(found)["n0"]
+    assert found.cordon == tuple(removed(found))
+    assert found.uncordon == ()
+    replay(load(objects), found)
+
+
+def test_a_simulator_is_as_it_was_after_a_consolidation() -> None:
+    simulator = load([*FOUR, *workload("web", ["n0", "n1", "n2", "n2", "n3", "n3", "n3"])])
+    assert simulator.consolidate().steps == simulator.consolidate().steps
+
+
 def test_an_input_without_nodes() -> None:
     with pytest.raises(InputError, match="no Node"):
         consolidate([pending("p", cpu="1")])
@@ -258,4 +279,5 @@ def test_every_step_can_be_drained_in_its_order(objects: list[dict[str, Any]], p
     offers = catalog(shape("small", 1), shape("tiny", "0.3", cpu="2", memory="8Gi")) if priced else None
     found = consolidate(objects, offers, survive=survive)
     assert found.lower_bound <= found.cost_after <= found.cost_before
+    assert set(found.cordon) <= {step.node for step in found.steps if not step.shape}
     replay(load(objects), found)
