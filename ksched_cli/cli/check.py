@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ksched_cli.simulator import Check, Suppressions
 
 SHORT = "Would these manifests schedule? For CI."
-HELP = """Would these manifests schedule? Lays them over the cluster as `kubectl apply` would, and says what is in
+HELP = """Would these manifests schedule? Lays them over the cluster as `kubectl apply` would, and shows what is in
 the way.
 
 Pods of a workload that exists are replaced along its strategy (maxSurge, maxUnavailable, Recreate, partition,

@@ -67,7 +67,7 @@ MIGRATE_HELP = """Rewrite an older configuration, or a Policy, as a configuratio
 FILE is a KubeSchedulerConfiguration of any version, or a Policy in JSON or YAML, also in its ConfigMap; - is stdin.
 It is read, and its mistakes are reported, as by the newest Kubernetes that reads it, or by that of --kube-version.
 
-What is printed means the same to Kubernetes 1.36, and says only what differs from its defaults. Defaults of the old
+What is printed means the same to Kubernetes 1.36, and has only what differs from its defaults. Defaults of the old
 version that have changed are written out. Comments are not kept.
 
 Notes on stderr list what has changed. A warning names what v1 cannot express, and what to use instead; the exit

@@ -28,7 +28,7 @@ both sides. When nothing is given twice, they are the change: before is the clus
 Pending pods are placed on both sides, and where they preempt, victims leave and their successors are placed too. Pods
 that run already stay where they are. A pod with a generated name is taken for the one of its workload that it replaces.
 
-Where versions, gates or configurations are all that differs, each pod is told together with the rule that moved it: on
+Where versions, gates or configurations are all that differs, each pod is shown together with the rule that moved it: on
 the side before, every pod of interest is also tried by the rules after, with all others in the same place. A pod that
 would stay there follows from others that moved. Not with --scenario and --allow-extenders."""
 

@@ -27,14 +27,14 @@ SHORT = "Where the pods of nodes go when they are drained, and what holds them."
 HELP = """What `kubectl drain` would do: which pods it evicts in which order, where each goes, which have no place,
 which a PodDisruptionBudget holds, and which pods make it refuse. Nothing is evicted.
 
-The nodes are cordoned and drained in the order in which they are named. The eviction of all pods of a node is asked
+The nodes are cordoned and drained in the order in which they are named. The eviction of all pods of a node is tried
 for at once, and again every 5 s for those whose budget does not allow it. Controllers create new pods, which are
 scheduled and count as ready 0.2 s later, so that budgets may allow more. A round is a moment at which evictions were
 granted. The next node follows when nothing moves any more; a node where pods are stuck is tried again after the
 others. A node with a pod that kubectl refuses (see --force, --ignore-daemonsets, --delete-emptydir-data) is left
 as it is. With --timeout, a node that takes longer is given up, and the next one follows. Evictions go by the rules of
 the eviction API and never take a budget below what it needs; with --disable-eviction pods are deleted and budgets are
-not checked. Preemption, where a new pod needs it, does not ask budgets.
+not checked. Preemption, where a new pod needs it, may violate budgets.
 
 The result is the worst that happens: safe; evicts others (pods of other nodes are preempted, and all of them have a
 place in the end); loses pods (no controller recreates an evicted or preempted pod); no place (a recreated pod finds
@@ -44,7 +44,7 @@ orders are tried: up to 8 of a single drain, 3 of each of many. "no place, in 1 
 
 The cluster's pending pods are placed first; --ignore-pending drains as if there were none. With --each they are placed
 once for all trials: in each trial the pods that took a place on its nodes look for another one. A budget whose status
-says nothing yet, and a pod without conditions, are taken as the controllers would: a pod that runs is ready."""
+is empty, and a pod without conditions, are taken as the controllers would: a pod that runs is ready."""
 
 EPILOG = """Examples:
 

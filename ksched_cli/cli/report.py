@@ -12,7 +12,7 @@ from ksched_cli.cli.groups import takes_groups
 from ksched_cli.cli.showing import show
 
 SHORT = "Make an HTML page of a stored JSON document."
-HELP = """The page that -o html makes, from a document that -o json has stored: one file that opens from disk, asks no
+HELP = """The page that -o html makes, from a document that -o json has stored: one file that opens from disk, needs no
 server for anything, and works with the keyboard, in dark and light, on a phone and on paper.
 
 A document of `ksched simulate` colours the nodes for a chosen pod if it was made with --detail nodes or full. Without

@@ -29,7 +29,7 @@ Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Scenario fi
 
 VALIDATE_HELP = """Whether the files can be run; if not, every mistake with its line and path.
 
-Names of nodes and pods are looked at when a scenario is run, for it takes a cluster to know them.
+Names of nodes and pods are checked when a scenario runs, for that needs a cluster.
 
 Examples:
 

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from ksched_cli.simulator import SweepResult
 
 SHORT = "Thousands of variants at once: failures, orders, counts, versions."
-HELP = """Try many variants of a cluster, each by itself, and say what is worst, how likely each result is, and which
+HELP = """Try many variants of a cluster, each by itself, and show what is worst, how likely each result is, and which
 setting is best.
 
 Each option below is a dimension; dimensions multiply. A number of --add-node, --clone-node or --scale that is written
 A..B, and a --kube-version A..B, is a dimension too. A file SWEEP.yaml has the same words under `dimensions`; options
-replace what it says.
+replace its settings.
 
 First the setting of the variant is made (version, configuration, edits, order, tie-break) and the pending pods get
 their nodes. Then the nodes fail: they are gone at once with their pods, controllers recreate these pods, and the run
@@ -236,7 +236,7 @@ Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Sweep files
 
 VALIDATE_HELP = """Whether the files can be run; if not, every mistake with its line and path.
 
-Names of nodes and workloads are looked at when a sweep is run, for it takes a cluster to know them.
+Names of nodes and workloads are checked when a sweep runs, for that needs a cluster.
 
 Examples:
 

@@ -253,7 +253,7 @@ class _Loader(Reading):
         self, profile: KubeSchedulerProfile, index: int, points_of: Mapping[str, Collection[str]]
     ) -> None:
         """kube-scheduler refuses to enable a plugin that does not exist. To disable or to configure one has no effect,
-        and nothing says so."""
+        without a message."""
         steps: tuple[str | int, ...] = ("profiles", index)
         for point, own in (("multiPoint", profile.plugins.multi_point), *profile.plugins.points()):
             for at, plugin in enumerate(own.disabled):

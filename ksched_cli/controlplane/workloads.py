@@ -12,7 +12,7 @@ _KIND_OF = {kind.__name__: kind for kind in KINDS.values()}
 
 def top_owner(store: Store, pod: Pod) -> Identity:
     """The identity of the uppermost controller; a pod without one is by itself. A ReplicaSet that is not in the input
-    still tells its Deployment by its name."""
+    still has its Deployment in its name."""
     owner = [identity_of(pod), *owners(store, pod)][-1]
     kind, namespace, name = owner
     digest = pod.metadata.labels.get(HASH_LABEL)

@@ -178,7 +178,7 @@ class Cycle(Logged):
 
     def scores_of(self, runtime: Runtime, pod_row: int, rows: RowColumn) -> ScoreTable | None:
         """How these nodes would score against each other, had the pod no others to go to; None where it cannot be
-        said. Extenders are not called."""
+        computed. Extenders are not called."""
         state, pod = CycleState(), self.cluster.pods.infos[pod_row]
         nodes = NodeRows(self.cluster, rows)
         try:

@@ -62,7 +62,7 @@ class Filters:
         return replace(state, skip_filter=state.skip_filter.union(each.name for each in front))
 
     def run_everywhere(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
-        """`run` over all nodes. Filters at the front that sign for what they look at are asked about a node
+        """`run` over all nodes. Filters at the front that sign for what they look at run for a node
         once per template and placement there."""
         plugins = self.in_force(state)
         one_by_one = self._cluster.reuse and not self._profile.checks_all_filters
@@ -125,8 +125,8 @@ class Filters:
         nodes: NodeRows,
         statuses: NodeStatuses | None,
     ) -> NodeRows:
-        """RunFilterPlugins where a Policy asks for all reasons (alwaysCheckAllPredicates). A node is charged to the
-        first of the plugins that say the gravest of it."""
+        """RunFilterPlugins where a Policy wants all reasons (alwaysCheckAllPredicates). A node is charged to the
+        first of the plugins with the gravest code."""
         verdicts = [self._call(plugin, state, pod, nodes) for plugin in plugins] if len(nodes) else []
         if not verdicts:
             return nodes

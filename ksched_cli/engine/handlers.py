@@ -32,12 +32,12 @@ from ksched_cli.releases.engine_rules import EngineRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.plugin_names import GANG_SCHEDULING
 
-Heard = Callable[[ClusterEvent, str], None]
+OnEvent = Callable[[ClusterEvent, str], None]
 
 
 class EventHandlers(Logged):
-    """`add`, `update` and `delete` take objects of any kind. `changes` counts what has happened so far, `heard` is
-    told of each event and the object's name."""
+    """`add`, `update` and `delete` take objects of any kind. `changes` counts the changes so far, `on_event` is
+    called with each event and the object's name."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class EventHandlers(Logged):
         waiting: WaitingPods,
         gates: FeatureGates,
         scheduler_names: Collection[str],
-        heard: Heard = lambda event, name: None,
+        on_event: OnEvent = lambda event, name: None,
     ) -> None:
         self.undo = cluster.undo
         self.changes = 0
@@ -55,7 +55,7 @@ class EventHandlers(Logged):
         self._waiting = waiting
         self._gates = gates
         self._scheduler_names = scheduler_names
-        self._heard = heard
+        self._on_event = on_event
 
     def add(self, item: Any) -> None:
         """An object that is new; one that is known by this name is updated."""
@@ -108,7 +108,7 @@ class EventHandlers(Logged):
     def _tell(self, event: ClusterEvent, old: Any, new: Any, check: PreCheck | None = None) -> None:
         self.changes += 1
         metadata = (old if new is None else new).metadata
-        self._heard(event, f"{metadata.namespace}/{metadata.name}".removeprefix("/"))
+        self._on_event(event, f"{metadata.namespace}/{metadata.name}".removeprefix("/"))
         self._queue.move_all(event, old, new, check)
 
     # Nodes
@@ -171,7 +171,7 @@ class EventHandlers(Logged):
                 self._add_to_queue(row, self._cluster.pods.infos[row])
 
     def _add_to_queue(self, row: int, info: PodInfo) -> None:
-        self._heard(UNSCHEDULED_POD_ADD, info.key)
+        self._on_event(UNSCHEDULED_POD_ADD, info.key)
         self._queue.add(row, info)
         if self._gates.enabled(GANG_SCHEDULING):
             self.changes += 1
@@ -220,7 +220,7 @@ class EventHandlers(Logged):
             return
         events = pod_changes(old, new, self._gates)
         for event in events:
-            self._heard(event, pod_key(new))
+            self._on_event(event, pod_key(new))
         self._queue.update(row, self._cluster.pods.infos[row], old, events)
         before = old.status.nominated_node_name
         if before and before != new.status.nominated_node_name and self._nominations_wake:

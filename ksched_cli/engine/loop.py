@@ -12,7 +12,7 @@ from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.handlers import EventHandlers, Heard, assigned
+from ksched_cli.engine.handlers import EventHandlers, OnEvent, assigned
 from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.engine.queueing.hints import Hints
 from ksched_cli.engine.queueing.pending import pending
@@ -31,7 +31,7 @@ class LoopStep:
     concludes: bool = False
 
 
-def _unheard(*_: object) -> None:
+def _ignored(*_: object) -> None:
     return
 
 
@@ -43,10 +43,10 @@ class SchedulingLoop:
         scheduler: Scheduler,
         *,
         clock: VirtualClock | None = None,
-        moved: Moved = _unheard,
-        heard: Heard = _unheard,
-        trying: Callable[[Sequence[int]], None] = _unheard,
-        decided: Callable[[Decision], None] = _unheard,
+        moved: Moved = _ignored,
+        on_event: OnEvent = _ignored,
+        trying: Callable[[Sequence[int]], None] = _ignored,
+        decided: Callable[[Decision], None] = _ignored,
         write: Callable[[Pod], object] | None = None,
     ) -> None:
         """`write` stores pods that the scheduler has bound or nominated; without it the handlers get them at once."""
@@ -61,7 +61,7 @@ class SchedulingLoop:
         )
         self.waiting = scheduler.let_permit_wait()
         self.handlers = EventHandlers(
-            self.cluster, self.queue, self.waiting, scheduler.handle.gates, scheduler.runtimes.keys(), heard
+            self.cluster, self.queue, self.waiting, scheduler.handle.gates, scheduler.runtimes.keys(), on_event
         )
         self._trying, self._decided = trying, decided
         self._write = write or self.handlers.update
@@ -197,7 +197,7 @@ class SchedulingLoop:
 
     # The passing of time
 
-    def advance_to(self, moment: float, arrives: Callable[[], None] = _unheard) -> None:
+    def advance_to(self, moment: float, arrives: Callable[[], None] = _ignored) -> None:
         """Let time pass, with all that kube-scheduler does by the clock; `arrives` is what else happens then."""
         before = self.clock.now
         self.clock.advance_to(moment)

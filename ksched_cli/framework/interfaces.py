@@ -204,7 +204,7 @@ class ScorePlugin(Plugin, ABC, Generic[State]):
     def sign_score(self, state: State, pod: PodInfo) -> Hashable | None:
         """All that the raw score of a node goes by besides the node itself: while the node does not change, equal
         signatures have equal scores there. `LASTING` where placed pods do not change it either; None where that cannot
-        be said."""
+        be promised."""
         return None
 
     def normalize(self, state: State, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:

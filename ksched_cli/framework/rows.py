@@ -17,7 +17,7 @@ class NodeRows:
     """A selection of node rows. A plugin answers for these, in this order, and its answer for a row must not
     depend on which other rows are evaluated.
 
-    They are `bare` when an extender sent node objects back: kube-scheduler scores these, and not what it knows of
+    They are `bare` when an extender sent node objects back: kube-scheduler scores these, and not its cached state of
     the nodes, so that they hold no pods and no images.
     """
 

@@ -21,18 +21,18 @@ from ksched_cli.releases.minors import RELEASES, Release
 T = TypeVar("T")
 
 # What of scheduling a rule is about: which nodes take the pod, how they are ranked, what a plugin's score weighs, who
-# is evicted, whether the pod is tried, which nodes are looked at, which of its fields count, or only what is said; and
+# is evicted, whether the pod is tried, which nodes are looked at, which of its fields count, or only a text; and
 # how kube-scheduler reads its configuration.
 Aspect = Literal["filter", "score", "weight", "preemption", "queue", "search", "fields", "message", "configuration"]
 
-# As the name of a plugin: kube-scheduler itself. As that of the one who tells of a change, it has a name.
+# As the name of a plugin: kube-scheduler itself. In `told_by` it has a name.
 SCHEDULER = ""
 TOLD_BY_SCHEDULER = "kube-scheduler"
 
 
 @dataclass(frozen=True, slots=True)
 class RuleChange:
-    """A rule of these plugins that holds from a minor on, the first of those that are modelled; `text` says what is and
+    """A rule of these plugins that holds from a minor on, the first of those that are modelled; `text` has what is and
     what was. With a `gate` it holds where the gate is on, and `since` is the minor that switched it on by default, if
     one did."""
 

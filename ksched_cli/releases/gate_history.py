@@ -1,5 +1,5 @@
-"""The feature gates that scheduling depends on, as each minor has them: a gate is what the latest minor up to the one
-asked for says of it. Where a patch release has changed a default (SchedulerQueueingHints in 1.28,
+"""The feature gates that scheduling depends on, as each minor has them: the entry of a gate with the
+latest minor up to the wanted one counts. Where a patch release has changed a default (SchedulerQueueingHints in 1.28,
 SchedulerAsyncAPICalls in 1.34) it is the later one."""
 
 from __future__ import annotations

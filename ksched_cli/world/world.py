@@ -65,7 +65,7 @@ class World(Logged):
             scheduler,
             clock=self.clock,
             moved=self._moved,
-            heard=self._heard,
+            on_event=self._on_event,
             trying=trying,
             decided=self._decided,
             write=self.api.update,
@@ -87,7 +87,7 @@ class World(Logged):
         if queue == "active":
             self.queue.add(self._worker)
 
-    def _heard(self, event: ClusterEvent, name: str) -> None:
+    def _on_event(self, event: ClusterEvent, name: str) -> None:
         if event.resource not in (ASSIGNED_POD, UNSCHEDULED_POD):
             self.recorder.note(event.label, message=f"{event.resource} {name}")
 

@@ -37,7 +37,7 @@ def loop_over(*objects: Any, plugins: Any = (), **options: Any) -> Any:
         plugins=plugins,
         **options,
     )
-    loop = SchedulingLoop(scheduler, heard=lambda event, name: heard.append((event.label, name)))
+    loop = SchedulingLoop(scheduler, on_event=lambda event, name: heard.append((event.label, name)))
     loop.told = heard  # type: ignore[attr-defined]
     return loop
 

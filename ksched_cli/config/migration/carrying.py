@@ -194,7 +194,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def scorers_of_resources(resolved: ResolvedProfile) -> list[str]:
-    """The plugin for resources and those that became its strategies, as far as they score: the one with most say first,
+    """The plugin for resources and those that became its strategies, as far as they score: the weightiest first,
     and of equals rather one that is not there by default."""
     found = [name for name in resolved.points["score"] if name in STRATEGY_OF or name == NODE_RESOURCES_FIT]
     return sorted(found, key=lambda name: (-resolved.score_weights[name], name == NODE_RESOURCES_LEAST_ALLOCATED))

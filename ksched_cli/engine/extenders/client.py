@@ -164,8 +164,8 @@ class HTTPExtender:
     # Prioritize
 
     def prioritize(self, pod: PodInfo, rows: RowColumn) -> Int64Column | None:
-        """The score of each row, 0 where the extender gave none; None without a verb for it. Nodes that it was not
-        asked about are passed over."""
+        """The score of each row, 0 where the extender gave none; None without a verb for it. Nodes that were not
+        in the request are skipped."""
         verb = self.config.prioritize_verb
         if not verb:
             return None

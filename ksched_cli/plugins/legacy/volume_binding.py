@@ -48,5 +48,5 @@ class VolumeBindingOnEachNode(VolumeBindingPlugin):
         if any(not is_fully_bound(each) and not self._waits(each) for each in found):
             problem = error(VolumeBindingReasons.immediate())
             return Verdict.rejecting(np.ones(len(nodes), dtype=np.bool_), problem)
-        # A profile may leave out PreFilter, of which these minors know nothing here.
+        # A profile may leave out PreFilter. Then there is no state.
         return super().filter(state or self._volumes(found), pod, nodes)
