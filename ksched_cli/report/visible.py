@@ -72,8 +72,8 @@ def shows_visible(render: Callable[Concatenate[T, P], R]) -> Callable[Concatenat
 
 
 def with_texts(value: T, convert: Callable[[str], str], except_fields: Collection[str] = ()) -> T:
-    """The same result with all its texts converted, but for fields and keys of these names. A part in which nothing
-    changes is the same object."""
+    """The same result with all its texts converted, but for fields of these names. A part in which nothing changes is
+    the same object."""
     changed: Any = _Conversion(convert, except_fields).of(value)
     result: T = changed
     return result
@@ -137,7 +137,7 @@ class _Conversion:
 
     def _mapping(self, value: Mapping[Any, Any]) -> Mapping[Any, Any]:
         keys = [self.of(key) for key in value]
-        items = [each if key in self._except_fields else self.of(each) for key, each in value.items()]
+        items = [self.of(each) for each in value.values()]
         pairs = zip((*keys, *items), (*value.keys(), *value.values()), strict=True)
         if all(new is old for new, old in pairs):
             return value

@@ -11,8 +11,3 @@ def test_a_frozen_struct_is_copied_with_its_texts_converted() -> None:
     found = with_texts(row, lambda text: text.replace("node-1", "n"))
     assert found.pods == (SweptPod("shop/web", "scheduled", "n"),)
     assert (found.at, row.at) == ({"fail": ["n"]}, {"fail": ["node-1"]})
-
-
-def test_keys_and_fields_that_are_left_out_keep_their_texts() -> None:
-    found = with_texts({"flags": ["x"], "text": "x"}, lambda text: text.replace("x", "y"), ("flags",))
-    assert found == {"flags": ["x"], "teyt": "y"}

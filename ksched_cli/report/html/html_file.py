@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 # In the order in which they use each other.
 SCRIPTS = ("core.js", "table.js", "bars.js", "nodemap.js", "pods.js", "timeline.js", "start.js")
 STYLES = ("style.css",)
+# Keys of texts that keep the full names of nodes.
+_COPIED = frozenset((*COPIED, "run"))
+_PLAIN = frozenset((int, float, bool, type(None)))
 _UNSAFE = re.compile(r"[<>&]")
 # How JSON writes a control character.
 _CONTROL = re.compile(r"\\[bfnrtu]")
@@ -75,9 +78,28 @@ def with_short_names(document: Mapping[str, Any]) -> Mapping[str, Any]:
     shown = ShownNodes.shortened(dict.fromkeys(names, ""))
     if not shown.suffix:
         return document
-    found = with_texts(document, shown.text, (*COPIED, "run"))
+    found: dict[str, Any] = _shortened(document, shown)
     whole = [number for number, name in enumerate(names) if not name.endswith(shown.suffix)]
     return {**found, "nodeTable": {**found["nodeTable"], "suffix": shown.suffix, "whole": whole}}
+
+
+def _shortened(value: Any, shown: ShownNodes) -> Any:
+    """A value of a document. A large document has mostly numbers and texts without a name: these are passed on here,
+    without a call for each."""
+    suffix, text = shown.suffix, shown.text
+    if type(value) is str:
+        return text(value)
+    if type(value) is dict:
+        made = {}
+        for key, each in value.items():
+            if type(each) in _PLAIN or (type(each) is str and suffix not in each) or key in _COPIED:
+                made[text(key) if suffix in key else key] = each
+            else:
+                made[text(key) if suffix in key else key] = _shortened(each, shown)
+        return made
+    if type(value) in (list, tuple) and value and type(value[0]) not in _PLAIN:
+        return [_shortened(each, shown) for each in value]
+    return value
 
 
 def _data(page: Page) -> dict[str, Any]:

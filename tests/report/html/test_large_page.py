@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -48,6 +49,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def page_and_seconds(cluster: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    return made_page(cluster, tmp_path_factory.mktemp("page") / "large.html")
+
+
+def made_page(cluster: str, path: Path) -> tuple[Path, float]:
     """The page, and the CPU seconds that it takes beyond the run."""
     started = time.process_time()
     found = Simulator.load(cluster).prepared().simulate(detail=False, top=3)
@@ -57,9 +62,19 @@ def page_and_seconds(cluster: str, tmp_path_factory: pytest.TempPathFactory) -> 
     render(stream, out, RenderOptions("html", node_answers=True, command="ksched simulate"))
     whole = time.process_time() - started
     assert len(found.outcomes) == PODS
-    path = tmp_path_factory.mktemp("page") / "large.html"
     path.write_text(out.getvalue(), encoding="ascii")
     return path, whole - run
+
+
+@pytest.mark.slow
+def test_size_and_time_with_names_that_are_shortened(cluster: str, tmp_path: Path) -> None:
+    suffix = ".eu-west-1.compute.internal"
+    path = tmp_path / "cluster.json"
+    path.write_text(re.sub(r"node-\d{5}", lambda found: found[0] + suffix, Path(cluster).read_text()))
+    page, seconds = made_page(str(path), tmp_path / "large.html")
+    assert page.stat().st_size <= MOST_BYTES
+    assert seconds <= MOST_SECONDS
+    assert page.read_text().count(suffix) <= 5
 
 
 @pytest.mark.slow
