@@ -27,8 +27,8 @@ SHORT = "Where the pods of nodes go when they are drained, and what holds them."
 HELP = """What `kubectl drain` would do: which pods it evicts in which order, where each goes, which have no place,
 which a PodDisruptionBudget holds, and which pods make it refuse. Nothing is evicted.
 
-The nodes are cordoned and drained in the order in which they are named. The eviction of all pods of a node is tried
-for at once, and again every 5 s for those whose budget does not allow it. Controllers create new pods, which are
+The nodes are cordoned and drained in the order in which they are named. The eviction of all pods of a node is
+requested at once, and again every 5 s for those whose budget does not allow it. Controllers create new pods, which are
 scheduled and count as ready 0.2 s later, so that budgets may allow more. A round is a moment at which evictions were
 granted. The next node follows when nothing moves any more; a node where pods are stuck is tried again after the
 others. A node with a pod that kubectl refuses (see --force, --ignore-daemonsets, --delete-emptydir-data) is left
