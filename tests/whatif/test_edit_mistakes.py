@@ -48,6 +48,7 @@ from tests.whatif.test_edits import edits, load, workload
         pytest.param("add-node cpu=-1", "cpu: -1 is negative", id="negative quantity"),
         pytest.param("add-node zone=a b", "'a b' cannot be the name of a zone", id="bad zone"),
         pytest.param("add-node /=2", "/ is a directory", id="directory, which is not walked"),
+        pytest.param(f"add-node no-such-file{300 * 'a'}=1", f"{300 * 'a'}: file name too long", id="path that is too long"),
         pytest.param("add-node no-such-file.yaml=2", "no-such-file.yaml: no such file or directory", id="no such file"),
     ],
 )  # fmt: skip

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from ksched_cli.api.dynamic_resources import Device, DeviceClass, DeviceSelector, DeviceTaintRule, ResourceSlice
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
 from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError
 from ksched_cli.plugins.lib.devices.errors import AllocationError
 from ksched_cli.plugins.lib.devices.pools import PoolIndex
@@ -89,6 +88,9 @@ class Inventory:
         key = (expression, id(device))
         found = self._matches.get(key)
         if found is None:
+            # Only clusters with devices need CEL.
+            from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
+
             selector = compile_cel_selector(
                 expression, shareable=self.features.consumable, lists=self.features.list_attributes
             )

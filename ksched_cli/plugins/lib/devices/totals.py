@@ -11,7 +11,6 @@ from ksched_cli.api.affinity import NodeSelector
 from ksched_cli.api.dynamic_resources import Device, DeviceClass, ResourceSlice
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.framework.handle import Handle
-from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
 from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError
 from ksched_cli.plugins.lib.devices.claims import ClaimTracker
 from ksched_cli.plugins.lib.devices.extended import ExtendedResourceIndex, may_be_device_backed
@@ -80,6 +79,9 @@ class DeviceTotals:
 
     def _matches(self, backing: DeviceClass, home: ResourceSlice, device: Device) -> bool | None:
         """deviceMatchesClass, which ignores whether a device can be shared; None where a selector fails."""
+        # Only clusters with devices need CEL.
+        from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
+
         anonymous = replace(device, allow_multiple_allocations=None)
         try:
             return all(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-from pathlib import Path
 
 from ksched_cli.api.core import Node, NodeStatus
 from ksched_cli.api.defaults import default_node
@@ -39,7 +39,7 @@ def split_count(text: str) -> tuple[str, str]:
 
 
 def _of_file(path: str) -> Node:
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         raise EditMistake(f"{path} is a directory", _HINT)
     nodes = load_dump([path]).of(Node)
     if len(nodes) != 1:
