@@ -20,6 +20,8 @@ from ksched_cli.plan.size.trials import Attempt, SizingTrials
 _MENDED_SETS, _PROPOSED_SETS = 6, 40
 # The share of the time limit after which a search without a better set ends.
 _PATIENCE = 0.2
+# The share of the time limit that the search takes at most, unless it found a better set just before.
+_WITHOUT_SUCCESS = 0.55
 # Starts with one shape, if there are no more choices than this.
 _STARTS = 40
 # All sets of a cost are tried if there are few choices, and so many sets of one cost at most.
@@ -40,19 +42,24 @@ class PurchaseSearch(SetMender):
         self._tried: set[tuple[tuple[int, int], ...]] = set()
         # The search ends when no better set was found for so long.
         self._patience = (deadline - time.perf_counter()) * _PATIENCE
+        # From here on it ends also if none of its ways found a better set for so long.
+        self._most = time.perf_counter() + (deadline - time.perf_counter()) * _WITHOUT_SUCCESS
+        self._last_taken = time.perf_counter()
         self._last_better = time.perf_counter()
         self._parts: list[tuple[Part, int]] = []
         # Sets that the forecast or the scheduler rejected.
         self._unlikely: list[Mapping[int, int]] = []
-        self._out_of_patience = False
 
     def _has_time(self) -> bool:
-        return super()._has_time() and time.perf_counter() <= self._last_better + self._patience
+        now = time.perf_counter()
+        if not super()._has_time() or now > self._last_better + self._patience:
+            return False
+        return now <= max(self._most, self._last_taken + self._patience)
 
     def _take(self, attempt: Attempt) -> bool:
         taken = super()._take(attempt)
         if taken:
-            self._last_better = time.perf_counter()
+            self._last_better = self._last_taken = time.perf_counter()
         return taken
 
     def run(self, *, with_solver: bool) -> SearchState:
@@ -147,7 +154,7 @@ class PurchaseSearch(SetMender):
         """Each part by itself, for an equal share of half of the time that is left. The scheduler tries the cheapest
         sets that the forecast finds, together with the best nodes of the other parts."""
         open_parts = [(part, bound) for part, bound in self._parts if part.problem.demand.any()]
-        until = (time.perf_counter() + self._deadline) / 2
+        until = min((time.perf_counter() + self._deadline) / 2, max(self._most, time.perf_counter()))
         for number, (part, bound) in enumerate(open_parts):
             if self.state.cost <= self.state.bound:
                 return
