@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ from msgspec import Struct
 
 from ksched_cli.api.conversion import path_text
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
+from ksched_cli.config.first_profiles import VERSIONS, with_later_fields
 from ksched_cli.config.model import Extender, KubeSchedulerProfile, PluginConfig, Plugins, SchedulerConfiguration
 from ksched_cli.config.own_args import needs_arguments, own_args
 from ksched_cli.config.plugin_args import LATE_ARGS, args_of, completed
@@ -109,6 +111,7 @@ class _Loader(Reading):
 
     def load(self, points_of: Mapping[str, Collection[str]]) -> SchedulerConfiguration:
         self._check_identity()
+        self._read_first_profiles()
         self._check_fields()
         raw = self.decode(self.document.value, ConfigDocument, ())
         self.stop_if_mistaken()
@@ -150,6 +153,16 @@ class _Loader(Reading):
             rewritten = f"; {MIGRATE}" if self._release.config.was_removed(version) else ""
             self.complain(text, ("apiVersion",), f"use {accepted}{rewritten}")
         self.stop_if_mistaken()
+
+    def _read_first_profiles(self) -> None:
+        """What the alpha versions have of their own, in the fields of later versions."""
+        value = self.document.value
+        if self._restated_from or str(value["apiVersion"]).rpartition("/")[2] not in VERSIONS:
+            return
+        later, mistakes = with_later_fields(value)
+        for steps, text in mistakes:
+            self.complain(text, steps)
+        self.document = dataclasses.replace(self.document, value=later)
 
     def _check_fields(self) -> None:
         """Complain about fields that came later. A file of a later version may have those that older fields replace."""

@@ -72,6 +72,7 @@ def test_the_default_provider() -> None:
             id="conditions instead of taints",
         ),
         pytest.param("ResourceLimitsPriorityFunction=true", {"ResourceLimitsPriority"}, set(), id="limits"),
+        pytest.param("EvenPodsSpread=true", {"EvenPodsSpread", "EvenPodsSpreadPriority"}, set(), id="spreading"),
     ],
 )
 def test_gates_change_the_provider(gates: str, came: set[str], went: set[str]) -> None:

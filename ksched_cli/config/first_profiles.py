@@ -1,0 +1,104 @@
+"""What v1alpha1 and v1alpha2 have of their own in the first minors with plugins, said as later versions of
+KubeSchedulerConfiguration say it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ksched_cli.config.policy.predicates import AUTOSCALER_PROVIDER, PROVIDERS
+from ksched_cli.releases.plugin_names import (
+    DEFAULT_PREEMPTION,
+    INTER_POD_AFFINITY,
+    NODE_RESOURCES_LEAST_ALLOCATED,
+    NODE_RESOURCES_MOST_ALLOCATED,
+    VOLUME_BINDING,
+)
+
+WITHOUT_PROFILES, VERSIONS = "v1alpha1", ("v1alpha1", "v1alpha2")
+_OWN = ("disablePreemption", "bindTimeoutSeconds")
+_OWN_OF_ONE_PROFILE = ("schedulerName", "algorithmSource", "hardPodAffinitySymmetricWeight", "plugins", "pluginConfig")
+_LOCK_NAMES = ("lockObjectNamespace", "lockObjectName")
+# (path in the document, what is wrong)
+Mistake = tuple[tuple[str | int, ...], str]
+
+
+def with_later_fields(document: dict[str, Any]) -> tuple[dict[str, Any], list[Mistake]]:
+    """The document in the fields of later versions, and what of it cannot be read or is not modelled."""
+    mistakes: list[Mistake] = []
+    alone = str(document["apiVersion"]).endswith(f"/{WITHOUT_PROFILES}")
+    gone = (*_OWN, *_OWN_OF_ONE_PROFILE) if alone else _OWN
+    later = {key: value for key, value in document.items() if key not in gone}
+    election = document.get("leaderElection")
+    if isinstance(election, dict):
+        later["leaderElection"] = {key: value for key, value in election.items() if key not in _LOCK_NAMES}
+    profiles = document.get("profiles") or [{}]
+    if alone:
+        if "profiles" in document:
+            mistakes.append((("profiles",), "no such field"))
+        profiles = [_only_profile(document, mistakes)]
+    if not isinstance(profiles, list) or not all(isinstance(each, dict) for each in profiles):
+        return later, mistakes
+    disables, seconds = document.get("disablePreemption"), document.get("bindTimeoutSeconds")
+    if disables not in (None, True, False):
+        mistakes.append((("disablePreemption",), f"expected true or false, got {disables!r}"))
+    if seconds is not None and not _is_number(seconds):
+        mistakes.append((("bindTimeoutSeconds",), f"expected a number of seconds, got {seconds!r}"))
+        seconds = None
+    for index, each in enumerate(profiles):
+        unreserve = _section(_section(each, "plugins"), "unreserve")
+        if unreserve.get("enabled"):
+            path = ("plugins", "unreserve") if alone else ("profiles", index, "plugins", "unreserve")
+            mistakes.append((path, "the extension point unreserve is not modelled"))
+    later["profiles"] = [_restated(each, disables=disables is True, seconds=seconds) for each in profiles]
+    return later, mistakes
+
+
+def _only_profile(document: dict[str, Any], mistakes: list[Mistake]) -> dict[str, Any]:
+    """Of v1alpha1, in which PreScore had the name that PostFilter has now."""
+    plugins = dict(_section(document, "plugins"))
+    if "preScore" in plugins:
+        mistakes.append((("plugins", "preScore"), "no such field"))
+    if "postFilter" in plugins:
+        plugins["preScore"] = plugins.pop("postFilter")
+    config = [*(document.get("pluginConfig") or ())]
+    weight = document.get("hardPodAffinitySymmetricWeight")
+    if weight is not None and not (_is_number(weight) and weight <= 100):
+        mistakes.append((("hardPodAffinitySymmetricWeight",), f"{weight!r} is not in the valid range [0-100]"))
+    elif weight:
+        config.append({"name": INTER_POD_AFFINITY, "args": {"hardPodAffinityWeight": weight}})
+    source = _section(document, "algorithmSource")
+    if source.get("policy"):
+        mistakes.append((("algorithmSource", "policy"), "not read from here: give --config the Policy itself"))
+    provider = source.get("provider") or PROVIDERS[0]
+    if provider not in PROVIDERS:
+        mistakes.append((("algorithmSource", "provider"), f"there is no provider {provider!r}"))
+    if provider == AUTOSCALER_PROVIDER:
+        score = _section(plugins, "score")
+        plugins["score"] = {
+            "enabled": [{"name": NODE_RESOURCES_MOST_ALLOCATED, "weight": 1}, *(score.get("enabled") or ())],
+            "disabled": [{"name": NODE_RESOURCES_LEAST_ALLOCATED}, *(score.get("disabled") or ())],
+        }
+    named = {"schedulerName": document["schedulerName"]} if document.get("schedulerName") else {}
+    return {**named, "plugins": plugins, "pluginConfig": config}
+
+
+def _restated(profile: dict[str, Any], *, disables: bool, seconds: int | None) -> dict[str, Any]:
+    restated = dict(profile)
+    plugins = {point: own for point, own in _section(profile, "plugins").items() if point != "unreserve"}
+    if disables:
+        plugins["postFilter"] = {"disabled": [{"name": DEFAULT_PREEMPTION}]}
+    if plugins != profile.get("plugins", {}):
+        restated["plugins"] = plugins
+    if seconds:
+        binding = {"name": VOLUME_BINDING, "args": {"bindTimeoutSeconds": seconds}}
+        restated["pluginConfig"] = [*(profile.get("pluginConfig") or ()), binding]
+    return restated
+
+
+def _section(document: dict[str, Any], name: str) -> dict[str, Any]:
+    found = document.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
