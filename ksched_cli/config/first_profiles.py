@@ -1,5 +1,4 @@
-"""What v1alpha1 and v1alpha2 have of their own in the first minors with plugins, said as later versions of
-KubeSchedulerConfiguration say it."""
+"""Fields of v1alpha1 and v1alpha2 in the first minors with plugins, in the terms of later versions."""
 
 from __future__ import annotations
 

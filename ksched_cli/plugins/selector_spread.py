@@ -14,12 +14,19 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status, error
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.topology_spread import default_selector
-from ksched_cli.releases.changes import Note, ReleaseRules
+from ksched_cli.releases.changes import Change, Note, ReleaseRules
 
 _ZONE_WEIGHT = 2.0 / 3.0
 
 
 class SelectorSpreadRules(ReleaseRules, plugins="SelectorSpread"):
+    leaves_constraints_alone = Change(
+        "1.18",
+        before=False,
+        now=True,
+        about="score",
+        sentence="Pods with topology spread constraints score 0; before, the constraints made no difference.",
+    )
     notes = (
         Note(
             "1.24",
@@ -38,15 +45,19 @@ class SelectorSpread(PreScorePlugin[None, Selector], ScorePlugin[Selector]):
     summary = "Prefers hosts and zones with fewer pods of the same service or controller."
     normalizes = True
 
+    def _leaves_alone(self, pod: PodInfo) -> bool:
+        rules = SelectorSpreadRules.of(self.handle.release)
+        return rules.leaves_constraints_alone and bool(pod.pod.spec.topology_spread_constraints)
+
     def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Selector:
         # A pod with constraints of its own is left to them.
-        if pod.pod.spec.topology_spread_constraints:
+        if self._leaves_alone(pod):
             return EVERYTHING
         return default_selector(pod.pod, self.handle.cluster.catalog, self.handle.release)
 
     def score(self, state: Selector | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """How many pods of the kind are there."""
-        if pod.pod.spec.topology_spread_constraints:
+        if self._leaves_alone(pod):
             return np.zeros(len(nodes), dtype=np.int64)
         if state is None:
             return error(f'reading "PreScore{self.name}" from cycleState: not found')
@@ -56,7 +67,7 @@ class SelectorSpread(PreScorePlugin[None, Selector], ScorePlugin[Selector]):
 
     def normalize(self, state: Selector, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """Fewer is better; where nodes have a zone it makes up two thirds of the score."""
-        if pod.pod.spec.topology_spread_constraints:
+        if self._leaves_alone(pod):
             return scores
         best = float(self.handle.release.max_node_score)
         zones, most = nodes.take(nodes.cluster.nodes.zones), int(scores.max(initial=0))
