@@ -225,9 +225,9 @@ class Cycle(Logged):
 
     def fails_alike(self, runtime: Runtime, pod: PodInfo) -> bool:
         """Whether a copy of a pod without a node gets the same decision as long as nothing changes."""
-        profile = runtime.profile
-        asked = (*profile.pre_filter, *profile.filter, *profile.post_filter)
-        return self._looks_everywhere(runtime) and all(each.placements_version(pod) is not None for each in asked)
+        if not self._looks_everywhere(runtime):
+            return False
+        return all(each.placements_version(pod) is not None for each in runtime.profile.search_follows)
 
     def _feasible_of(self, result: TemplateResult, state: CycleState) -> FeasibleNodes:
         state.filter_states.update(result.state.filter_states)
