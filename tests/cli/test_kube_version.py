@@ -48,7 +48,7 @@ def test_a_version_that_is_not_modelled(capsys: pytest.CaptureFixture[str]) -> N
 def test_the_table_says_which_minor_answered(capsys: pytest.CaptureFixture[str]) -> None:
     run(["demo", "--kube-version", "1.35"])
     assert "(6 nodes, Kubernetes 1.35)" in " ".join(capsys.readouterr().out.split())
-    run(["demo", "--kube-version", "1.36"])
+    run(["demo", "--kube-version", NEWEST_VERSION])
     assert "(6 nodes)" in capsys.readouterr().out
 
 

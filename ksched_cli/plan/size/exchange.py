@@ -46,7 +46,7 @@ def sets_of_cost(problem: PackingProblem, cost: int, most: int) -> Iterator[dict
                 return
 
 
-def sets_between(problem: PackingProblem, low: int, below: int, most: int) -> list[dict[int, int]] | None:
+def sets_in_range(problem: PackingProblem, low: int, below: int, most: int) -> list[dict[int, int]] | None:
     """Every set with the resources whose cost is from `low` to less than `below`. None if there are more than so many,
     or if a shape costs nothing."""
     order = sorted(range(len(problem.choices)), key=lambda at: -problem.prices[at])

@@ -10,7 +10,7 @@ from math import comb
 from random import Random
 
 from ksched_cli.plan.size.components import Part
-from ksched_cli.plan.size.exchange import Holding, is_allowed, sets_between
+from ksched_cli.plan.size.exchange import Holding, is_allowed, sets_in_range
 from ksched_cli.plan.size.forecast import Forecast
 
 # All sets of a part are listed up to this number; beyond, nodes of the best set are exchanged at random.
@@ -31,7 +31,7 @@ class PartSearch:
 
     def cheaper(self, deadline: float) -> Iterator[dict[int, int]]:
         """Sets that leave no pod over by the forecast, each cheaper than the one before."""
-        listed = sets_between(self._problem, self._bound, self._cost(self._best), _LISTED)
+        listed = sets_in_range(self._problem, self._bound, self._cost(self._best), _LISTED)
         if listed is not None:
             yield from self._best_of(listed, deadline)
         else:
