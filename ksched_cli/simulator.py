@@ -253,6 +253,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         from ksched_cli.plan.explain.explain import explain_pod
 
         self._check_manifests(need_pods=pod is None)
+        self._check_selection()
         manifests = [changes.manifests for changes in self._changes]
         namespace = self._options.namespace
         shapes = read_shapes_of(catalog)
@@ -352,6 +353,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         from ksched_cli.plan.drain.filters import Flags
 
         self._check_manifests()
+        self._check_selection()
         query = read_query(pod_selector, "--pod-selector")
         flags = Flags(force, ignore_daemonsets, delete_emptydir_data, query, disable_eviction, grace_period, timeout)
         return drain_nodes(
@@ -375,6 +377,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         it has. `progress` is called with how many are done and how many there are."""
         from ksched_cli.wiring.sweeping import sweep_input
 
+        self._check_selection()
         options = self._options if self._options.scenario is None else replace(self._options, scenario=None)
         source, path = self._current.without_rollouts(), None if file is None else str(file)
         return sweep_input(
@@ -466,6 +469,12 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         )
         loaded = read_manifests(options, self._namespace, paths, objects)
         return paths, Changes(loaded, namespace=self._namespace)
+
+    def _check_selection(self) -> None:
+        """Raise InputError if nothing of the input is in the namespace, or has the labels, of the options."""
+        from ksched_cli.wiring.loading import check_selection
+
+        check_selection(self._options, self._begun.loaded, self._current.loaded)
 
     def _check_manifests(self, *, need_pods: bool = False) -> None:
         """Raise InputError for manifests that change nothing, or that make no pod where some pod is needed."""

@@ -44,7 +44,7 @@ class RunProgress:
     def __init__(self, *, bar: bool, clock: Callable[[], float] = time.monotonic) -> None:
         """`bar` is False where stderr is no terminal."""
         self._clock = clock
-        self._started = clock()
+        self._started = self._begun = clock()
         self._bar: Progress | None = None
         self._shows_bar = bar
         self._out = sys.stderr
@@ -58,6 +58,7 @@ class RunProgress:
             return False
         self._stop()
         self._in_loop = True
+        self._begun = self._clock()
         self.what, self.done, self.total = what, 0, total
         return True
 
@@ -111,10 +112,15 @@ class RunProgress:
     def _show(self) -> None:
         if self._bar is None:
             self._bar = _made_bar(self._out)
-            self._task = self._bar.add_task(self.what, total=self.total)
+            self._task = self._bar.add_task(self.what, total=self.total, rate="")
             self._bar.start()
         assert self._task is not None
-        self._bar.update(self._task, completed=self.done)
+        self._bar.update(self._task, completed=self.done, rate=self._rate())
+
+    def _rate(self) -> str:
+        seconds = self._clock() - self._begun
+        rate = self.done / seconds if seconds else 0.0
+        return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
 
     def _stop(self) -> None:
         if self._bar is not None:
@@ -140,6 +146,7 @@ def _made_bar(out: TextIO) -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (MofNCompleteColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    texts = MofNCompleteColumn(), TextColumn("{task.description}")
+    columns = (*texts, BarColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
     console = Console(file=out)
     return Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)

@@ -150,8 +150,9 @@ def _fields_of(kind: Hashable) -> tuple[str, ...] | None:
     """The fields of a dataclass or a msgspec struct that may hold text; None for anything else."""
     if dataclasses.is_dataclass(kind):
         return tuple(each.name for each in dataclasses.fields(kind) if each.type not in _NUMBERS)
-    fields: tuple[str, ...] | None = getattr(kind, "__struct_fields__", None)
-    return fields
+    # A value may be a type, as in an edit of a kind: the type of a struct has a descriptor of this name.
+    fields = getattr(kind, "__struct_fields__", None)
+    return fields if isinstance(fields, tuple) else None
 
 
 def _replaced(value: Any, changes: dict[str, Any]) -> Any:

@@ -33,6 +33,9 @@ class SizingMethods:
     def _check_not_empty(self, *, allow_empty: bool | None = None) -> None:
         raise NotImplementedError
 
+    def _check_selection(self) -> None:
+        raise NotImplementedError
+
     def size(
         self,
         catalog: str | Mapping[str, Any],
@@ -70,6 +73,7 @@ class SizingMethods:
         from ksched_cli.plan.consolidate.consolidate import consolidate_input
         from ksched_cli.plan.drain.filters import Flags
 
+        self._check_selection()
         conditions = read_conditions(keep_headroom, survive, only)
         flags = Flags(force, ignore_daemonsets=True, delete_emptydir_data=delete_emptydir_data)
         return consolidate_input(self._current, read_shapes_of(catalog), flags, conditions, time_limit=time_limit)
@@ -79,6 +83,7 @@ class SizingMethods:
         of the nodes."""
         from ksched_cli.plan.rightsize import rightsize_input
 
+        self._check_selection()
         return rightsize_input(self._current, read_shapes_of(catalog))
 
     def size_catalog(self, *, prices: Sequence[str] = (), rates: str = "") -> DerivedCatalog:

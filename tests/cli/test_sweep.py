@@ -271,3 +271,20 @@ def test_parquet_has_the_rows_with_their_pods(tmp_path: Path) -> None:
     assert all(
         each[name] == value for each, row in zip(found, rows, strict=True) for name, value in row["figures"].items()
     )
+
+
+def test_a_range_of_replicas_has_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    """The edit of a variant names a kind of objects, which is no text."""
+    eks = str(ROOT / "fixtures" / "clusters" / "eks.yaml")
+    assert run(["sweep", "--from", eks, "-n", "shop", "--scale", "deployment/web=1..3"]) == 1
+    assert "deployment/web=3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["sweep", "--fail", "node"], ["drain", "--each", "node"], ["explain"], ["consolidate"]],
+    ids=lambda words: str(words[0]),
+)
+def test_an_unknown_namespace_ends_in_exit_code_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*words, "--from", SHOP, "-n", "shopp"]) == 2
+    assert "-n shopp: nothing of the input is in namespace shopp (did you mean shop?)" in capsys.readouterr().err

@@ -68,6 +68,7 @@ def test_a_bar_shows_after_a_second_and_goes_away() -> None:
     assert [each is None for each in bars] == [True, False, True]
     assert bars[1] is not None
     assert (bars[1].tasks[0].completed, bars[1].tasks[0].total) == (2, 10)
+    assert bars[1].tasks[0].fields["rate"] == "1.3/s"
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
