@@ -44,7 +44,9 @@ _IGNORED = {
     "Hints": {"_known", "_interest", "_nearby"},
     "PodGroups": {"_members", "_seen", "_epoch"},
     "Budgets": {"_selectors"},
-    "Controllers": {"_by_kind"},
+    "Controllers": {"_by_kind", "_version"},
+    "RepeatedFailure": {"_last", "_runtime", "_state"},
+    "NodeTable": {"_arrival"},
     "DaemonNodes": {"_verdicts"},
 }
 
