@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from functools import cache
 from itertools import groupby
@@ -12,7 +13,10 @@ from typing import Any
 import pytest
 
 from ksched_cli.releases.minors import RELEASES
+from ksched_cli.report.registry import RenderOptions, render
+from ksched_cli.wiring.options import RunOptions
 from tests.lanes import sampled
+from tests.running import prepare
 from tests.test_conformance import CORPUS, SUBJECTS, disagreements, simulate
 
 RECORDINGS = Path(__file__).parent.parent / "fixtures" / "conformance" / "other-minors"
@@ -53,3 +57,18 @@ def test_every_recorded_case_is_there(minor: str) -> None:
     assert sum(map(len, recorded(minor).values())) == CASES[minor]
     assert set(recorded(minor)) <= set(SUBJECTS)
     assert RELEASES[minor].recorded
+
+
+@pytest.mark.slow
+def test_spreading_behind_its_gate_in_1_17() -> None:
+    with gzip.open(RECORDINGS.parent / "alpha-gates" / "1.17.jsonl.gz", "rt") as lines:
+        cases = [json.loads(line) for line in lines]
+    assert len(cases) == 22
+    found = {}
+    for each in cases:
+        inputs = [str(CORPUS / each["case"] / "cluster.json")]
+        out = io.StringIO()
+        options = RunOptions(inputs, kube_version=each["version"], feature_gates=each["gates"])
+        render(prepare(options).stream(detail=True, top=0), out, RenderOptions("json"))
+        found[each["case"]] = disagreements(each, json.loads(out.getvalue()))
+    assert {case: each for case, each in found.items() if each} == {}
