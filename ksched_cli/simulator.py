@@ -253,7 +253,8 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         from ksched_cli.plan.explain.explain import explain_pod
 
         self._check_manifests(need_pods=pod is None)
-        self._check_selection()
+        if pod is None:
+            self._check_selection()
         manifests = [changes.manifests for changes in self._changes]
         namespace = self._options.namespace
         shapes = read_shapes_of(catalog)

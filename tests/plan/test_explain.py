@@ -191,7 +191,7 @@ def test_why_not_this_node_and_with_which_weight() -> None:
     assert focus.rank == 2
     assert sum(focus.behind.by_plugin.values()) == focus.behind.total
     assert [(each.plugin, each.weight, each.new_weight) for each in focus.weights] == [("NodeResourcesFit", 1, 6)]
-    assert focus.text[1] == "With weight 6 and not 1 for NodeResourcesFit it goes to n1."
+    assert focus.text[1] == "With weight 6 instead of 1 for NodeResourcesFit it goes to n1."
 
 
 @pytest.mark.slow
