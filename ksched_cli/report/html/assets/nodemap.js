@@ -115,8 +115,10 @@ class NodeMap {
     this.sizes = sizes;
     this.zones.forEach((zone, at) => {
       const width = Math.max(60, sizes[at]);
-      zone.columns = this.named ? Math.max(1, Math.min(zone.members.length, Math.floor((width + this.gap) / 125))) : Math.max(1, Math.floor((width + this.gap) / (this.cell + this.gap)));
-      zone.wide = this.named ? Math.min(190, (width + this.gap) / zone.columns - this.gap) : this.cell;
+      // An outline reaches 1.5 pixels beyond its cell on every side.
+      const inside = width - 3 + this.gap;
+      zone.columns = this.named ? Math.max(1, Math.min(zone.members.length, Math.floor(inside / 125))) : Math.max(1, Math.floor(inside / (this.cell + this.gap)));
+      zone.wide = this.named ? Math.min(190, inside / zone.columns - this.gap) : this.cell;
       zone.height = Math.ceil(zone.members.length / zone.columns) * (this.cell + this.gap) + 3;
       const density = devicePixelRatio || 1;
       zone.canvas.width = Math.round(width * density);

@@ -105,13 +105,14 @@ class DataTable {
     if (innerWidth <= PHONE) this.fit();
   }
 
-  // On a phone a table that is too wide has narrow gaps, or a block for each row with a line for each cell.
+  // A table that is too wide has narrow gaps; on a phone, if that is not enough, a block for each row with a line for each cell.
   fit() {
     const { classList } = this.scroll;
-    const isWide = () => innerWidth <= PHONE && this.table.offsetWidth > this.scroll.clientWidth;
+    const isWide = () => this.table.offsetWidth > this.scroll.clientWidth;
     classList.remove("dense", "stacked");
-    if (isWide()) classList.add("dense");
-    if (isWide()) classList.replace("dense", "stacked");
+    if (!isWide()) return;
+    classList.add("dense");
+    if (innerWidth <= PHONE && isWide()) classList.replace("dense", "stacked");
   }
 
   drawPager(first, count) {
@@ -197,7 +198,12 @@ function shown(value, column, tones) {
     fill.style.width = `${Math.min(100, 100 * value)}%`;
     return [element("span", { class: "share", "aria-hidden": "true" }, fill), percent(value)];
   }
-  return value;
+  return column.wide || !oneLine(value) || innerWidth <= PHONE ? breakable(String(value)) : value;
+}
+
+// Long words such as paths break after a slash or a dot, also in lines that do not wrap.
+function breakable(text) {
+  return text.split(/(?<=\w\/)(?=\S{6})|(?<=[\w\]]\.)(?=\S{10})/).flatMap((part, at) => (at ? [element("wbr"), part] : [part]));
 }
 
 addEventListener("beforeprint", () => tables.forEach((each) => { each.page = 0; each.draw(MOST_PRINTED); }));

@@ -39,18 +39,20 @@ class Timeline {
   // Most happens in the first seconds, so that the scale is logarithmic where the run is long.
   x(time) {
     const share = this.end > 60 ? Math.log1p(time) / Math.log1p(this.end) : time / this.end;
-    return 1.5 + 95 * share;
+    return 1.5 + this.reach * share;
   }
 
   ticks() {
     const all = this.end > 60 ? [0, 1, 5, 20, 60, 300, 900, 3600, 4 * 3600, 86400, 604800] : [0, 0.25, 0.5, 0.75, 1].map((part) => Math.round(part * this.end * 10) / 10);
-    const wide = this.box.clientWidth > 560;
-    return all.filter((each, at) => each <= this.end && (wide || at % 2 === 0));
+    return all.filter((each, at) => each <= this.end && (this.wide || at % 2 === 0));
   }
 
   draw() {
     const first = this.page * LANES_OF_PAGE;
     const lanes = this.lanes.slice(first, first + LANES_OF_PAGE);
+    this.wide = this.box.clientWidth > 560;
+    // The rest is for marks of one time, which stand side by side.
+    this.reach = this.wide ? 95 : 91;
     const ticks = this.ticks();
     const axis = drawn("svg", { "aria-hidden": "true" }, ticks.map((each, at) => drawn("text", { class: "tick", x: `${this.x(each)}%`, y: 19, "text-anchor": at === 0 ? "start" : "middle" }, clock(each))));
     this.box.replaceChildren(element("div", { class: "lane axis" }, element("span", { class: "name" }, this.end > 60 ? "virtual time (logarithmic)" : "virtual time"), axis), ...lanes.map((lane) => this.lane(lane, ticks)));
