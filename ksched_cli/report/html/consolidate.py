@@ -52,7 +52,12 @@ def _verdict(document: Mapping[str, Any]) -> str:
 
 
 def _price(document: Mapping[str, Any], key: str) -> str:
-    return f"{document[key]} {document['unit']}".rstrip()
+    return _amount(document[key], document["unit"])
+
+
+def _amount(cost: str, unit: str) -> str:
+    """`1 node`, `2 nodes`, `0.5 USD/h`: without prices the unit is a node."""
+    return count(int(cost), "node") if unit == "nodes" else f"{cost} {unit}".rstrip()
 
 
 def _notes(document: Mapping[str, Any]) -> Iterator[str]:
@@ -75,7 +80,7 @@ def _costs(document: Mapping[str, Any]) -> list[Section]:
 def _plan(document: Mapping[str, Any]) -> list[Section]:
     """The commands, in the order in which a person runs them."""
     done = [
-        Step(_title(each), list(_lines(each)), f"saves {each['saving']} {document['unit']}".rstrip())
+        Step(_title(each), list(_lines(each)), f"saves {_amount(each['saving'], document['unit'])}")
         for each in document["steps"]
     ]
     cordon = (

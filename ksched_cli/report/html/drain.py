@@ -196,7 +196,7 @@ def list_page(document: Mapping[str, Any]) -> Page:
     results = Counter(trial["result"] for trial in trials)
     safe = results["safe"]
     tone: Tone = "good" if safe == len(trials) else "bad" if safe == 0 else "warn"
-    others = [f"{results[result]:,} {_SUMMARY[result]}" for result in _SUMMARY if results[result]]
+    others = [_summary(results[result], *verbs) for result, verbs in _SUMMARY.items() if results[result]]
     verdict = f"{safe:,} of {count(len(trials), each)} can be drained safely, each by itself."
     groups = {name: trial["result"] for trial in trials for name in [node["node"] for node in trial["nodes"]]}
     sections = [
@@ -211,11 +211,15 @@ def list_page(document: Mapping[str, Any]) -> Page:
 
 
 _SUMMARY = {
-    "evicts others": "make the scheduler preempt pods of other nodes",
-    "loses pods": "lose pods that no controller recreates",
-    "no place": "leave pods without a node",
-    "blocked": "are blocked by kubectl or by a budget",
+    "evicts others": ("makes", "make", "the scheduler preempt pods of other nodes"),
+    "loses pods": ("loses", "lose", "pods that no controller recreates"),
+    "no place": ("leaves", "leave", "pods without a node"),
+    "blocked": ("is", "are", "blocked by kubectl or by a budget"),
 }
+
+
+def _summary(number: int, singular: str, plural: str, rest: str) -> str:
+    return f"{number:,} {singular if number == 1 else plural} {rest}"
 
 
 def _trials(trials: Sequence[Mapping[str, Any]], each: str) -> Section:

@@ -62,8 +62,9 @@ def _now(workloads: list[Mapping[str, Any]]) -> list[Section]:
 
 
 def _shapes(workload: Mapping[str, Any], unit: str) -> list[Section]:
-    names = ("Shape", "Pods", "Each up to", "One more at", "Stranded", f"{unit} a pod".strip(), "Why none")
-    columns = [Heading(name, "number" if name == "Pods" else "text") for name in names]
+    price = f"{unit} a pod".strip()
+    names = ("Shape", "Pods", "Each up to", "One more at", "Stranded", price, "Why none")
+    columns = [Heading(name, "number" if name == "Pods" else "text", hides_zeros=name == price) for name in names]
     rows = [
         [
             fit["shape"],

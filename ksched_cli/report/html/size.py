@@ -109,7 +109,7 @@ def _why(pod: Mapping[str, Any]) -> str:
     if pod.get("message"):
         return str(pod["message"])
     reasons = [f"{shape}: {reason or 'other pods keep it out'}" for shape, reason in pod.get("reasons", {}).items()]
-    more = f" and {len(reasons) - _MOST_REASONS} more shapes" if len(reasons) > _MOST_REASONS else ""
+    more = f" and {count(len(reasons) - _MOST_REASONS, 'more shape')}" if len(reasons) > _MOST_REASONS else ""
     return "; ".join(reasons[:_MOST_REASONS]) + more
 
 
