@@ -27,6 +27,8 @@ BROKEN_PIPE = 141
 # A full disk, a failing disk, a limit of the file's size, a quota, a descriptor that is not open for writing.
 _UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF)
 NO_COLOUR = "--no-color"
+# Commands whose workloads come from manifests alone.
+_TAKES_MANIFESTS = ("capacity", "rightsize")
 # Shells and kubectl call this command; the help does not list it.
 COMPLETE = "__complete"
 
@@ -237,19 +239,21 @@ def _usage_error(mistake: Exception) -> int:
         return 0
     complain(text)
     context = getattr(mistake, "ctx", None)
-    if hint := _hint(text):
+    if hint := _hint(text, getattr(context, "info_name", None)):
         complain(hint)
     elif context is not None:
         complain(f"see `{context.command_path} --help`")
     return UsageError.exit_code
 
 
-def _hint(text: str) -> str:
+def _hint(text: str, command: str | None) -> str:
     """What may have been meant by an argument that the command does not take."""
     if found := re.search(r"unexpected extra argument\S* \((\S+?)[ )]", text):
         path = found[1]
         if os.path.exists(path):
             return f"a cluster is read with --from {path}, manifests with -f {path}"
+        if command in _TAKES_MANIFESTS and re.fullmatch(r"[a-z]+/[a-z0-9.-]+", path):
+            return f"pipe the workload as a manifest: kubectl get {path} -o yaml | {_program()} {command} -f -"
     if (found := re.search(r"No such command '(.+?)'", text)) and os.path.exists(found[1]):
         return f"name a command first, as in: {_program()} simulate --from {found[1]}"
     return ""

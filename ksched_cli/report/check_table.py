@@ -161,7 +161,7 @@ def check_summary_line(check: Check) -> Text:
     if failing:
         return summary_line(subject, f"{failing} {'fails' if failing == 1 else 'fail'}", BAD, counts, context)
     verdict = _fits(check)
-    if any(each.orders and each.orders.finished < each.orders.tried for each in check.workloads):
+    if any(each.orders and 0 < each.orders.finished < each.orders.tried for each in check.workloads):
         verdict += " in some orders only"
     return summary_line(subject, verdict, GOOD if verdict in _ALL_FIT and not counts else FAIR, counts, context)
 

@@ -30,7 +30,7 @@ from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import write_row
 from ksched_cli.report.settle import draws_line, ending_line
 from ksched_cli.report.short_names import print_note
-from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
+from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, pending_line, summary_line
 from ksched_cli.report.usage_bars import print_usage
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.sources.own_documents import API_VERSION
@@ -184,18 +184,13 @@ def _print_drain(drain: DrainResult, console: Console, options: RenderOptions) -
         console.print(_budgets(drain.budgets, options.headers))
     if drain.pending:
         console.print()
-        console.print(Text(_pending_line(drain)))
+        console.print(Text(pending_line(drain.pending, drain.pending_placed)))
     if drain.orders:
         console.print()
         print_hanging(console, Text(draws_line(drain.world), style="yellow"))
     if not drain.world.settled:
         console.print()
         console.print(ending_line(drain.world))
-
-
-def _pending_line(drain: DrainResult) -> str:
-    were = "1 pod was" if drain.pending == 1 else f"{drain.pending} pods were"
-    return f"Before the drain {were} pending, and {drain.pending_placed} of them got a node first."
 
 
 def _drain_line(drain: DrainResult, options: RenderOptions) -> Text:

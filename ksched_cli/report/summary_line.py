@@ -22,3 +22,11 @@ def summary_line(subject: str, verdict: str, style: str, details: Sequence[str] 
 def counted(number: int, noun: str) -> str:
     """`1 node`, `12 nodes`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def pending_line(pods: int, placed: int) -> str:
+    """`7 pending pods; 1 of them is scheduled before the evicted pods.`: who goes first in a drain."""
+    scheduled = "1 of them is" if placed == 1 else f"{placed:,} of them are"
+    if pods == 1:
+        scheduled = "it is" if placed else "it is not"
+    return f"{counted(pods, 'pending pod')}; {scheduled} scheduled before the evicted pods."

@@ -75,8 +75,10 @@ class Orders:
     finished: int
 
     def __str__(self) -> str:
-        if self.finished in (0, self.tried):
-            return f"{'finishes' if self.finished else 'does not finish'} in all {self.tried} orders that were tried"
+        if not self.finished:
+            return f"does not finish in any of the {self.tried} orders that were tried"
+        if self.finished == self.tried:
+            return f"finishes in all {self.tried} orders that were tried"
         return f"finishes in {self.finished} of {self.tried} orders"
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.cli.main import run
 from ksched_cli.plan.drain.run import DrainWorld
+from ksched_cli.report.summary_line import pending_line
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import ROOT, same_as_golden, without_stats, write
@@ -245,3 +246,22 @@ def test_a_node_in_turn_is_the_node_by_itself_where_pods_wait(data: st.DataObjec
     each = Simulator.load(objects).drain_nodes(each="node").trials
     alone = [Simulator.load(objects).drain_nodes(name).trials for name in names]
     assert [told(trial.drain) for trial in each] == [told(trial.drain) for (trial,) in alone]
+
+
+def test_the_page_counts_pending_pods(capsys: pytest.CaptureFixture[str]) -> None:
+    eks = str(ROOT / "fixtures" / "clusters" / "eks.yaml")
+    run(["drain", "ip-10-0-1-103", "--ignore-daemonsets", "--from", eks, "-o", "html"])
+    assert "7 pending pods; 1 of them is scheduled before the evicted pods." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("pods", "placed", "expected"),
+    [
+        (1, 0, "1 pending pod; it is not scheduled before the evicted pods."),
+        (1, 1, "1 pending pod; it is scheduled before the evicted pods."),
+        (3, 0, "3 pending pods; 0 of them are scheduled before the evicted pods."),
+        (3, 1, "3 pending pods; 1 of them is scheduled before the evicted pods."),
+    ],
+)
+def test_the_line_of_pending_pods(pods: int, placed: int, expected: str) -> None:
+    assert pending_line(pods, placed) == expected

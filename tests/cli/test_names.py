@@ -105,6 +105,9 @@ def test_a_short_name_of_two_nodes_is_no_node(tmp_path: Path, capsys: pytest.Cap
         (["c.json"], 2, "name a command first, as in: ksched simulate --from c.json"),
         (["simulat"], 2, "Did you mean 'simulate'?"),
         (["simulate", "nothing-there"], 2, "see `ksched simulate --help`"),
+        (["capacity", "deploy/web"], 2, "kubectl get deploy/web -o yaml | ksched capacity -f -"),
+        (["rightsize", "sts/db"], 2, "kubectl get sts/db -o yaml | ksched rightsize -f -"),
+        (["capacity", "web"], 2, "see `ksched capacity --help`"),
     ],
 )
 def test_hints(

@@ -20,7 +20,7 @@ REQUIRED: FieldPath = (
 _NODE_SELECTOR = ReasonCode(
     "KS104",
     "node-selector",
-    "no node has the labels that the pod asks for",
+    "no node has the labels that the pod requires",
     "nodeSelector and the required terms of nodeAffinity have to match the labels of the node. All labels of "
     "nodeSelector have to match, and one of the terms.",
     ("correct the label or its value", "label a node so that it matches", "make the term a preferred one"),

@@ -11,6 +11,7 @@ from ksched_cli.report.html.model import Figure, Heading, Page, Section, Step, T
 from ksched_cli.report.html.nodes import node_columns, node_groups, node_map, zone_bars
 from ksched_cli.report.html.pods import pods_section
 from ksched_cli.report.html.words import capitalised, count, joined
+from ksched_cli.report.summary_line import pending_line
 
 _RESULTS: Mapping[str, Tone] = {
     "safe": "good",
@@ -81,8 +82,7 @@ _MAP = (
 def _pending(document: Mapping[str, Any]) -> Iterator[str]:
     pending = document["pending"]
     if pending["pods"]:
-        waited = count(pending["pods"], "pod")
-        yield f"{waited} waited for a node before; {pending['placed']:,} of them found one first."
+        yield pending_line(pending["pods"], pending["placed"])
 
 
 def _figures(nodes: Sequence[Mapping[str, Any]], preempted: Sequence[Any]) -> list[Figure]:
