@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ksched_cli.config.policy.predicates import AUTOSCALER_PROVIDER, PROVIDERS
@@ -50,6 +51,57 @@ def with_later_fields(document: dict[str, Any]) -> tuple[dict[str, Any], list[Mi
             mistakes.append((path, "the extension point unreserve is not modelled"))
     later["profiles"] = [_restated(each, disables=disables is True, seconds=seconds) for each in profiles]
     return later, mistakes
+
+
+def with_first_fields(document: dict[str, Any]) -> dict[str, Any]:
+    """The document in the fields of its version, v1alpha1 or v1alpha2: the inverse of `with_later_fields`. What these
+    fields cannot express stays in the profiles."""
+    profiles = [dict(each) for each in document["profiles"]]
+    first = {key: value for key, value in document.items() if key != "profiles"}
+    if (disables := _taken_from_all(profiles, _take_preemption)) is not None:
+        first["disablePreemption"] = disables
+    if (seconds := _taken_from_all(profiles, _take_bind_timeout)) is not None:
+        first["bindTimeoutSeconds"] = seconds
+    if not str(document["apiVersion"]).endswith(f"/{WITHOUT_PROFILES}") or len(profiles) > 1:
+        return {**first, "profiles": profiles}
+    (only,) = profiles
+    # PreScore had the name that PostFilter has now.
+    old = {"preScore": "postFilter", "postFilter": "preScore"}
+    only["plugins"] = {old.get(point, point): own for point, own in only["plugins"].items()}
+    weight = _take_argument(only, INTER_POD_AFFINITY, "hardPodAffinityWeight")
+    return {**first, **only, **({"hardPodAffinitySymmetricWeight": weight} if weight else {})}
+
+
+def _taken_from_all(profiles: list[dict[str, Any]], take: Callable[[dict[str, Any]], Any]) -> Any:
+    """What all profiles have in common, taken out of each of them; None where they differ, and all keep theirs."""
+    copies = [dict(each) for each in profiles]
+    values = [take(each) for each in copies]
+    if any(value != values[0] for value in values):
+        return None
+    profiles[:] = copies
+    return values[0]
+
+
+def _take_preemption(profile: dict[str, Any]) -> bool:
+    plugins = dict(profile["plugins"])
+    enabled = plugins.pop("postFilter", {}).get("enabled") or ()
+    profile["plugins"] = plugins
+    return DEFAULT_PREEMPTION not in {each["name"] for each in enabled}
+
+
+def _take_bind_timeout(profile: dict[str, Any]) -> Any:
+    return _take_argument(profile, VOLUME_BINDING, "bindTimeoutSeconds")
+
+
+def _take_argument(profile: dict[str, Any], plugin: str, argument: str) -> Any:
+    """The argument, taken out of pluginConfig; None where it has none, or 0, which an alpha field cannot express."""
+    args: dict[str, Any] = next((each["args"] for each in profile["pluginConfig"] if each["name"] == plugin), {})
+    if not args.get(argument):
+        return None
+    rest = {key: value for key, value in args.items() if key != argument}
+    others = [each for each in profile["pluginConfig"] if each["name"] != plugin]
+    profile["pluginConfig"] = [*others, *([{"name": plugin, "args": rest}] if rest else [])]
+    return args[argument]
 
 
 def _only_profile(document: dict[str, Any], mistakes: list[Mistake]) -> dict[str, Any]:

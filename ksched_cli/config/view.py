@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ksched_cli.config.first_profiles import VERSIONS, with_first_fields
 from ksched_cli.config.model import KubeSchedulerProfile, PluginSet, SchedulerConfiguration
 from ksched_cli.config.own_args import default_args
 from ksched_cli.config.plugin_args import LATE_ARGS, args_by_default, args_of
@@ -40,7 +41,7 @@ def configuration_document(
     }
     if configuration.extenders:
         document["extenders"] = [_filled(msgspec.to_builtins(each)) for each in configuration.extenders]
-    return document
+    return with_first_fields(document) if release.config.newest in VERSIONS else document
 
 
 def _profile(

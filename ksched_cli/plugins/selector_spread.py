@@ -29,6 +29,14 @@ class SelectorSpreadRules(ReleaseRules, plugins="SelectorSpread"):
     )
     notes = (
         Note(
+            "1.17",
+            about="score",
+            sentence=(
+                "Nodes score 0 to 100, and their zone is that of topology.kubernetes.io/zone, too; before, 0 to 10, "
+                "and that of the beta label alone."
+            ),
+        ),
+        Note(
             "1.24",
             about="score",
             sentence="No default plugin any more; before, it was one where the gate DefaultPodTopologySpread was off.",

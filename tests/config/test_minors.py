@@ -210,6 +210,38 @@ def test_what_view_prints_means_the_same(minor: str) -> None:
     assert resolved(minor, load_config(shown, "shown", release, gates, points(release))) == resolved(minor)
 
 
+FIRST_FIELDS = {"schedulerName": "mine", "disablePreemption": True, "bindTimeoutSeconds": 7}
+
+
+@pytest.mark.parametrize(
+    ("minor", "version", "fields"),
+    [
+        pytest.param(
+            "1.17", "v1alpha1", {**FIRST_FIELDS, "hardPodAffinitySymmetricWeight": 5}, id="v1alpha1 without profiles"
+        ),
+        pytest.param(
+            "1.18",
+            "v1alpha2",
+            {"disablePreemption": True, "bindTimeoutSeconds": 7, "profiles": [{"schedulerName": "mine"}]},
+            id="v1alpha2 with profiles",
+        ),
+    ],
+)
+def test_view_prints_the_fields_that_only_the_first_versions_have(
+    minor: str, version: str, fields: dict[str, Any]
+) -> None:
+    release = RELEASES[minor]
+    given = load(minor, fields, version)
+    shown = configuration_document(given, release, release.gates())
+    own = {name: shown[name] for name in fields if name != "profiles"}
+    assert own == {name: value for name, value in fields.items() if name != "profiles"}
+    assert ("profiles" in shown) == ("profiles" in fields)
+    plugins = shown["profiles"][0]["plugins"] if "profiles" in fields else shown["plugins"]
+    assert ("postFilter" in plugins, "preScore" in plugins) == (version == "v1alpha1", version == "v1alpha2")
+    again = load_config(yaml.safe_dump(shown), "shown", release, release.gates(), points(release))
+    assert resolved(minor, again) == resolved(minor, given)
+
+
 @pytest.mark.parametrize(
     ("minor", "version", "said"),
     [

@@ -14,7 +14,13 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
         about="preemption",
         sentence="Nodes that PreFilter left out are not tried; before, evicting pods there was tried too.",
     )
-    budgets_have_a_gate = Change("1.17", before=False, now=True, told_by="DefaultPreemption").then(
+    budgets_have_a_gate = Change(
+        "1.17",
+        before=False,
+        now=True,
+        about="preemption",
+        sentence="The gate PodDisruptionBudget can switch disruption budgets off; before, they always counted.",
+    ).then(
         "1.21",
         now=False,
         about="preemption",

@@ -42,7 +42,7 @@ class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
         ),
     )
     notes = (
-        Note("1.19", about="score", sentence="Nodes score 0 to 100; before, 0 to 10, and small differences were lost."),
+        Note("1.17", about="score", sentence="Nodes score 0 to 100; before, 0 to 10, and small differences were lost."),
         Note("1.23", about="weight", sentence="Its score weighs 2; before, 1."),
         GateNote(
             "PodAffinityNamespaceSelector",

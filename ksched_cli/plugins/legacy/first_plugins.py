@@ -24,7 +24,7 @@ class FirstPluginsRules(ReleaseRules, plugins=f"{SELECTOR_SPREAD} {NODE_RESOURCE
             "1.17",
             about="message",
             plugins=NODE_RESOURCE_LIMITS,
-            sentence=f"The priority {RESOURCE_LIMITS_PRIORITY} is a plugin, {NODE_RESOURCE_LIMITS}.",
+            sentence=f"The plugin has this name; before, it was the priority {RESOURCE_LIMITS_PRIORITY}.",
         ),
         Note(
             "1.19",

@@ -63,7 +63,7 @@ class NodeAffinityRules(ReleaseRules, plugins="NodeAffinity"):
         sentence="Preferences can be about fields; before, labels alone counted.",
     )
     notes = (
-        Note("1.19", about="score", sentence="Nodes score 0 to 100; before, 0 to 10, and small differences were lost."),
+        Note("1.17", about="score", sentence="Nodes score 0 to 100; before, 0 to 10, and small differences were lost."),
         Note("1.23", about="weight", sentence="Its score weighs 2; before, 1."),
     )
 

@@ -22,6 +22,7 @@ from ksched_cli.releases.plugin_names import (
     TAINT_TOLERATION,
     TOPOLOGY_PLACEMENT_GENERATOR,
     VOLUME_RESTRICTIONS,
+    VOLUME_ZONE,
 )
 
 
@@ -55,7 +56,7 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
     )
     notes = (
         Note(
-            "1.19",
+            "1.17",
             about="score",
             sentence="Nodes score 0 to 100; before, 0 to 10, and small differences were lost.",
             plugins=(
@@ -64,7 +65,7 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
             ),
         ),
         Note(
-            "1.19",
+            "1.17",
             about="message",
             sentence=(
                 "Filters are plugins with words of their own; before, there were predicates, one of which, "
@@ -72,7 +73,8 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
             ),
             plugins=(
                 f"NodeResourcesFit {NODE_AFFINITY} {NODE_NAME} {NODE_PORTS} {INTER_POD_AFFINITY} {TAINT_TOLERATION} "
-                f"{NODE_UNSCHEDULABLE} {VOLUME_RESTRICTIONS} {NODE_VOLUME_LIMITS} {SERVICE_AFFINITY} {NODE_LABEL}"
+                f"{NODE_UNSCHEDULABLE} {VOLUME_RESTRICTIONS} {VOLUME_ZONE} {NODE_VOLUME_LIMITS} {SERVICE_AFFINITY} "
+                f"{NODE_LABEL}"
             ),
         ),
         Note(

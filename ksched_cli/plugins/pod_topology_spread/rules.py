@@ -63,7 +63,7 @@ class PodTopologySpreadRules(ReleaseRules, plugins="PodTopologySpread"):
             about="filter score preemption",
             sentence=(
                 "A node that lacks a label has a reason of its own, and preemption is no help there; scores weigh "
-                "each topology by its size, and are 100 where nothing is to be spread. Before, the reason was that of "
+                "each topology by its size, and are 100 where nothing is to be spread; before, the reason was that of "
                 "a skew, and scores were plain sums, or 0."
             ),
         ),
