@@ -247,6 +247,7 @@ READINGS = {
     "SelectorSpread": "plugins.test_selector_spread:test_agrees_with_the_plain_reading",
     "NodePreferAvoidPods": "plugins.test_gone_plugins:test_node_prefer_avoid_pods_agrees_with_the_plain_reading",
     "NodeLabel": "plugins.test_gone_plugins:test_node_label_agrees_with_the_plain_reading",
+    "NodeResourceLimits": "plugins.test_priorities:test_limits_agree_with_the_plain_reading",
     "ServiceAffinity": "plugins.test_gone_plugins:test_service_affinity_agrees_with_the_plain_reading",
     "NodeResourcesLeastAllocated": "plugins.test_gone_plugins:test_resource_scores_agree_with_the_plain_reading",
     "NodeResourcesMostAllocated": "plugins.test_gone_plugins:test_resource_scores_agree_with_the_plain_reading",

@@ -7,11 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ksched_cli.api.core import Node, Pod, Service
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.config.plugin_args import NodeLabelArgs, ServiceAffinityArgs
 from ksched_cli.framework.interfaces import ScorePlugin
+from ksched_cli.plugins.legacy.first_plugins import NodeResourceLimits
 from ksched_cli.plugins.legacy.priorities.nodes import (
     EqualPriority,
     ImageLocalityPriority,
@@ -231,3 +233,18 @@ def test_pod_affinity_counts_from_zero_and_is_in_proportion_at_once(
     # A score that all nodes share is a difference to zero.
     alike = made.scores([0])
     assert alike == {"n0": scores["n0"]}
+
+
+cores = st.lists(st.integers(0, 4), max_size=3)
+
+
+@given(run=cores, first=cores, sizes=st.lists(st.integers(0, 9), min_size=1, max_size=4))
+@settings(max_examples=examples(40), deadline=None)
+def test_limits_agree_with_the_plain_reading(run: list[int], first: list[int], sizes: list[int]) -> None:
+    nodes = [make_node(f"n{index}").allocatable(cpu=str(size)).obj() for index, size in enumerate(sizes)]
+    made = make_pod("new").limits(cpu=str(sum(run)))
+    for index, limit in enumerate(first):
+        made = made.init(name=f"first-{index}", resources={"limits": {"cpu": str(limit)}})
+    limit = max([sum(run), *first])
+    want = {f"n{index}": int(0 < limit <= size) for index, size in enumerate(sizes)}
+    assert make_bench(NodeResourceLimits, nodes, made.obj(), current=RELEASES["1.18"]).scores() == want
