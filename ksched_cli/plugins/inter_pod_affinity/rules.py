@@ -17,7 +17,16 @@ class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
         ),
     )
     first_pod_needs_labels = Change("1.17", before=False, now=True, told_by="InterPodAffinity")
-    own_rules_are_told_first = Change("1.19", before=False, now=True, told_by="InterPodAffinity")
+    own_rules_are_told_first = Change(
+        "1.19",
+        before=False,
+        now=True,
+        about="message",
+        sentence=(
+            "Where a node breaks several rules, those of the pod itself come first in the reason; before, the "
+            "anti-affinity of other pods did."
+        ),
+    )
     told_reasons = (
         Change("1.17", before="both", now="the gravest", told_by="kube-scheduler")
         .then("1.18", now="both", told_by="kube-scheduler")
