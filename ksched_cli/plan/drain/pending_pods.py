@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import uid_of_pod
 from ksched_cli.cluster.undo import LoggedIndex, LoggedSet
-from ksched_cli.plan.drain.resting_pods import RestingPods, resting_pods
+from ksched_cli.plan.drain.resting_pods import NOTHING_MOVES, RestingPods, resting_pods
 from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World
 
@@ -43,6 +43,8 @@ class PendingPods:
 
     def resting(self) -> RestingPods:
         """Where the pods come to rest as the cluster is now. Everything is rolled back."""
+        if not self._waiting:
+            return NOTHING_MOVES
         world = self._world
         with world.trial():
             self.place()

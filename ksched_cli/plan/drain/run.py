@@ -12,7 +12,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.pending_pods import MOST_CYCLES, PendingPods
-from ksched_cli.plan.drain.resting_pods import NOTHING_MOVES, RestingPods
+from ksched_cli.plan.drain.resting_pods import RestingPods
 from ksched_cli.plan.drain.results import DrainResult
 from ksched_cli.plan.drain.single import SingleDrain
 from ksched_cli.plan.drain.unplaced import UnplacedReasons
@@ -78,20 +78,16 @@ class DrainWorld:
 
     def drain(self, nodes: Sequence[str], choices: Choices = MappingProxyType({})) -> DrainResult:
         """Drain the nodes. Chance decides as `choices` have it."""
-        resting = self._without_drain()
+        resting = self._resting
+        if resting is None:
+            self._pending.place()
+            resting = self._pending.resting()
         with chosen(self._world, self._chance.begin(self._world.cluster, choices), choices):
             return self._single.run(nodes, resting)
 
     def others(self, risks: int = MOST_RISKS) -> list[Alternative]:
         """Other outcomes of what chance decided in the last drain."""
         return self._chance.others(self._world, risks)
-
-    def _without_drain(self) -> RestingPods:
-        """Place the pending pods unless that is done. Returns where they come to rest without the drain."""
-        if self._resting is not None:
-            return self._resting
-        self._pending.place()
-        return self._pending.resting() if self._pending.pods else NOTHING_MOVES
 
     def node_changes(self) -> NodeChanges:
         """The nodes at the beginning and now."""

@@ -20,6 +20,8 @@ from ksched_cli.plan.size.trials import Attempt, SizingTrials
 _MENDED_SETS, _PROPOSED_SETS = 6, 40
 # The share of the time limit after which a search without a better set ends.
 _PATIENCE = 0.2
+# Seconds that a search goes on without a better set at least, so that a short time limit is used.
+_LEAST_PATIENCE = 1.0
 # The share of the time limit that the search takes at most, unless it found a better set just before.
 _WITHOUT_SUCCESS = 0.55
 # Starts with one shape, if there are no more choices than this.
@@ -41,7 +43,7 @@ class PurchaseSearch(SetMender):
         super().__init__(trials, problem, deadline)
         self._tried: set[tuple[tuple[int, int], ...]] = set()
         # The search ends when no better set was found for so long.
-        self._patience = (deadline - time.perf_counter()) * _PATIENCE
+        self._patience = max((deadline - time.perf_counter()) * _PATIENCE, _LEAST_PATIENCE)
         # From here on it ends also if none of its ways found a better set for so long.
         self._most = time.perf_counter() + (deadline - time.perf_counter()) * _WITHOUT_SUCCESS
         self._last_taken = time.perf_counter()

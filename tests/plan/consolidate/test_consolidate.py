@@ -279,5 +279,4 @@ def test_every_step_can_be_drained_in_its_order(objects: list[dict[str, Any]], p
     offers = catalog(shape("small", 1), shape("tiny", "0.3", cpu="2", memory="8Gi")) if priced else None
     found = consolidate(objects, offers, survive=survive)
     assert found.lower_bound <= found.cost_after <= found.cost_before
-    assert set(found.cordon) <= {step.node for step in found.steps if not step.shape}
     replay(load(objects), found)
