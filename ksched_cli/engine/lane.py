@@ -39,6 +39,11 @@ _BYTES_PER_NODE = 32
 _AFRESH_SHARE = 2
 
 
+def most_templates(nodes: int) -> int:
+    """How many templates have a result that is kept."""
+    return max(_BYTES // (_BYTES_PER_NODE * max(nodes, 1)), 2)
+
+
 @dataclass
 class TemplateResult:
     """`feasible` is None for all nodes. `closed` are nodes that a filter rejects which only the node object decides;
@@ -127,8 +132,7 @@ class TemplateLane:
             self._closed(kept, statuses),
             self._filters.open_state(kept),
         )
-        most = max(_BYTES // (_BYTES_PER_NODE * max(len(cluster.nodes), 1)), 2)
-        while len(results) > most:
+        while len(results) > most_templates(len(cluster.nodes)):
             results.popitem(last=False)
 
     @property

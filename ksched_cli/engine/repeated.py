@@ -1,45 +1,67 @@
-"""The decision about a pod that finds no node where a copy of it has just found none, without another cycle.
+"""The decisions about pods that find no node where copies of them have just found none, without another cycle.
 
-The copies share the diagnosis of the first one: what a long queue of pods without a node costs does not grow with the
+The copies share the diagnosis of the first one: the cost of a long queue of pods without a node does not grow with the
 number of nodes.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Hashable
+from dataclasses import dataclass
 
 from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.engine.cycle import Cycle
 from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.lane import most_templates
 from ksched_cli.engine.runtime import Runtime
 
 
-class RepeatedFailure:
-    """The last decision of a cycle that found no node, and the state of the cluster in which that was."""
+@dataclass
+class KeptFailure:
+    """`is_shared` is None until the first copy."""
+
+    decision: Decision
+    is_shared: bool | None = None
+
+
+class RepeatedFailures:
+    """The last decision about each template without a node, and the state of the cluster in which all of them were."""
 
     def __init__(self, cycle: Cycle) -> None:
         self._cycle = cycle
         self._cluster = cycle.cluster
-        self._last: Decision | None = None
-        self._runtime: Runtime | None = None
+        self._kept: OrderedDict[tuple[Runtime, bytes], KeptFailure] = OrderedDict()
         self._state: Hashable = None
 
     def keep(self, runtime: Runtime, decision: Decision) -> None:
-        """Remember the decision if a copy of the pod would get the same one, and nothing else would come of it."""
+        """Remember the decision if the pod has no node and its cycle has changed nothing else. `of` comes before the
+        cycle."""
         fails = decision.result == "unschedulable" and decision.preemption is None and not decision.nominated_node
-        kept = fails and decision.diagnosis is not None and self._cycle.fails_alike(runtime, decision.pod)
-        self._last, self._runtime = decision if kept else None, runtime
-        self._state = self._state_now() if kept else None
+        if not fails or decision.diagnosis is None or self._state_now() != self._state:
+            return
+        kept = self._kept
+        kept[runtime, decision.pod.template] = KeptFailure(decision)
+        if len(kept) > most_templates(len(self._cluster.nodes)):
+            kept.popitem(last=False)
 
     def of(self, runtime: Runtime, pod_row: int) -> Decision | None:
         """The decision about this pod; None if it has to have a cycle."""
-        last, pod = self._last, self._cluster.pods.infos[pod_row]
-        if last is None or runtime is not self._runtime or self._state_now() != self._state:
-            return None
-        if pod.template != last.pod.template or pod.pod.metadata.deletion_timestamp is not None:
+        state = self._state_now()
+        if state != self._state:
+            self._kept.clear()
+            self._state = state
+        pod = self._cluster.pods.infos[pod_row]
+        found = self._kept.get((runtime, pod.template)) if self._kept else None
+        if found is None or pod.pod.metadata.deletion_timestamp is not None:
             return None
         if self._cycle.nominator.node_of(pod_row) or group_of(pod) is not None:
             return None
+        if found.is_shared is None:
+            found.is_shared = self._cycle.fails_alike(runtime, pod)
+        if not found.is_shared:
+            return None
+        last = found.decision
         pod.share_template(last.pod)
         return Decision(
             pod_row, pod, "unschedulable", feasible=last.feasible, diagnosis=last.diagnosis, message=last.message

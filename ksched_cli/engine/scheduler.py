@@ -23,7 +23,7 @@ from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.queueing.pending import PendingQueue, enqueue, pending
 from ksched_cli.engine.queueing.scheduling_queue import QueueSettings
 from ksched_cli.engine.registry import Registry
-from ksched_cli.engine.repeated import RepeatedFailure
+from ksched_cli.engine.repeated import RepeatedFailures
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.engine.selection import TieBreak, lowest_name
@@ -105,7 +105,7 @@ class Scheduler:
             extenders_judge=any(each.filter_verb or each.prioritize_verb for each in configuration.extenders),
             prefers_nominated_node=gates.enabled("PreferNominatedNode"),
         )
-        self._repeated = RepeatedFailure(self._cycle)
+        self._repeated = RepeatedFailures(self._cycle)
         self._group_cycle = _group_cycle(self._cycle, release, gates)
         self.queue_settings = QueueSettings(
             initial_backoff=configuration.pod_initial_backoff_seconds,

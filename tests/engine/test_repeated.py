@@ -44,6 +44,11 @@ def decisions(scheduler: Scheduler) -> list[tuple[object, ...]]:
     ]
 
 
+def _copy(kind: Pod, index: int, priority: int) -> Pod:
+    metadata = replace(kind.metadata, name=f"c{index}", uid=f"c{index}")
+    return replace(kind, metadata=metadata, spec=replace(kind.spec, priority=priority))
+
+
 def _of(decision: Decision) -> object:
     found = decision.diagnosis
     return found and (found.unschedulable_plugins, [str(found.nodes.status(row)) for row in range(len(found.nodes))])
@@ -59,6 +64,32 @@ def test_copies_of_a_pod_without_a_node_have_no_cycle(cycles: list[str]) -> None
         "available: 3 Preemption is not helpful for scheduling."
     }
     assert len({id(each.diagnosis) for each in found}) == 1
+
+
+def test_copies_of_several_templates_in_turns_have_one_cycle_for_each_template(cycles: list[str]) -> None:
+    waiting = [make_pod(f"{size}-{index}").requests(cpu=size).obj() for index in range(3) for size in (8, 9)]
+    scheduler = make_scheduler(small_nodes(), waiting)
+    found = list(scheduler.run(scheduler.enqueue()))
+    assert cycles == ["8-0", "9-0"]
+    assert [each.result for each in found] == ["unschedulable"] * 6
+
+
+def test_a_pod_that_is_placed_in_between_ends_what_is_shared(cycles: list[str]) -> None:
+    big = [make_pod(f"big-{index}").requests(cpu=8).obj() for index in range(2)]
+    scheduler = make_scheduler(small_nodes(), [big[0], make_pod("small").requests(cpu=1).obj(), big[1]])
+    assert [scheduler.schedule(row).result for row in range(3)] == ["unschedulable", "scheduled", "unschedulable"]
+    assert cycles == ["big-0", "small", "big-1"]
+
+
+def test_no_more_failures_are_kept_than_results_of_templates(
+    cycles: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ksched_cli.engine.lane._BYTES", 0)
+    order = (8, 9, 10, 8, 10)
+    waiting = [make_pod(f"{size}-{index}").requests(cpu=size).obj() for index, size in enumerate(order)]
+    scheduler = make_scheduler(small_nodes(), waiting)
+    assert [scheduler.schedule(row).result for row in range(5)] == ["unschedulable"] * 5
+    assert cycles == ["8-0", "9-1", "10-2", "8-3"]
 
 
 @pytest.mark.parametrize(
@@ -98,9 +129,9 @@ def test_preemptors_have_cycles_of_their_own(cycles: list[str]) -> None:
 @given(drawn=situations())
 def test_shared_decisions_are_those_of_single_cycles(drawn: tuple[list[Node], list[Pod], Pod]) -> None:
     made, running, kind = drawn
-    copies = [replace(kind, metadata=replace(kind.metadata, name=f"c{index}", uid=f"c{index}")) for index in range(12)]
+    copies = [_copy(kind, index, priority=index % 3) for index in range(12)]
     shared = make_scheduler(deepcopy(made), deepcopy([*running, *copies]))
     single = make_scheduler(deepcopy(made), deepcopy([*running, *copies]))
-    with patch("ksched_cli.engine.repeated.RepeatedFailure.of", lambda *_: None):
+    with patch("ksched_cli.engine.repeated.RepeatedFailures.of", lambda *_: None):
         expected = decisions(single)
     assert decisions(shared) == expected
