@@ -59,7 +59,10 @@ Headroom = Annotated[
 Survive = Annotated[
     str,
     typer.Option(
-        "--survive", metavar="node=1", help="Every pod still has a place after any one node fails.", show_default=False
+        "--survive",
+        metavar="node=N|zone=N",
+        help="Every pod still has a place after any N nodes, or zones, fail together.",
+        show_default=False,
     ),
 ]
 Only = Annotated[

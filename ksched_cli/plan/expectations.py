@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import combinations
@@ -119,11 +119,11 @@ def _no_preemption(_: NoPreemption, facts: StepFacts) -> Iterator[str]:
         yield f"{outcome.pod} preempts {', '.join(outcome.preemption.victims)} on {outcome.preemption.node}"
 
 
-def domains(loaded: Loaded, what: str) -> dict[str, list[str]]:
+def domains(nodes: Iterable[Node], what: str) -> dict[str, list[str]]:
     """Node names by what may be lost: by themselves, or by a label's value."""
     key = TOPOLOGY.get(what, what)
     found: dict[str, list[str]] = {}
-    for name, node in sorted((node.metadata.name, node) for node in loaded.of(Node)):
+    for name, node in sorted((node.metadata.name, node) for node in nodes):
         value = name if what == "node" else node.metadata.labels.get(key)
         if value is not None:
             found.setdefault(value, []).append(name)
@@ -131,7 +131,7 @@ def domains(loaded: Loaded, what: str) -> dict[str, list[str]]:
 
 
 def _survives(wanted: Survives, facts: StepFacts) -> Iterator[str]:
-    nodes_of = domains(facts.loaded, wanted.what)
+    nodes_of = domains(facts.loaded.of(Node), wanted.what)
     occupied = {pod.spec.node_name for pod in facts.loaded.of(Pod) if not is_terminal(pod)}
     waiting = {pod_key(pod) for pod in facts.loaded.of(Pod) if not pod.spec.node_name}
     for lost in combinations(nodes_of, wanted.count):

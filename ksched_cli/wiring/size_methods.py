@@ -68,7 +68,7 @@ class SizingMethods:
     ) -> Consolidation:
         """The nodes that can be drained and deleted one after the other, every pod placed again and every budget kept.
         With a catalog nodes have its prices, and cheaper shapes replace nodes. `keep_headroom`: `cpu=10%`; `survive`:
-        `node=1`; `only`: labels of the nodes that may go."""
+        `node=1` or `zone=1`; `only`: labels of the nodes that may go."""
         from ksched_cli.plan.consolidate.conditions import read_conditions
         from ksched_cli.plan.consolidate.consolidate import consolidate_input
         from ksched_cli.plan.drain.filters import Flags

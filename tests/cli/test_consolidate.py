@@ -51,7 +51,9 @@ def test_the_document_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> Non
     ("arguments", "message"),
     [
         pytest.param(["--keep-headroom", "cpu"], "cpu is no headroom", id="headroom"),
-        pytest.param(["--survive", "zone=1"], "zone=1 is no failure", id="failure"),
+        pytest.param(["--survive", "rack=1"], "rack=1 is no failure", id="failure"),
+        pytest.param(["--survive", "node=9"], "9 cannot fail together", id="more nodes than there are"),
+        pytest.param(["--only", "pool=none"], "--only pool=none: no node has these labels", id="labels of no node"),
         pytest.param(["--only", "a in"], "--only", id="selector"),
         pytest.param(["--catalog", "/nowhere.yaml"], "no such file", id="catalog"),
     ],

@@ -13,16 +13,18 @@ from ksched_cli.api.label_query import read_query
 from ksched_cli.api.selectors import Selector
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.errors import Problem, UsageError
+from ksched_cli.plan.consolidate.failures import NodeFailures, read_failures
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """`headroom`: the share of each resource that stays free on schedulable nodes; `failures`: so many nodes may fail
-    and every pod still has a place; `only`: the labels of the nodes that may go."""
+    """`headroom`: the share of each resource that stays free on schedulable nodes; `failing`: after each of
+    these failures every pod still has a place; `only`: the labels of the nodes that may go, as `only_text` has them."""
 
     headroom: Mapping[str, Fraction] = field(default_factory=dict)
-    failures: int = 0
+    failing: NodeFailures | None = None
     only: Selector | None = None
+    only_text: str = ""
     texts: tuple[str, ...] = ()
 
     def leaves_headroom(self, cluster: Cluster) -> bool:
@@ -58,22 +60,11 @@ def read_headroom(text: str) -> dict[str, Fraction]:
     return found
 
 
-def read_failures(text: str) -> int:
-    """`node=1`."""
-    if not text:
-        return 0
-    what, _, number = text.partition("=")
-    if what != "node" or not number.isdigit() or int(number) != 1:
-        hint = "write node=1: every pod still has a place after any one node fails"
-        raise UsageError(Problem(f"{text} is no failure that can be survived", f"--survive {text}", hint=hint))
-    return int(number)
-
-
 def read_conditions(headroom: str, survive: str, only: str) -> Conditions:
     """The conditions as the options of the command line write them."""
     texts = [f"{flag} {text}" for flag, text in _given(headroom, survive, only)]
     selector = read_query(only, "--only") if only else None
-    return Conditions(read_headroom(headroom), read_failures(survive), selector, tuple(texts))
+    return Conditions(read_headroom(headroom), read_failures(survive), selector, only, tuple(texts))
 
 
 def _given(headroom: str, survive: str, only: str) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -11,6 +11,7 @@ from functools import partial
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.consolidate.conditions import Conditions
+from ksched_cli.plan.consolidate.failures import NodeFailure
 from ksched_cli.plan.consolidate.results import ConsolidationStep, PodMove
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.results import DrainResult
@@ -64,7 +65,7 @@ class ConsolidationWorld:
         found = self._carry_out(removal)
         if isinstance(found, str):
             self._drains.roll_back(mark)
-        elif self._conditions.failures:
+        elif self._conditions.failing is not None:
             self._steps.append(mark)
         else:
             # No step is taken back later: how to undo it would only take memory.
@@ -95,14 +96,18 @@ class ConsolidationWorld:
         self._drains.begin_record()
         return _step_of(removal, result, self._flags)
 
-    def failure_without_place(self, node: str) -> str:
-        """The first pod without a node after this node fails, empty if every pod has one."""
-        with self._drains.trial():
-            before = set(self._drains.waiting())
-            self._edit(RemoveNode(node))
-            self._drains.rest()
-            after = [pod for pod in self._drains.waiting() if pod not in before]
-            return after[0] if after else ""
+    def failure_without_place(self, failures: Iterable[NodeFailure]) -> tuple[NodeFailure | None, str]:
+        """The first failure after which a pod has no node, and that pod."""
+        before = set(self._drains.waiting())
+        for failure in failures:
+            with self._drains.trial():
+                for node in failure.nodes:
+                    self._edit(RemoveNode(node))
+                self._drains.rest()
+                after = [pod for pod in self._drains.waiting() if pod not in before]
+            if after:
+                return failure, after[0]
+        return None, ""
 
 
 def _apply(edit: Edit, plane: ControlPlane) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import comb, prod
 from typing import Any
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.expectations import domains
@@ -129,7 +129,7 @@ def variant_space(sweep: Sweep, loaded: Loaded) -> VariantSpace:
     """The variants of a sweep of this cluster. UsageError if there are none, or too many to try them all."""
     found: dict[str, list[str]] = {}
     if sweep.failing is not None:
-        found = domains(loaded, sweep.failing.what)
+        found = domains(loaded.of(Node), sweep.failing.what)
         _check_domains(sweep, found)
     pending = any(not pod.spec.node_name and not is_terminal(pod) for pod in loaded.of(Pod))
     if sweep.orders and not pending:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import partial
@@ -27,6 +28,7 @@ from tests.builders import make_node, make_pod
 from tests.lanes import examples
 from tests.plan.size.cases import catalog, load, pending, shape
 
+ZONE = "topology.kubernetes.io/zone"
 TYPE = "node.kubernetes.io/instance-type"
 
 
@@ -158,7 +160,52 @@ def test_one_node_may_fail() -> None:
     objects = [*FOUR, *workload("web", ["n0", "n1", "n2", "n3"])]
     found = consolidate(objects, survive="node=1")
     assert found.nodes_after == 2
-    assert "after one more node fails" in " ".join(why(found).values())
+    assert re.search(r"default/web-\w+ would have no place if node n\d failed", " ".join(why(found).values()))
+
+
+ZONES = [node(f"n{at}", **{ZONE: "ab"[at % 2]}) for at in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("survive", "left"),
+    [
+        pytest.param("", 2, id="no failure"),
+        pytest.param("node=1", 3, id="one node"),
+        pytest.param("node=2", 4, id="two nodes"),
+        pytest.param("zone=1", 4, id="a zone"),
+    ],
+)
+def test_failures_are_survived(survive: str, left: int) -> None:
+    """Six pods of a cpu need two nodes of four."""
+    found = consolidate([*ZONES, *workload("web", [f"n{at}" for at in range(6)])], survive=survive)
+    assert found.nodes_after == left
+    if survive == "zone=1":
+        assert {name for name in why(found) if name in {"n0", "n2", "n4"}}
+        assert len({"n0", "n2", "n4"} - set(removed(found))) == len({"n1", "n3", "n5"} - set(removed(found))) == 2
+
+
+def test_a_cluster_that_does_not_survive_the_failure_loses_no_node() -> None:
+    found = consolidate([node("n0"), node("n1"), *workload("web", ["n0"] * 3 + ["n1"] * 2)], survive="node=1")
+    assert (removed(found), found.cordon) == ([], ())
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        pytest.param({"survive": "zone=1"}, "no node has the label topology.kubernetes.io/zone", id="no zones"),
+        pytest.param({"survive": "node=5"}, "5 cannot fail together: the input has 4 nodes", id="more than there are"),
+        pytest.param({"only": "pool=x"}, "no node has these labels", id="labels of no node"),
+    ],
+)
+def test_conditions_without_meaning_for_the_cluster(options: dict[str, str], text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        consolidate(FOUR, **options)
+
+
+def test_too_many_failures() -> None:
+    many = [node(f"n{at}") for at in range(210)]
+    with pytest.raises(UsageError, match="any 2 of 210 nodes are 21,945 failures, and at most 20,000 are tried"):
+        consolidate(many, survive="node=2")
 
 
 def test_cheaper_shapes_replace_nodes() -> None:
@@ -213,8 +260,10 @@ def test_an_input_without_nodes() -> None:
         {"keep_headroom": "cpu"},
         {"keep_headroom": "cpu=ten%"},
         {"keep_headroom": "cpu=100%"},
-        {"survive": "zone=1"},
+        {"survive": "rack=1"},
+        {"survive": "node=0"},
         {"survive": "node=two"},
+        {"survive": "node"},
     ],
 )
 def test_conditions_that_are_none(options: dict[str, str]) -> None:
@@ -254,10 +303,14 @@ def replay(simulator: Simulator, found: Consolidation) -> None:
     assert set(world.waiting()) <= waiting
 
 
+def _in_zone(name: str, cpu: str, zone: str) -> dict[str, Any]:
+    return node(name, cpu, zone=zone, **{ZONE: zone})
+
+
 @st.composite
 def clusters(draw: st.DrawFn) -> list[dict[str, Any]]:
     names = [f"n{at}" for at in range(draw(st.integers(2, 6)))]
-    objects = [node(name, draw(st.sampled_from(("4", "8"))), zone=draw(st.sampled_from("ab"))) for name in names]
+    objects = [_in_zone(name, draw(st.sampled_from(("4", "8"))), draw(st.sampled_from("ab"))) for name in names]
     for number in range(draw(st.integers(1, 3))):
         on = draw(st.lists(st.sampled_from(names), min_size=1, max_size=4))
         spec: dict[str, Any] = {}
@@ -273,10 +326,12 @@ def clusters(draw: st.DrawFn) -> list[dict[str, Any]]:
     return objects
 
 
-@given(clusters(), st.booleans(), st.sampled_from(("", "node=1")))
+@given(clusters(), st.booleans(), st.sampled_from(("", "node=1", "node=2", "zone=1")))
 @settings(max_examples=examples(60), deadline=None)
 def test_every_step_can_be_drained_in_its_order(objects: list[dict[str, Any]], priced: bool, survive: str) -> None:
     offers = catalog(shape("small", 1), shape("tiny", "0.3", cpu="2", memory="8Gi")) if priced else None
     found = consolidate(objects, offers, survive=survive)
     assert found.lower_bound <= found.cost_after <= found.cost_before
+    assert set(found.cordon) <= {step.node for step in found.steps}
+    assert (found.uncordon, [step.uncordon for step in found.steps]) == ((), [()] * len(found.steps))
     replay(load(objects), found)

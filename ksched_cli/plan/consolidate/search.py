@@ -1,0 +1,205 @@
+"""The search of a consolidation: cordon, remove, replace, and take back what failures of nodes do not allow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from itertools import chain
+
+from ksched_cli.api.core import Node
+from ksched_cli.plan.consolidate.candidates import Candidates
+from ksched_cli.plan.consolidate.conditions import Conditions
+from ksched_cli.plan.consolidate.failures import NodeFailure, NodeFailures
+from ksched_cli.plan.consolidate.plan import ConsolidationWorld, Deadline, Removal
+from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationEnd, ConsolidationStep, KeptNode
+from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
+from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.size.shapes import ShapeCatalog
+
+# Candidates in a row that cannot be removed, after which the rest is left alone; the emptiest are tried first.
+_FAILURES = 40
+
+
+class ConsolidationSearch:
+    def __init__(
+        self,
+        world: ConsolidationWorld,
+        candidates: Candidates,
+        catalog: ShapeCatalog | None,
+        conditions: Conditions,
+        clock: Deadline,
+    ) -> None:
+        self._world, self._candidates, self._catalog = world, candidates, catalog
+        self._conditions, self._clock = conditions, clock
+        # Steps and the names of nodes that are uncordoned, in their order.
+        self._events: list[ConsolidationStep | str] = []
+        self._why: dict[str, str] = dict(candidates.blocked)
+        self._cordon: tuple[str, ...] = ()
+        self._late = False
+
+    @property
+    def _steps(self) -> list[ConsolidationStep]:
+        return [event for event in self._events if isinstance(event, ConsolidationStep)]
+
+    @property
+    def _closed(self) -> list[str]:
+        """The nodes that are cordoned for this consolidation now."""
+        over = {event if isinstance(event, str) else event.node for event in self._events}
+        return [node for node in self._cordon if node not in over]
+
+    @property
+    def cost(self) -> Decimal:
+        return self._candidates.cost - sum((step.saving for step in self._steps), Decimal(0))
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The nodes that may go, in the order in which they are tried."""
+        return self._candidates.order
+
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """The nodes that are removed or replaced, in the order in which they are tried."""
+        gone = {step.node for step in self._steps}
+        return tuple(node for node in self.order if node in gone)
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        return frozenset(step.node for step in self._steps if step.shape)
+
+    @property
+    def cordons_in_vain(self) -> bool:
+        """Whether a node is uncordoned again in the steps or after them."""
+        return bool(self._steps) and any(isinstance(event, str) for event in self._events)
+
+    def after(self, first: ConsolidationSearch) -> ConsolidationSearch:
+        """This search, with why nodes stay that only the first one tried."""
+        if self is not first:
+            self._why = {**first._why, **self._why}
+            self._world.tried += first._world.tried
+        return self
+
+    def run(self, bound: Decimal, cordon: tuple[str, ...], replaced: frozenset[str] = frozenset()) -> None:
+        """Cordon nodes, and remove what can be removed, the emptiest first. Nodes of `replaced` that cannot be removed
+        stay cordoned until a shape replaces them."""
+        self._cordon = cordon
+        self._world.cordon(self._cordon)
+        failures = 0
+        for node in self._candidates.order:
+            if self._is_over() or self.cost <= bound:
+                break
+            done = self._try(Removal(node, self._candidates.price_of[node]))
+            if node in self._cordon and not done and node not in replaced:
+                self._uncordon(node)
+            failures = 0 if done else failures + 1
+            if failures > _FAILURES and node not in self._cordon:
+                break
+        self._uncordon(*(node for node in self._closed if node not in replaced))
+        if self._catalog is not None:
+            self._replace(self._catalog)
+        if self._conditions.failing is not None:
+            self._take_back_until_failures_are_survived(self._conditions.failing)
+        self._uncordon(*self._closed)
+
+    def _uncordon(self, *nodes: str) -> None:
+        for node in nodes:
+            self._world.uncordon(node)
+            self._events.append(node)
+
+    def _is_over(self) -> bool:
+        self._late = self._late or not self._clock.has_time()
+        return self._late
+
+    def _try(self, removal: Removal) -> bool:
+        found = self._world.step(removal)
+        if isinstance(found, str):
+            self._why.setdefault(removal.node, found)
+            return False
+        self._events.append(found)
+        self._why.pop(removal.node, None)
+        return True
+
+    def _replace(self, catalog: ShapeCatalog) -> None:
+        """Nodes that cannot go, the dearest first, each by the cheapest shape that holds its pods."""
+        gone = {step.node for step in self._steps}
+        left = [node for node in self._candidates.order if node not in gone]
+        for node in sorted(left, key=lambda each: -self._candidates.price_of[each]):
+            price = self._candidates.price_of[node]
+            for shape in sorted(catalog.shapes, key=lambda each: each.price):
+                if self._is_over() or shape.price >= price:
+                    break
+                name = self._new_name(shape.node_name)
+                if self._try(Removal(node, price - shape.price, shape, name)):
+                    break
+
+    def _new_name(self, base: str) -> str:
+        taken = {*self._world.cluster.nodes.names, *(step.new_node for step in self._steps)}
+        number = 1
+        while f"{base}-{number}" in taken:
+            number += 1
+        return f"{base}-{number}"
+
+    def _take_back_until_failures_are_survived(self, failing: NodeFailures) -> None:
+        """Undo the last steps until every pod has a place after any of the failures. A failure that took back a step is
+        tried first after that."""
+        last: NodeFailure | None = None
+        while self._steps:
+            self._uncordon(*self._closed)
+            nodes = self._world.cluster.nodes
+            again = [last] if last is not None and set(last.nodes) <= set(nodes.names) else []
+            last, pod = self._world.failure_without_place(chain(again, failing.of(nodes.objects)))
+            if last is None:
+                return
+            step = self._steps[-1]
+            # With the step goes what came after it.
+            del self._events[self._events.index(step) :]
+            self._world.take_back()
+            self._why[step.node] = f"{pod} would have no place if {last.title} failed"
+
+    def result(self, prepared: PreparedRun, bound: Decimal, time_limit: float, before: NodeColumns) -> Consolidation:
+        gone = {step.node for step in self._steps}
+        replaced = sum(1 for step in self._steps if step.shape)
+        nodes = len(prepared.source.loaded.of(Node))
+        cost = self.cost
+        ended: ConsolidationEnd = "optimal" if cost <= bound else "time" if self._late else "local"
+        steps, last = _with_uncordons(self._events)
+        # Without a step there is nothing to cordon nodes for.
+        cordon, last = (self._cordon, last) if steps else ((), ())
+        kept = (KeptNode(node, why) for node, why in self._why.items() if node not in gone)
+        return Consolidation(
+            steps,
+            cordon,
+            last,
+            self._candidates.cost,
+            cost,
+            min(bound, cost),
+            self._catalog.unit if self._catalog else "nodes",
+            nodes,
+            nodes - len(self._steps) + replaced,
+            tuple(sorted(kept, key=lambda each: each.node)),
+            ended,
+            self._clock.seconds,
+            time_limit,
+            self._world.tried,
+            self._conditions.texts,
+            prepared.coverage,
+            prepared.stats(len(gone), self._clock.seconds),
+            prepared.source.warnings,
+            NodeChanges(before, NodeColumns.of(self._world.cluster)),
+        )
+
+
+def _with_uncordons(
+    events: Sequence[ConsolidationStep | str],
+) -> tuple[tuple[ConsolidationStep, ...], tuple[str, ...]]:
+    """Each step with the nodes that are uncordoned before it, and those that are uncordoned after the last."""
+    steps: list[ConsolidationStep] = []
+    opened: list[str] = []
+    for event in events:
+        if isinstance(event, str):
+            opened.append(event)
+            continue
+        commands = (*(f"kubectl uncordon {node}" for node in opened), *event.commands)
+        steps.append(replace(event, uncordon=tuple(opened), commands=commands))
+        opened = []
+    return tuple(steps), tuple(opened)
