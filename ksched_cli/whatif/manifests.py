@@ -48,7 +48,7 @@ def apply_manifests(plane: ControlPlane, manifests: Loaded, *, restart: bool = F
     With `restart` every workload gets another template, as `kubectl rollout restart` makes it. Without a scheduler
     beside them, controllers are done with one object before the next comes: pods are created in the order of the files.
     """
-    plane.warnings += map(str, unknown_namespaces(plane.store.of(Namespace), plane.store.of(Pod), manifests))
+    _warn_of_namespaces(plane, manifests)
     _check_updates(plane, manifests)
     order = in_order(manifests)
     apply_items(plane, sorted(order, key=lambda item: isinstance(item, (Pod, *WORKLOADS))), restart=restart)
@@ -67,10 +67,17 @@ def apply_items(plane: ControlPlane, items: Iterable[Any], *, restart: bool = Fa
             plane.run()
 
 
+def _warn_of_namespaces(plane: ControlPlane, manifests: Loaded) -> None:
+    # Edits alone name no namespace, and a large cluster has many pods.
+    if manifests.objects:
+        store = plane.store
+        plane.warnings += map(str, unknown_namespaces(store.of(Namespace), store.of(Pod), manifests))
+
+
 def apply_others(cluster: Loaded, manifests: Loaded) -> None:
     """Put everything but pods into the cluster. Workloads are put as they are written, and no pods are made of them."""
     plane = ControlPlane(Store(cluster), places_everything=True)
-    plane.warnings += map(str, unknown_namespaces(plane.store.of(Namespace), plane.store.of(Pod), manifests))
+    _warn_of_namespaces(plane, manifests)
     _check_updates(plane, manifests)
     for item in in_order(manifests):
         if isinstance(item, PersistentVolumeClaim):
