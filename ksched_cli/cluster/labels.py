@@ -54,7 +54,7 @@ class LabelColumn:
         # Of several rows that are written to one entry, the last one stays: the first row.
         first[ids[::-1]] = rows[::-1]
         first[ABSENT] = -1
-        used = np.argsort(first, kind="stable")[: 1 + int((first[1:] < len(ids)).sum())]
+        used = np.concatenate([[ABSENT], ids[first[ids] == rows]])
         number = np.zeros(len(values), dtype=np.int32)
         number[used] = np.arange(len(used))
         return LabelColumn(number[ids], np.fromiter(values, dtype=object, count=len(values))[used].tolist())

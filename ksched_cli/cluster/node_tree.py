@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ksched_cli.cluster.columns import IdColumn, RowColumn
 from ksched_cli.releases.minors import NEWEST, Release
@@ -29,10 +31,18 @@ def listing_order(zones: IdColumn) -> RowColumn:
     in turn, zones and nodes in the order they were added."""
     if not len(zones):
         return np.empty(0, dtype=np.int64)
-    _, first, zone = np.unique(zones, return_index=True, return_inverse=True)
-    by_zone = np.argsort(zone, kind="stable")
-    starts = np.nonzero(np.diff(zone[by_zone], prepend=-1))[0]
-    turn = np.empty(len(zones), dtype=np.int64)
-    turn[by_zone] = np.arange(len(zones)) - starts[zone[by_zone]]
-    order: RowColumn = np.lexsort((first[zone], turn))
+    count, places = len(zones), np.arange(len(zones))
+    first = np.full(int(zones.max()) + 1, count)
+    # Of several places that are written to one zone, the last one stays: the first node.
+    first[zones[::-1]] = places[::-1]
+    came = first[zones]
+    by_zone = np.argsort(_narrow(came), kind="stable")
+    begins = np.diff(came[by_zone], prepend=-1) != 0
+    turn = places - np.maximum.accumulate(np.where(begins, places, 0))
+    order: RowColumn = by_zone[np.argsort(_narrow(turn), kind="stable")]
     return order
+
+
+def _narrow(numbers: RowColumn) -> NDArray[np.integer[Any]]:
+    """Small numbers in 16 bits, which numpy sorts in linear time."""
+    return numbers.astype(np.int16) if int(numbers.max()) <= np.iinfo(np.int16).max else numbers

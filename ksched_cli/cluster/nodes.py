@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,27 +29,26 @@ class NodeTable:
 
     def __init__(
         self,
-        arrival: Sequence[Node],
+        arrival: Sequence[Node] | None,
         resources: ResourceIndex,
         release: Release = NEWEST,
         before: NodeTable | None = None,
         kept: RowColumn | None = None,
     ) -> None:
-        """`kept` has the row of each node in the table before, where that is known."""
+        """`kept` has the row of each node in the table before, where that is known; without `arrival` those are all."""
         self._release = release
-        self._arrival: tuple[Node, ...] | None = tuple(arrival)
+        self._arrival: tuple[Node, ...] | None = tuple(arrival) if arrival is not None else None
         self._zone_keys: Vocabulary[tuple[str, str]] = before._zone_keys if before is not None else Vocabulary()
-        kept = _rows_of_the_same(self.arrival, before) if kept is None else kept
+        kept = _rows_of_the_same(arrival or (), before) if kept is None else kept
         zones = self._zones_of_arrival(kept, before)
         # For each row how many nodes were added before it.
         self.arrival_rank: RowColumn = listing_order(zones)
         self._zone: IdColumn = zones[self.arrival_rank]
-        arrived = np.fromiter(self.arrival, dtype=object, count=len(self.arrival))
-        self.objects: list[Node] = arrived[self.arrival_rank].tolist()
-        self.all_rows: RowColumn = np.arange(len(self.objects), dtype=np.int64)
         # The row that each node has in the table before, NOWHERE for those that are new or have changed.
         self.source: RowColumn = kept[self.arrival_rank]
         source = self.source
+        self.objects: list[Node] = self._nodes_of_rows(before)
+        self.all_rows: RowColumn = np.arange(len(self.objects), dtype=np.int64)
         self.name_column = self._names_of_rows(before, source)
         self.names: list[str] = self.name_column.tolist()
         self.row_of: dict[str, int] = dict(zip(self.names, range(len(self.names)), strict=True))
@@ -76,12 +74,23 @@ class NodeTable:
         return self._arrival
 
     def _zones_of_arrival(self, kept: RowColumn, before: NodeTable | None) -> IdColumn:
-        zones = np.empty(len(self.arrival), dtype=np.int32)
+        zones = np.empty(len(kept), dtype=np.int32)
         if before is not None:
             zones[:] = before._zone[kept] if len(before) else -1
         for place in np.nonzero(kept == NOWHERE)[0].tolist():
             zones[place] = self._zone_keys.id(zone_key(self.arrival[place].metadata.labels, self._release))
         return zones
+
+    def _nodes_of_rows(self, before: NodeTable | None) -> list[Node]:
+        if self._arrival is None:
+            assert before is not None
+            return before._object_column[self.source].tolist()  # type: ignore[no-any-return]
+        arrived = np.fromiter(self._arrival, dtype=object, count=len(self._arrival))
+        return arrived[self.arrival_rank].tolist()  # type: ignore[no-any-return]
+
+    @cached_property
+    def _object_column(self) -> NDArray[np.object_]:
+        return np.fromiter(self.objects, dtype=object, count=len(self.objects))
 
     def _names_of_rows(self, before: NodeTable | None, source: RowColumn) -> NDArray[np.object_]:
         """As an array, so that a row costs no Python where `before` has the node."""
@@ -95,7 +104,10 @@ class NodeTable:
     def _ranked_names(self, before: NodeTable | None, source: RowColumn) -> RowColumn:
         rank = np.empty(len(self.objects), dtype=np.int64)
         if before is not None and not (source == NOWHERE).any():
-            rank[np.argsort(before.name_rank[source])] = self.all_rows
+            # How many of the ranks before are still there, up to each.
+            still = np.zeros(len(before), dtype=np.int64)
+            still[before.name_rank[source]] = 1
+            rank = still.cumsum()[before.name_rank[source]] - 1
         else:
             rank[sorted(range(len(self.names)), key=self.names.__getitem__)] = self.all_rows
         return rank
@@ -110,7 +122,7 @@ class NodeTable:
         rows = np.empty(len(self), dtype=np.int64)
         rows[self.arrival_rank] = self.all_rows
         stays = there[rows]
-        return NodeTable(tuple(compress(self.arrival, stays.tolist())), resources, self._release, self, rows[stays])
+        return NodeTable(None, resources, self._release, self, rows[stays])
 
     def new_rows(self, before: NodeTable) -> RowColumn:
         """For each row of the table before the row of the node in this one, NOWHERE where the node is gone."""
@@ -131,6 +143,7 @@ class NodeTable:
             return None
         table = copy(self)
         table._arrival = None
+        table.__dict__.pop("_object_column", None)
         table.objects = self.objects.copy()
         table.objects[row] = node
         if self.unschedulable[row] != node.spec.unschedulable:

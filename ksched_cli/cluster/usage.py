@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ksched_cli.cluster.columns import Int64Column, RowColumn
+from ksched_cli.cluster.columns import NOWHERE, Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pod_shapes import ShapeAmounts
 from ksched_cli.cluster.ports import PortIndex
@@ -95,17 +95,23 @@ class Usage:
         """The same usage after rows moved; `new_row[old]` is -1 where the node went away."""
         moved = copy(self)
         old = np.nonzero(new_row >= 0)[0]
-        new = new_row[old]
-        moved.requested = np.zeros((len(self.requested), nodes), dtype=np.int64)
-        moved.nonzero = np.zeros((2, nodes), dtype=np.int64)
-        moved.pod_count = np.zeros(nodes, dtype=np.int64)
-        moved.requested[:, new] = self.requested[:, old]
-        moved.nonzero[:, new] = self.nonzero[:, old]
-        moved.pod_count[new] = self.pod_count[old]
+        # The row of each new row before; new nodes take the amounts of some other row, which are cleared then.
+        source = np.full(nodes, NOWHERE, dtype=np.int64)
+        source[new_row[old]] = old
+        new = np.nonzero(source == NOWHERE)[0]
+        moved.requested = _gathered(self.requested, source, new)
+        moved.nonzero = _gathered(self.nonzero, source, new)
+        moved.pod_count = _gathered(self.pod_count, source, new)
         moved.ports = self.ports.renumbered(new_row)
-        pods = np.full(nodes, None, dtype=object)
-        pods[new] = np.fromiter(self.pods, dtype=object, count=len(self.pods))[old]
-        moved.pods = pods.tolist()
-        for row in np.nonzero(np.bincount(new, minlength=nodes) == 0)[0].tolist():
-            moved.pods[row] = LoggedDict(self._undo)
+        pods = self.pods
+        moved.pods = [pods[row] if row != NOWHERE else LoggedDict(self._undo) for row in source.tolist()]
         return moved
+
+
+def _gathered(amounts: Int64Column, source: RowColumn, new: RowColumn) -> Int64Column:
+    """The amounts of the source of each row, zero for new rows."""
+    if not amounts.shape[-1]:
+        return np.zeros((*amounts.shape[:-1], len(source)), dtype=np.int64)
+    found: Int64Column = amounts.take(source, axis=-1)
+    found[..., new] = 0
+    return found
