@@ -71,7 +71,11 @@ def _drain(drain: DrainResult) -> dict[str, Any]:
         "budgets": [_budget(budget) for budget in drain.budgets],
         "preempted": [_evicted(each) for each in drain.preempted],
         **({"displaced": [_displaced(each) for each in drain.displaced]} if drain.displaced else {}),
-        "pending": {"pods": drain.pending, "placed": drain.pending_placed},
+        "pending": {
+            "pods": drain.pending,
+            "placed": drain.pending_placed,
+            **({"copiesLeftOut": drain.left_out} if drain.left_out else {}),
+        },
         **end_entries(drain.world),
     }
 

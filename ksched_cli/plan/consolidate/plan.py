@@ -56,25 +56,25 @@ class ConsolidationWorld:
         self._edit(Uncordon(node))
 
     def _edit(self, edit: Edit) -> None:
-        self._drains.apply(partial(_apply, edit))
+        self._drains.world.apply(partial(_apply, edit))
 
     def step(self, removal: Removal) -> ConsolidationStep | str:
         """Add the new node, drain the old one and delete it. Returns why it cannot be done, and rolls it back then."""
         self.tried += 1
-        mark = self._drains.mark()
+        mark = self._drains.world.mark()
         found = self._carry_out(removal)
         if isinstance(found, str):
-            self._drains.roll_back(mark)
+            self._drains.world.undo.roll_back(mark)
         elif self._conditions.failing is not None:
             self._steps.append(mark)
         else:
             # No step is taken back later: how to undo it would only take memory.
-            self._drains.commit(mark)
+            self._drains.world.undo.commit(mark)
         return found
 
     def take_back(self) -> None:
         """Undo the last step, and everything that came after it."""
-        self._drains.roll_back(self._steps.pop())
+        self._drains.world.undo.roll_back(self._steps.pop())
 
     def _carry_out(self, removal: Removal) -> ConsolidationStep | str:
         waiting = set(self._drains.waiting())
@@ -93,14 +93,14 @@ class ConsolidationWorld:
             return f"{lost[0]} has no other node"
         if not self._conditions.leaves_headroom(self.cluster):
             return "too little headroom would be left"
-        self._drains.begin_record()
+        self._drains.world.begin_record()
         return _step_of(removal, result, self._flags)
 
     def failure_without_place(self, failures: Iterable[NodeFailure]) -> tuple[NodeFailure | None, str]:
         """The first failure after which a pod has no node, and that pod."""
         before = set(self._drains.waiting())
         for failure in failures:
-            with self._drains.trial():
+            with self._drains.world.trial():
                 for node in failure.nodes:
                     self._edit(RemoveNode(node))
                 self._drains.rest()

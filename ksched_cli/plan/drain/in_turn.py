@@ -43,13 +43,25 @@ def drain_in_turn(
         yield DrainTrial(name, tuple(nodes), result, changes)
 
 
-def _drain_each(world: DrainWorld, groups: Iterable[Sequence[str]]) -> Iterator[DrainResult]:
+def _drain_each(drains: DrainWorld, groups: Iterable[Sequence[str]]) -> Iterator[DrainResult]:
     """Place the pending pods once, and drain each group from there, some of them also in other orders."""
-    world.place_pending()
+    drains.place_pending()
     left = _MOST_ORDERS_OF_ALL
+    mark = drains.set_spares_aside()
     for nodes in groups:
-        with world.trial():
-            result = world.drain(nodes)
-            others = world.others(_FEW_RISKS)[: min(_MOST_ORDERS_OF_EACH, left)] if left else []
-        left -= len(others)
-        yield drain_in_orders(result, others, partial(world.again, nodes))
+        result, tried = _drain_in_trial(drains, nodes, left)
+        if drains.spares.were_needed:
+            drains.world.undo.roll_back(mark)
+            drains.spares.put_back()
+            result, tried = _drain_in_trial(drains, nodes, left)
+            mark = drains.set_spares_aside()
+        left -= tried
+        yield result
+
+
+def _drain_in_trial(drains: DrainWorld, nodes: Sequence[str], left: int) -> tuple[DrainResult, int]:
+    """The result, and in how many other orders the drain was tried."""
+    with drains.world.trial():
+        result = drains.drain(nodes)
+        others = drains.others(_FEW_RISKS)[: min(_MOST_ORDERS_OF_EACH, left)] if left else []
+    return drain_in_orders(result, others, partial(drains.again, nodes)), len(others)

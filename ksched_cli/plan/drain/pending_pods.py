@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import uid_of_pod
@@ -41,14 +41,15 @@ class PendingPods:
             if uid in self._waiting:
                 self._note(uid)
 
-    def resting(self) -> RestingPods:
-        """Where the pods come to rest as the cluster is now. Everything is rolled back."""
+    def resting(self, at_rest: Callable[[], None] = lambda: None) -> RestingPods:
+        """Where the pods come to rest as the cluster is now. Everything is rolled back once `at_rest` has looked."""
         if not self._waiting:
             return NOTHING_MOVES
         world = self._world
         with world.trial():
             self.place()
             world.run(Limits(math.inf, world.cycles + MOST_CYCLES))
+            at_rest()
             return resting_pods(world)
 
     def _note(self, uid: str) -> None:

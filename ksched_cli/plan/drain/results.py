@@ -98,7 +98,8 @@ class DrainResult:
     """Nodes in the order in which they are drained. `pending`: how many pods waited for a node before, and how many
     of these found one. `displaced`: pods of no drained node, pending ones most of all, that have a node without the
     drain and none with it. `world`: where every pod is in the end. `orders`: in how many of the orders that were tried
-    the drain has which outcome, if chance decides it; everything else is of the first order."""
+    the drain has which outcome, if chance decides it; everything else is of the first order. `left_out`: how many
+    pending pods without a node are not in `world`, because copies of them stayed without one too."""
 
     nodes: tuple[NodeDrain, ...]
     budgets: tuple[BudgetChange, ...]
@@ -108,6 +109,7 @@ class DrainResult:
     displaced: tuple[PodFate, ...]
     world: WorldResult
     orders: Mapping[DrainOutcome, int] = field(default_factory=dict)
+    left_out: int = 0
 
     @property
     def drained(self) -> bool:

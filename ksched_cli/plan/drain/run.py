@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from dataclasses import replace
 from types import MappingProxyType
 
 from ksched_cli.controlplane.draws import Alternative, Choices
@@ -15,12 +15,13 @@ from ksched_cli.plan.drain.pending_pods import MOST_CYCLES, PendingPods
 from ksched_cli.plan.drain.resting_pods import RestingPods
 from ksched_cli.plan.drain.results import DrainResult
 from ksched_cli.plan.drain.single import SingleDrain
+from ksched_cli.plan.drain.spare_copies import SpareCopies
 from ksched_cli.plan.drain.unplaced import UnplacedReasons
 from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
 from ksched_cli.plan.orders.chance import MOST_RISKS, Chance, chosen
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.world.results import Limits
-from ksched_cli.world.world import World, WorldChange
+from ksched_cli.world.world import World
 
 
 class DrainWorld:
@@ -30,9 +31,10 @@ class DrainWorld:
         self._before = NodeColumns.of(scheduler.cluster)
         self._reasons = UnplacedReasons(scheduler.cluster.undo)
         self._chance = Chance()
-        self._world = World(scheduler, loaded, trying=self._chance.trying, decided=self._decided)
-        self._pending = PendingPods(self._world)
-        self._single = SingleDrain(self._world, flags, self._pending, self._reasons, moved_only=moved_only)
+        self.world = World(scheduler, loaded, trying=self._chance.trying, decided=self._decided)
+        self._pending = PendingPods(self.world)
+        self._single = SingleDrain(self.world, flags, self._pending, self._reasons, moved_only=moved_only)
+        self.spares = SpareCopies(self.world)
         self._resting: RestingPods | None = None
 
     def _decided(self, decision: Decision) -> None:
@@ -41,40 +43,29 @@ class DrainWorld:
 
     # What a sequence of drains needs beside them.
 
-    def trial(self) -> AbstractContextManager[None]:
-        """Everything inside the block is rolled back."""
-        return self._world.trial()
-
-    def mark(self) -> int:
-        """Begin changes that `roll_back` takes back, or that `commit` lets stand."""
-        return self._world.mark()
-
-    def roll_back(self, mark: int) -> None:
-        self._world.undo.roll_back(mark)
-
-    def commit(self, mark: int) -> None:
-        self._world.undo.commit(mark)
-
     def place_pending(self) -> None:
         """Give the pending pods their nodes, and record from there."""
         self._pending.place()
-        self._resting = self._pending.resting()
-        self._world.begin_record()
+        with self.world.trial():
+            self.spares.set_aside()
+            resting = self._pending.resting(self.spares.notice)
+        self._resting = self._pending.resting() if self.spares.were_needed else resting
+        self.spares.put_back()
+        self.world.begin_record()
 
-    def apply(self, change: WorldChange) -> None:
-        self._world.apply(change)
+    def set_spares_aside(self) -> int:
+        """The mark to roll back to when the spare copies are needed."""
+        mark = self.world.mark()
+        self.spares.set_aside()
+        return mark
 
     def rest(self) -> None:
         """Go on until nothing moves."""
-        self._world.run(Limits(math.inf, self._world.cycles + MOST_CYCLES))
-
-    def begin_record(self) -> None:
-        """The results of the next drains leave out what has happened so far."""
-        self._world.begin_record()
+        self.world.run(Limits(math.inf, self.world.cycles + MOST_CYCLES))
 
     def waiting(self) -> list[str]:
         """The pods that have no node and are not held back."""
-        return sorted(pod.info.key for pod in self._world.loop.queue if not pod.gated)
+        return sorted(pod.info.key for pod in self.world.loop.queue if not pod.gated)
 
     def drain(self, nodes: Sequence[str], choices: Choices = MappingProxyType({})) -> DrainResult:
         """Drain the nodes. Chance decides as `choices` have it."""
@@ -82,18 +73,20 @@ class DrainWorld:
         if resting is None:
             self._pending.place()
             resting = self._pending.resting()
-        with chosen(self._world, self._chance.begin(self._world.cluster, choices), choices):
-            return self._single.run(nodes, resting)
+        with chosen(self.world, self._chance.begin(self.world.cluster, choices), choices):
+            result = self._single.run(nodes, resting)
+        self.spares.notice()
+        return replace(result, left_out=self.spares.count)
 
     def others(self, risks: int = MOST_RISKS) -> list[Alternative]:
         """Other outcomes of what chance decided in the last drain."""
-        return self._chance.others(self._world, risks)
+        return self._chance.others(self.world, risks)
 
     def node_changes(self) -> NodeChanges:
         """The nodes at the beginning and now."""
-        return NodeChanges(self._before, NodeColumns.of(self._world.cluster))
+        return NodeChanges(self._before, NodeColumns.of(self.world.cluster))
 
     def again(self, nodes: Sequence[str], choices: Choices) -> DrainResult:
         """The same drain in which chance decides so. It is rolled back."""
-        with self._world.trial():
+        with self.world.trial():
             return self.drain(nodes, choices)

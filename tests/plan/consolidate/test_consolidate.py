@@ -284,7 +284,7 @@ def replay(simulator: Simulator, found: Consolidation) -> None:
 
     def edit(*edits: Edit) -> None:
         for each in edits:
-            world.apply(partial(_apply, each))
+            world.world.apply(partial(_apply, each))
         world.rest()
 
     edit(*(Cordon(each) for each in found.cordon))
